@@ -1,0 +1,137 @@
+//! `bundles.toml`: what to build. Read with spans, checked as a whole, defaults resolved.
+
+use crate::diag::Span;
+use std::path::PathBuf;
+
+/// A checked configuration with all defaults resolved.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The folder that relative paths in the file start from.
+    pub base: PathBuf,
+    /// Where charts go.
+    pub output: Output,
+    /// Where the bytes of references come from, in the order of the file; the longest matching
+    /// prefix wins.
+    pub mirrors: Vec<Mirror>,
+    /// The bundles, in the order of the file.
+    pub bundles: Vec<BundleConfig>,
+}
+
+/// `[output]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Folder that holds the charts (default `out`), relative to the configuration.
+    pub dir: PathBuf,
+    /// How charts are laid out in it.
+    pub layout: Layout,
+}
+
+/// How charts are laid out in the output folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// `out/<chart>/<version>/`: versions live side by side.
+    #[default]
+    Versioned,
+    /// `out/<chart>/`: one version at a time.
+    Flat,
+}
+
+/// `[[mirror]]`: bytes of references that start with `from` come from `to`.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    /// Prefix of a reference on a `/` boundary, for example `registry.redhat.io`.
+    pub from: String,
+    /// Where the bytes are.
+    pub to: MirrorTarget,
+    /// The table in the file.
+    pub span: Span,
+}
+
+/// Where a mirror's bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MirrorTarget {
+    /// `oci-layout:DIR`, an OCI image layout folder relative to the configuration.
+    Layout(PathBuf),
+}
+
+/// `[[bundle]]`
+#[derive(Clone, Debug)]
+pub struct BundleConfig {
+    /// Name of the bundle here and of its chart.
+    pub name: String,
+    /// Where the bundle comes from.
+    pub source: Source,
+    /// Default namespace, for texts; the chart uses the release namespace. When missing: what the
+    /// CSV suggests, or the name.
+    pub namespace: Option<String>,
+    /// Which namespaces the operator watches. When missing: what the CSV's install modes allow.
+    pub watch: Option<Watch>,
+    /// When not empty, only objects that one of these matches are kept.
+    pub include: Vec<Filter>,
+    /// Objects that one of these matches are dropped; wins over `include`.
+    pub exclude: Vec<Filter>,
+    /// Name of the pull secret that ServiceAccounts refer to by default.
+    pub pull_secret: Option<String>,
+    /// Whether the operator may read the API server's authentication settings in kube-system.
+    pub auth_reader: bool,
+    /// Where CRDs go in the chart.
+    pub crds: CrdPlacement,
+    /// Version of the chart, where it is not the CSV's.
+    pub chart_version: Option<semver::Version>,
+    /// Bundles to install before this one.
+    pub depends_on: Vec<String>,
+    /// The `[[bundle]]` table's header in the file.
+    pub span: Span,
+}
+
+/// Where a bundle comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A registry reference, found through a mirror.
+    Image {
+        /// As written, for example `registry.redhat.io/a/b:1.0`.
+        reference: String,
+        /// The value in the file.
+        span: Span,
+    },
+    /// A bundle folder, an OCI layout folder (with an optional `:TAG` or `@DIGEST`), or a tar of
+    /// either, relative to the configuration.
+    Path {
+        /// As written.
+        path: String,
+        /// The value in the file.
+        span: Span,
+    },
+}
+
+/// Which namespaces an operator watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// All namespaces.
+    All,
+    /// The namespace that it runs in.
+    Own,
+    /// These namespaces; one or more, no two the same.
+    Namespaces(Vec<String>),
+}
+
+/// Where CRDs go in the chart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CrdPlacement {
+    /// `charts/crds/crds/`: installed before the rest and not stored in the release Secret.
+    #[default]
+    Subchart,
+    /// `crds/`: installed before the rest, stored in the release Secret.
+    Crds,
+    /// `templates/`: upgraded with the release, kept when it is uninstalled.
+    Templates,
+}
+
+/// A jq filter over one object: true keeps (or drops) it.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// The program.
+    pub text: String,
+    /// The value in the file.
+    pub span: Span,
+}

@@ -1,0 +1,258 @@
+//! Diagnostics: what is wrong, where, why, and what to do about it.
+//!
+//! Every stage reports through [`Diagnostics`]; a stage collects all that it finds and never stops
+//! at the first problem. Only [`human`], [`json`], [`github`] and [`sarif`] turn them into text.
+
+mod code;
+pub mod github;
+pub mod human;
+pub mod json;
+pub mod sarif;
+
+pub use code::Code;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How bad a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Nothing is written; the exit code is 2.
+    Error,
+    /// The output is written, but a person should look.
+    Warning,
+    /// For information.
+    Note,
+}
+
+impl Severity {
+    /// The word shown to people and written in machine formats.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
+}
+
+/// A text file that diagnostics point into: its name as a person would type it, and its content.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SourceText {
+    /// Name as shown, for example `bundles.toml`.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// A byte range in a [`SourceText`]; shown with an excerpt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The file.
+    pub source: Arc<SourceText>,
+    /// Byte offsets, start inclusive, end exclusive.
+    pub range: Range<usize>,
+}
+
+impl Span {
+    /// A span over `range` of `source`.
+    pub fn new(source: &Arc<SourceText>, range: Range<usize>) -> Self {
+        Span { source: Arc::clone(source), range }
+    }
+
+    /// 1-based line and column (in characters) of the start.
+    pub fn line_column(&self) -> (usize, usize) {
+        let end = self.range.start.min(self.source.text.len());
+        let before = self.source.text.get(..end).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        (line, column)
+    }
+}
+
+/// Where a diagnostic applies. Every field is optional; what is known is filled in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the `[[bundle]]` concerned.
+    pub bundle: Option<String>,
+    /// A file, relative to the bundle root or as the person named it.
+    pub file: Option<String>,
+    /// 1-based number of the YAML document in `file`.
+    pub document: Option<usize>,
+    /// 1-based line in `file`.
+    pub line: Option<usize>,
+    /// 1-based column in `file`.
+    pub column: Option<usize>,
+    /// The object, as `Kind/name`.
+    pub object: Option<String>,
+    /// JSON path inside the object, for example `.spec.replicas`.
+    pub path: Option<String>,
+    /// A range in a text that can be shown; wins over `file`, `line` and `column`.
+    pub span: Option<Span>,
+}
+
+impl Place {
+    /// A place known only by file name.
+    pub fn file(name: impl Into<String>) -> Self {
+        Place { file: Some(name.into()), ..Place::default() }
+    }
+
+    /// A place in a text that can be shown.
+    pub fn span(span: Span) -> Self {
+        Place { span: Some(span), ..Place::default() }
+    }
+
+    /// Adds the 1-based line and column.
+    pub fn at(mut self, line: usize, column: usize) -> Self {
+        self.line = Some(line);
+        self.column = Some(column);
+        self
+    }
+
+    /// Adds the object, as `Kind/name`.
+    pub fn object(mut self, object: impl Into<String>) -> Self {
+        self.object = Some(object.into());
+        self
+    }
+
+    /// Adds the JSON path.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What kind of finding.
+    pub code: Code,
+    /// How bad.
+    pub severity: Severity,
+    /// What is wrong, in one sentence without a final period.
+    pub message: String,
+    /// Where.
+    pub place: Place,
+    /// Other places that matter, each with why (for example where the name was first used).
+    pub related: Vec<(Place, String)>,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error without a place.
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Error, message)
+    }
+
+    /// A warning without a place.
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Warning, message)
+    }
+
+    /// A note without a place.
+    pub fn note(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Note, message)
+    }
+
+    fn new(code: Code, severity: Severity, message: impl Into<String>) -> Self {
+        Diagnostic {
+            code,
+            severity,
+            message: message.into(),
+            place: Place::default(),
+            related: Vec::new(),
+            hint: None,
+        }
+    }
+
+    /// Sets the place.
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// Adds another place that matters and why.
+    pub fn related(mut self, place: Place, why: impl Into<String>) -> Self {
+        self.related.push((place, why.into()));
+        self
+    }
+
+    /// Sets what to do.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Findings in the order in which they were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// No findings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Adds all of `other`.
+    pub fn append(&mut self, other: Diagnostics) {
+        self.list.extend(other.list);
+    }
+
+    /// Whether any is an error.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|d| d.severity == Severity::Error)
+    }
+
+    /// How many have this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.list.iter().filter(|d| d.severity == severity).count()
+    }
+
+    /// The findings.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Names the bundle in every finding that does not name one yet.
+    pub fn for_bundle(mut self, name: &str) -> Self {
+        for d in &mut self.list {
+            d.place.bundle.get_or_insert_with(|| name.to_owned());
+        }
+        self
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Diagnostics { list: vec![diagnostic] }
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<T: IntoIterator<Item = Diagnostic>>(iter: T) -> Self {
+        Diagnostics { list: iter.into_iter().collect() }
+    }
+}

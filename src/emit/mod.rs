@@ -1,0 +1,1 @@
+//! Spelling and writing: stable YAML, Helm escaping, and the output tree.

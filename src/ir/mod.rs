@@ -1,0 +1,15 @@
+//! The intermediate representation: objects whose leaves are literal text or Helm expressions.
+//!
+//! A [`Value`] that came out of a bundle holds only literals; passes put [`Expr`] leaves in.
+//! Nothing else in the program knows how an expression is spelled in a template: only
+//! [`crate::emit`] writes them.
+
+mod expr;
+mod object;
+mod resolve;
+mod value;
+
+pub use expr::{Condition, Expr, Part, ValuesPath};
+pub use object::{Object, ObjectId, Origin};
+pub use resolve::Release;
+pub use value::{Map, Number, Value};

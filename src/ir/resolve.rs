@@ -1,0 +1,144 @@
+//! What a value is once the release is known: the meaning that the emitted template must have.
+
+use super::{Condition, Expr, Number, Object, Part, Value, ValuesPath};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value as Json;
+
+/// What Helm knows when it renders: the namespace of the release and the values.
+#[derive(Clone, Debug)]
+pub struct Release<'a> {
+    /// `.Release.Namespace`
+    pub namespace: &'a str,
+    /// `.Values`
+    pub values: &'a Json,
+}
+
+impl Release<'_> {
+    /// `object` as the API server would receive it, or nothing when its condition does not hold.
+    pub fn object(&self, object: &Object) -> Option<Json> {
+        if object.when.as_ref().is_some_and(|condition| !self.holds(condition)) {
+            return None;
+        }
+        Some(Json::Object(object.root.iter().filter_map(|(k, v)| self.entry(k, v)).collect()))
+    }
+
+    /// `value` with every expression replaced by what it stands for. A condition that does not
+    /// hold at the root gives `null`.
+    pub fn value(&self, value: &Value) -> Json {
+        match value {
+            Value::Null => Json::Null,
+            Value::Bool(value) => Json::Bool(*value),
+            Value::Number(number) => (*number).into(),
+            Value::Text(text) => Json::String(text.clone()),
+            Value::Expr(expr) => self.expr(expr),
+            Value::Seq(items) => {
+                let mut resolved = Vec::with_capacity(items.len());
+                for item in items {
+                    self.item(item, &mut resolved);
+                }
+                Json::Array(resolved)
+            }
+            Value::Map(map) => {
+                Json::Object(map.iter().filter_map(|(k, v)| self.entry(k, v)).collect())
+            }
+            Value::When(when) if self.holds(&when.0) => self.value(&when.1),
+            Value::When(_) => Json::Null,
+        }
+    }
+
+    fn entry(&self, key: &str, value: &Value) -> Option<(String, Json)> {
+        match value {
+            Value::When(when) if !self.holds(&when.0) => None,
+            // A list of nothing but absent items is itself absent: `key:` alone would be null.
+            Value::Seq(items) => match conditional(items) {
+                Some(condition) if !self.holds(&condition) => None,
+                _ => Some((key.to_owned(), self.value(value))),
+            },
+            _ => Some((key.to_owned(), self.value(value))),
+        }
+    }
+
+    fn item(&self, item: &Value, into: &mut Vec<Json>) {
+        match item {
+            Value::When(when) => {
+                if self.holds(&when.0) {
+                    self.item(&when.1, into);
+                }
+            }
+            Value::Expr(Expr::Values(path)) => match self.lookup(path) {
+                Json::Array(items) => into.extend(items.iter().cloned()),
+                Json::Null => {}
+                other => into.push(other.clone()),
+            },
+            _ => into.push(self.value(item)),
+        }
+    }
+
+    fn expr(&self, expr: &Expr) -> Json {
+        match expr {
+            Expr::ReleaseNamespace => Json::String(self.namespace.to_owned()),
+            Expr::Concat(parts) => Json::String(
+                parts
+                    .iter()
+                    .map(|part| match part {
+                        Part::Text(text) => text.as_str(),
+                        Part::ReleaseNamespace => self.namespace,
+                    })
+                    .collect(),
+            ),
+            Expr::Values(path) => self.lookup(path).clone(),
+            Expr::Base64(path) => {
+                Json::String(STANDARD.encode(self.lookup(path).as_str().unwrap_or_default()))
+            }
+        }
+    }
+
+    fn lookup(&self, path: &ValuesPath) -> &Json {
+        path.segments()
+            .iter()
+            .try_fold(self.values, |value, segment| value.get(segment))
+            .unwrap_or(&Json::Null)
+    }
+
+    fn holds(&self, condition: &Condition) -> bool {
+        condition.0.iter().any(|path| truth(self.lookup(path)))
+    }
+}
+
+/// The condition under which a list has any item, when all of its items are conditional.
+pub(crate) fn conditional(items: &[Value]) -> Option<Condition> {
+    let mut all: Option<Condition> = None;
+    for item in items {
+        let Value::When(when) = item else { return None };
+        all = Some(match all {
+            Some(condition) => condition.or(&when.0),
+            None => when.0.clone(),
+        });
+    }
+    all
+}
+
+/// What text/template calls true.
+fn truth(value: &Json) -> bool {
+    match value {
+        Json::Null => false,
+        Json::Bool(value) => *value,
+        Json::Number(number) => number.as_f64() != Some(0.0),
+        Json::String(text) => !text.is_empty(),
+        Json::Array(items) => !items.is_empty(),
+        Json::Object(map) => !map.is_empty(),
+    }
+}
+
+impl From<Number> for Json {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Int(value) => value.into(),
+            Number::Uint(value) => value.into(),
+            Number::Float(value) => {
+                serde_json::Number::from_f64(value).map_or(Json::Null, Json::Number)
+            }
+        }
+    }
+}

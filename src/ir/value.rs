@@ -1,0 +1,166 @@
+//! The value tree.
+
+use super::{Condition, Expr};
+use indexmap::IndexMap;
+
+/// A map in the order in which it was read.
+pub type Map = IndexMap<String, Value>;
+
+/// A number as Kubernetes' reader sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Fits a signed 64-bit integer.
+    Int(i64),
+    /// Does not fit a signed, but an unsigned 64-bit integer.
+    Uint(u64),
+    /// Anything else; always finite.
+    Float(f64),
+}
+
+/// A JSON tree whose leaves may also be Helm expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// Literal text; the emitter escapes whatever it contains.
+    Text(String),
+    /// Known only when Helm renders the chart.
+    Expr(Expr),
+    /// A list.
+    Seq(Vec<Value>),
+    /// A map.
+    Map(Box<Map>),
+    /// As a map entry or list item: present only while the condition holds.
+    When(Box<(Condition, Value)>),
+}
+
+impl Value {
+    /// Literal text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Value::Text(text.into())
+    }
+
+    /// A map of these entries.
+    pub fn map<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
+        Value::Map(Box::new(entries.into_iter().map(|(k, v)| (k.into(), v)).collect()))
+    }
+
+    /// A list of literal texts.
+    pub fn texts<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Self {
+        Value::Seq(items.into_iter().map(Value::text).collect())
+    }
+
+    /// `value`, present only while `condition` holds.
+    pub fn when(condition: Condition, value: Value) -> Self {
+        Value::When(Box::new((condition, value)))
+    }
+
+    /// The text, if this is literal text.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The map, if this is one.
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The map, if this is one.
+    pub fn as_map_mut(&mut self) -> Option<&mut Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The items, if this is a list.
+    pub fn as_seq(&self) -> Option<&[Value]> {
+        match self {
+            Value::Seq(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The items, if this is a list.
+    pub fn as_seq_mut(&mut self) -> Option<&mut Vec<Value>> {
+        match self {
+            Value::Seq(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// The entry `key`, if this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.as_map()?.get(key)
+    }
+
+    /// The value at the end of these map keys.
+    pub fn at(&self, keys: &[&str]) -> Option<&Value> {
+        keys.iter().try_fold(self, |value, key| value.get(key))
+    }
+
+    /// What JSON calls this, for messages.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "a string",
+            Value::Expr(_) => "an expression",
+            Value::Seq(_) => "a list",
+            Value::Map(_) => "a map",
+            Value::When(_) => "a conditional value",
+        }
+    }
+}
+
+impl From<Map> for Value {
+    fn from(map: Map) -> Self {
+        Value::Map(Box::new(map))
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::text(text)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Number(Number::Int(value))
+    }
+}
+
+impl From<Expr> for Value {
+    fn from(expr: Expr) -> Self {
+        Value::Expr(expr)
+    }
+}
