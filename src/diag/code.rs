@@ -78,4 +78,48 @@ codes! {
     UnusedFilter "unused-filter"
         "A jq filter matched no object."
         "The filter may be misspelt, or the bundle no longer ships what it was written for.";
+
+    // --- bundle: manifests and metadata -----------------------------------------------------
+    AnnotationsMissing "annotations-missing"
+        "metadata/annotations.yaml is missing or has no usable `annotations` map."
+        "The file names the package and the folders of a bundle. A folder or image without it is not a registry+v1 bundle.";
+    UnsupportedMediaType "unsupported-media-type"
+        "The bundle is not of media type registry+v1."
+        "Bundles may also hold Helm charts or plain manifests. Those need no compiler.";
+    PackageNameEmpty "package-name-empty"
+        "The bundle does not name its package."
+        "OLM refuses such a bundle as well. The package name is an annotation in metadata/annotations.yaml.";
+    CsvMissing "csv-missing"
+        "The bundle has no ClusterServiceVersion."
+        "The ClusterServiceVersion says what to install. It is recognised by its kind alone, in any file of the manifests folder.";
+    SeveralCsvs "several-csvs"
+        "The bundle has more than one ClusterServiceVersion."
+        "OLM v1 silently takes the last one in file order and OLM v0 the first. bundle2chart does not guess.";
+    CsvFieldType "csv-field-type"
+        "A field of the ClusterServiceVersion has the wrong type."
+        "OLM reads the field with the Kubernetes API's types and would fail on it too. The JSON path says which one.";
+    UnsupportedStrategy "unsupported-strategy"
+        "The ClusterServiceVersion uses an install strategy other than `deployment`."
+        "OLM knows no other strategy.";
+    NotUtf8 "not-utf8"
+        "A manifest is not UTF-8 text."
+        "Kubernetes reads manifests as UTF-8. Files in UTF-16 or Latin-1 must be converted.";
+    ByteOrderMark "byte-order-mark"
+        "A manifest begins with a byte order mark."
+        "It is skipped, as Kubernetes' reader does.";
+    CarriageReturns "carriage-returns"
+        "A manifest has Windows line ends."
+        "YAML reads them as plain line ends, so they do not reach the chart.";
+    ManifestSyntax "manifest-syntax"
+        "A manifest is not valid YAML or JSON."
+        "Every file of the manifests folder is read, whatever its extension, as OLM does.";
+    ManifestLimit "manifest-limit"
+        "A manifest is too large, too deep, or repeats itself through aliases without end."
+        "The limits stop hostile files from exhausting the machine; they are far above every real bundle.";
+    NotAnObject "not-an-object"
+        "A document of a manifest is not a Kubernetes object with apiVersion, kind and metadata.name."
+        "OLM refuses the bundle as well.";
+    DuplicateKey "duplicate-key"
+        "A map in a manifest has the same key twice."
+        "Kubernetes' reader takes the last one, and so does bundle2chart. That is seldom what the author meant.";
 }

@@ -1,0 +1,351 @@
+//! The ClusterServiceVersion: the parts that decide what is installed, checked and typed.
+
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{Object, Origin, Value};
+
+/// A CSV and a checked view of it. Users' objects inside (rules, deployment specs) stay the trees
+/// that they are.
+#[derive(Clone, Debug)]
+pub struct ClusterServiceVersion {
+    /// The object as shipped.
+    pub object: Object,
+    /// `spec.version`
+    pub version: String,
+    /// `spec.installModes` that are supported.
+    pub install_modes: Vec<InstallMode>,
+    /// `spec.install.spec.deployments`
+    pub deployments: Vec<StrategyDeployment>,
+    /// `spec.install.spec.permissions`
+    pub permissions: Vec<Permission>,
+    /// `spec.install.spec.clusterPermissions`
+    pub cluster_permissions: Vec<Permission>,
+    /// `spec.customresourcedefinitions.owned`
+    pub owned_crds: Vec<CrdReference>,
+    /// `spec.customresourcedefinitions.required`
+    pub required_crds: Vec<CrdReference>,
+    /// Types and names of `spec.webhookdefinitions`.
+    pub webhooks: Vec<(String, String)>,
+    /// `VERSION.GROUP` of `spec.apiservicedefinitions.owned`.
+    pub owned_api_services: Vec<String>,
+    /// `spec.relatedImages`: name and image.
+    pub related_images: Vec<(String, String)>,
+}
+
+/// How many namespaces an operator can watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum InstallMode {
+    /// All namespaces of the cluster.
+    AllNamespaces,
+    /// Several named namespaces.
+    MultiNamespace,
+    /// The namespace that it runs in.
+    OwnNamespace,
+    /// One other namespace.
+    SingleNamespace,
+}
+
+impl InstallMode {
+    /// The name in a CSV.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            InstallMode::AllNamespaces => "AllNamespaces",
+            InstallMode::MultiNamespace => "MultiNamespace",
+            InstallMode::OwnNamespace => "OwnNamespace",
+            InstallMode::SingleNamespace => "SingleNamespace",
+        }
+    }
+}
+
+/// An entry of the install strategy's deployments.
+#[derive(Clone, Debug)]
+pub struct StrategyDeployment {
+    /// Name of the Deployment.
+    pub name: String,
+    /// Labels of the Deployment, a map, if any.
+    pub label: Option<Value>,
+    /// The Deployment's spec.
+    pub spec: Value,
+    /// Where the entry stands.
+    pub origin: Origin,
+}
+
+/// An entry of permissions or clusterPermissions.
+#[derive(Clone, Debug)]
+pub struct Permission {
+    /// The ServiceAccount, `default` where the CSV names none.
+    pub service_account: String,
+    /// The rules, a list.
+    pub rules: Value,
+    /// Where the entry stands.
+    pub origin: Origin,
+}
+
+/// A CRD that the CSV names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrdReference {
+    /// Name of the CRD, `PLURAL.GROUP`.
+    pub name: String,
+    /// The kind that it defines.
+    pub kind: String,
+    /// JSON path of the entry.
+    pub path: String,
+}
+
+impl ClusterServiceVersion {
+    /// Checks `object` and takes the view. All wrong types are reported; there is no CSV when
+    /// there is any.
+    pub(super) fn read(object: Object, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let mut reader = Reader { object: &object, diagnostics: Diagnostics::new() };
+        let null = Value::Null;
+        let spec = object.root.get("spec").unwrap_or(&null);
+        reader.expect_map(spec, ".spec");
+
+        let strategy = reader.text(spec, ".spec.install.strategy", &["install", "strategy"]);
+        if !matches!(strategy.as_deref(), None | Some("deployment")) {
+            reader.report(
+                Code::UnsupportedStrategy,
+                format!("install strategy `{}` is not supported", strategy.unwrap_or_default()),
+                ".spec.install.strategy".to_owned(),
+            );
+        }
+        let version = reader.text(spec, ".spec.version", &["version"]).unwrap_or_default();
+        let install_modes = reader.install_modes(spec);
+        let deployments = reader.deployments(spec);
+        let permissions = reader.permissions(spec, "permissions");
+        let cluster_permissions = reader.permissions(spec, "clusterPermissions");
+        let owned_crds = reader.crd_references(spec, "owned");
+        let required_crds = reader.crd_references(spec, "required");
+        let webhooks = reader
+            .list(spec, ".spec.webhookdefinitions", &["webhookdefinitions"])
+            .iter()
+            .map(|webhook| (text_of(webhook, "type"), text_of(webhook, "generateName")))
+            .collect();
+        let owned_api_services = reader
+            .list(spec, ".spec.apiservicedefinitions.owned", &["apiservicedefinitions", "owned"])
+            .iter()
+            .map(|service| format!("{}.{}", text_of(service, "version"), text_of(service, "group")))
+            .collect();
+        let related_images = reader
+            .list(spec, ".spec.relatedImages", &["relatedImages"])
+            .iter()
+            .map(|image| (text_of(image, "name"), text_of(image, "image")))
+            .collect();
+        let failed = reader.diagnostics.has_errors();
+        diagnostics.append(reader.diagnostics);
+        if failed {
+            return None;
+        }
+        Some(ClusterServiceVersion {
+            object,
+            version,
+            install_modes,
+            deployments,
+            permissions,
+            cluster_permissions,
+            owned_crds,
+            required_crds,
+            webhooks,
+            owned_api_services,
+            related_images,
+        })
+    }
+
+    /// `metadata.name`
+    pub fn name(&self) -> &str {
+        self.object.name()
+    }
+
+    /// A text of `spec`, empty when it is missing.
+    pub fn spec_text(&self, key: &str) -> &str {
+        self.object.at(&["spec", key]).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A text annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.object.at(&["metadata", "annotations", key]).and_then(Value::as_str)
+    }
+
+    /// Whether `mode` is supported.
+    pub fn supports(&self, mode: InstallMode) -> bool {
+        self.install_modes.contains(&mode)
+    }
+
+    /// Where a diagnostic about this JSON path of the CSV points.
+    pub fn place(&self, path: &str) -> Place {
+        self.object.place().path(path)
+    }
+}
+
+fn text_of(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+struct Reader<'a> {
+    object: &'a Object,
+    diagnostics: Diagnostics,
+}
+
+impl<'a> Reader<'a> {
+    fn report(&mut self, code: Code, message: String, path: String) {
+        let place = Place { line: None, ..self.object.place() }.path(path);
+        self.diagnostics.push(Diagnostic::error(code, message).at(place));
+    }
+
+    fn wrong_type(&mut self, value: &Value, expected: &str, path: String) {
+        let message = format!("`{path}` must be {expected}, but it is {}", value.type_name());
+        self.report(Code::CsvFieldType, message, path);
+    }
+
+    fn expect_map(&mut self, value: &Value, path: &str) {
+        if value.as_map().is_none() {
+            self.wrong_type(value, "a map", path.to_owned());
+        }
+    }
+
+    /// A text that may be missing; null counts as missing, as in Go.
+    fn text(&mut self, value: &Value, path: &str, keys: &[&str]) -> Option<String> {
+        match value.at(keys) {
+            None | Some(Value::Null) => None,
+            Some(Value::Text(text)) => Some(text.clone()),
+            Some(other) => {
+                self.wrong_type(other, "a string", path.to_owned());
+                None
+            }
+        }
+    }
+
+    /// A list that may be missing.
+    fn list(&mut self, value: &'a Value, path: &str, keys: &[&str]) -> &'a [Value] {
+        match value.at(keys) {
+            None | Some(Value::Null) => &[],
+            Some(Value::Seq(items)) => items,
+            Some(other) => {
+                self.wrong_type(other, "a list", path.to_owned());
+                &[]
+            }
+        }
+    }
+
+    fn origin(&self, path: String) -> Origin {
+        match &self.object.origin {
+            Origin::File { file, document, .. } => {
+                Origin::Csv { file: file.clone(), document: *document, path }
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn install_modes(&mut self, spec: &'a Value) -> Vec<InstallMode> {
+        let mut modes = Vec::new();
+        for (index, mode) in
+            self.list(spec, ".spec.installModes", &["installModes"]).iter().enumerate()
+        {
+            let path = format!(".spec.installModes[{index}]");
+            let kind = match text_of(mode, "type").as_str() {
+                "AllNamespaces" => InstallMode::AllNamespaces,
+                "MultiNamespace" => InstallMode::MultiNamespace,
+                "OwnNamespace" => InstallMode::OwnNamespace,
+                "SingleNamespace" => InstallMode::SingleNamespace,
+                other => {
+                    let message = format!("unknown install mode `{other}`");
+                    self.report(Code::CsvFieldType, message, format!("{path}.type"));
+                    continue;
+                }
+            };
+            match mode.get("supported") {
+                Some(Value::Bool(true)) => modes.push(kind),
+                None | Some(Value::Bool(false) | Value::Null) => {}
+                Some(other) => self.wrong_type(other, "a boolean", format!("{path}.supported")),
+            }
+        }
+        modes.sort_unstable();
+        modes.dedup();
+        modes
+    }
+
+    fn deployments(&mut self, spec: &'a Value) -> Vec<StrategyDeployment> {
+        let path = ".spec.install.spec.deployments";
+        let mut deployments = Vec::new();
+        for (index, entry) in
+            self.list(spec, path, &["install", "spec", "deployments"]).iter().enumerate()
+        {
+            let path = format!("{path}[{index}]");
+            let name = self.text(entry, &format!("{path}.name"), &["name"]).unwrap_or_default();
+            let label = match entry.get("label") {
+                None | Some(Value::Null) => None,
+                Some(label @ Value::Map(_)) => Some(label.clone()),
+                Some(other) => {
+                    self.wrong_type(other, "a map", format!("{path}.label"));
+                    None
+                }
+            };
+            let spec = entry.get("spec").cloned().unwrap_or(Value::Null);
+            if self.deployment_spec_fits(&spec, &path) {
+                deployments.push(StrategyDeployment {
+                    name,
+                    label,
+                    spec,
+                    origin: self.origin(path),
+                });
+            }
+        }
+        deployments
+    }
+
+    /// Whether the spec has the types that the API demands; k8s-openapi only reads here.
+    fn deployment_spec_fits(&mut self, spec: &Value, path: &str) -> bool {
+        use k8s_openapi::api::apps::v1::DeploymentSpec;
+        if spec.as_map().is_none() {
+            self.wrong_type(spec, "a map", format!("{path}.spec"));
+            return false;
+        }
+        let release = crate::ir::Release { namespace: "", values: &serde_json::Value::Null };
+        let json = release.value(spec);
+        match serde_path_to_error::deserialize::<_, DeploymentSpec>(json) {
+            Ok(_) => true,
+            Err(error) => {
+                let at = match error.path().to_string().as_str() {
+                    "." => format!("{path}.spec"),
+                    inner => format!("{path}.spec.{inner}"),
+                };
+                let message = format!("`{at}` does not fit a Deployment: {}", error.inner());
+                self.report(Code::CsvFieldType, message, at);
+                false
+            }
+        }
+    }
+
+    fn permissions(&mut self, spec: &'a Value, key: &str) -> Vec<Permission> {
+        let path = format!(".spec.install.spec.{key}");
+        let mut permissions = Vec::new();
+        for (index, entry) in self.list(spec, &path, &["install", "spec", key]).iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            let name =
+                self.text(entry, &format!("{path}.serviceAccountName"), &["serviceAccountName"]);
+            // OLM: an empty name means the namespace's default ServiceAccount.
+            let service_account =
+                name.filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned());
+            self.list(entry, &format!("{path}.rules"), &["rules"]);
+            let rules = match entry.get("rules") {
+                None | Some(Value::Null) => Value::Seq(Vec::new()),
+                Some(rules) => rules.clone(),
+            };
+            permissions.push(Permission { service_account, rules, origin: self.origin(path) });
+        }
+        permissions
+    }
+
+    fn crd_references(&mut self, spec: &'a Value, key: &str) -> Vec<CrdReference> {
+        let path = format!(".spec.customresourcedefinitions.{key}");
+        let entries = self.list(spec, &path, &["customresourcedefinitions", key]);
+        entries
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| CrdReference {
+                name: text_of(entry, "name"),
+                kind: text_of(entry, "kind"),
+                path: format!("{path}[{index}]"),
+            })
+            .collect()
+    }
+}

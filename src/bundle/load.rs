@@ -1,0 +1,392 @@
+//! Files to a [`Bundle`].
+
+use super::yaml::{self, Documents};
+use super::{Bundle, ClusterServiceVersion};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{Map, Object, Origin, Value};
+use crate::source::BundleFiles;
+use indexmap::IndexMap;
+
+const PACKAGE: &str = "operators.operatorframework.io.bundle.package.v1";
+const MEDIATYPE: &str = "operators.operatorframework.io.bundle.mediatype.v1";
+
+/// Reads all files of a bundle. All problems are reported; there is no bundle when any of them is
+/// an error.
+///
+/// OLM: operator-controller, bundle source: every file of manifests/ in lexical order, every
+/// document of it, Lists flattened, routed by kind alone. Unlike there, several CSVs are an error
+/// (the reference takes the last in silence).
+pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let annotations = annotations(files, &mut diagnostics);
+    let mut objects = Vec::new();
+    for (name, bytes) in &files.manifests {
+        let file = format!("{}/{name}", files.manifests_dir);
+        if let Some(documents) = documents(&file, bytes, &mut diagnostics) {
+            for document in documents.documents {
+                let origin = Position {
+                    file: &file,
+                    document: document.number,
+                    line: document.line,
+                    path: String::new(),
+                };
+                flatten(
+                    document.value,
+                    &origin,
+                    &document.item_lines,
+                    &mut objects,
+                    &mut diagnostics,
+                );
+            }
+        }
+    }
+
+    let mut csvs = Vec::new();
+    let mut crds = Vec::new();
+    let mut others = Vec::new();
+    for mut object in objects {
+        drop_server_fields(&mut object);
+        match object.kind() {
+            "ClusterServiceVersion" => csvs.push(object),
+            "CustomResourceDefinition" => crds.push(object),
+            _ => others.push(object),
+        }
+    }
+    let csv = single_csv(csvs, files, &mut diagnostics);
+    let csv = csv.and_then(|object| ClusterServiceVersion::read(object, &mut diagnostics));
+
+    if let Some(mediatype) = annotations.get(MEDIATYPE).filter(|m| *m != "registry+v1") {
+        diagnostics.push(
+            Diagnostic::error(
+                Code::UnsupportedMediaType,
+                format!(
+                    "the bundle has media type `{mediatype}`; only `registry+v1` can be compiled"
+                ),
+            )
+            .at(annotations_place(files).path(format!("[{MEDIATYPE:?}]")))
+            .hint("`helm` bundles already are charts, and `plain` bundles are manifests"),
+        );
+    }
+    let package = annotations.get(PACKAGE).cloned().unwrap_or_default();
+    if package.is_empty() {
+        diagnostics.push(
+            Diagnostic::error(Code::PackageNameEmpty, "package name is empty")
+                .at(annotations_place(files).path(format!(".annotations[{PACKAGE:?}]")))
+                .hint("set this annotation to the name of the operator's package"),
+        );
+    }
+    let bundle = csv.filter(|_| !diagnostics.has_errors()).map(|csv| Bundle {
+        package,
+        annotations,
+        csv,
+        crds,
+        objects: others,
+        image: files.image.clone(),
+        manifest_bytes: files.manifests.values().map(Vec::len).sum(),
+        other_metadata: files
+            .metadata
+            .keys()
+            .filter(|name| *name != "annotations.yaml")
+            .cloned()
+            .collect(),
+    });
+    (bundle, diagnostics)
+}
+
+fn annotations_place(files: &BundleFiles) -> Place {
+    Place::file(format!("{}/annotations.yaml", files.metadata_dir))
+}
+
+/// annotations.yaml over the image's labels.
+fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<String, String> {
+    let mut merged: IndexMap<String, String> = files
+        .labels
+        .iter()
+        .filter(|(key, _)| key.starts_with("operators.operatorframework.io."))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let Some(bytes) = files.metadata.get("annotations.yaml") else {
+        if merged.is_empty() {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::AnnotationsMissing,
+                    format!("the bundle has no {}/annotations.yaml", files.metadata_dir),
+                )
+                .at(annotations_place(files))
+                .hint(
+                    "a bundle is a folder (or image) with manifests/ and metadata/annotations.yaml",
+                ),
+            );
+        }
+        return merged;
+    };
+    let file = format!("{}/annotations.yaml", files.metadata_dir);
+    let Some(documents) = documents(&file, bytes, diagnostics) else { return merged };
+    let root = documents.documents.into_iter().next().map(|document| document.value);
+    let map = root.as_ref().and_then(|root| root.get("annotations")).and_then(Value::as_map);
+    let Some(map) = map else {
+        diagnostics.push(
+            Diagnostic::error(Code::AnnotationsMissing, "the file has no map `annotations`")
+                .at(annotations_place(files)),
+        );
+        return merged;
+    };
+    for (key, value) in map {
+        match value {
+            Value::Text(text) => {
+                merged.insert(key.clone(), text.clone());
+            }
+            Value::Bool(_) | Value::Number(_) | Value::Null => {}
+            _ => diagnostics.push(
+                Diagnostic::error(
+                    Code::AnnotationsMissing,
+                    format!("annotation `{key}` is {}, not a string", value.type_name()),
+                )
+                .at(annotations_place(files).path(format!(".annotations[{key:?}]"))),
+            ),
+        }
+    }
+    merged
+}
+
+/// The documents of one file; problems and duplicate keys become diagnostics.
+fn documents(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Option<Documents> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let before = &bytes[..error.valid_up_to()];
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::NotUtf8,
+                    format!(
+                        "the file is not UTF-8: byte 0x{:02x} is out of place",
+                        bytes[before.len()]
+                    ),
+                )
+                .at(Place::file(file).at(line, column))
+                .hint("save the file as UTF-8"),
+            );
+            return None;
+        }
+    };
+    let text = match text.strip_prefix('\u{feff}') {
+        Some(rest) => {
+            diagnostics.push(
+                Diagnostic::note(
+                    Code::ByteOrderMark,
+                    "the file begins with a byte order mark, which is skipped",
+                )
+                .at(Place::file(file).at(1, 1)),
+            );
+            rest
+        }
+        None => text,
+    };
+    if let Some(offset) = text.find("\r\n") {
+        let line = text[..offset].matches('\n').count() + 1;
+        diagnostics.push(
+            Diagnostic::note(
+                Code::CarriageReturns,
+                "the file has Windows line ends, which YAML reads as plain line ends",
+            )
+            .at(Place::file(file).at(line, 1)),
+        );
+    }
+    match yaml::read(text) {
+        Ok(documents) => {
+            for duplicate in &documents.duplicates {
+                let (line, column) = duplicate.last;
+                let place = |line, column| Place {
+                    document: Some(duplicate.document),
+                    ..Place::file(file).at(line, column).path(duplicate.path.clone())
+                };
+                diagnostics.push(
+                    Diagnostic::warning(
+                        Code::DuplicateKey,
+                        format!(
+                            "the key `{}` stands twice (lines {} and {line}); the last one counts, as in Kubernetes",
+                            duplicate.path, duplicate.first
+                        ),
+                    )
+                    .at(place(line, column))
+                    .related(place(duplicate.first, 1), "first here; this value is ignored")
+                    .hint("delete one of the two in the bundle's sources"),
+                );
+            }
+            Some(documents)
+        }
+        Err(problem) => {
+            let code = if problem.limit { Code::ManifestLimit } else { Code::ManifestSyntax };
+            let mut diagnostic =
+                Diagnostic::error(code, format!("cannot read the file: {}", problem.message)).at(
+                    Place {
+                        document: Some(problem.document),
+                        ..Place::file(file).at(problem.line, problem.column)
+                    },
+                );
+            diagnostic.hint = Some(if problem.limit {
+                "no real bundle needs as much; if yours does, report it".to_owned()
+            } else {
+                "every file in the manifests folder must be a Kubernetes manifest in YAML or JSON"
+                    .to_owned()
+            });
+            diagnostics.push(diagnostic);
+            None
+        }
+    }
+}
+
+struct Position<'a> {
+    file: &'a str,
+    document: usize,
+    line: usize,
+    path: String,
+}
+
+/// Turns a document into objects; the items of a List become objects of their own.
+fn flatten(
+    value: Value,
+    position: &Position<'_>,
+    item_lines: &[usize],
+    objects: &mut Vec<Object>,
+    diagnostics: &mut Diagnostics,
+) {
+    let place = || Place {
+        document: Some(position.document),
+        line: Some(position.line),
+        ..Place::file(position.file).path(position.path.clone())
+    };
+    let type_name = value.type_name();
+    let Value::Map(mut root) = value else {
+        diagnostics.push(
+            Diagnostic::error(
+                Code::NotAnObject,
+                format!("expected a Kubernetes object, found {type_name}"),
+            )
+            .at(place())
+            .hint(
+                "every document in the manifests folder must be an object with apiVersion and kind",
+            ),
+        );
+        return;
+    };
+    let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if kind.ends_with("List") && root.get("items").is_some_and(|items| items.as_seq().is_some()) {
+        let api_version = root.get("apiVersion").cloned();
+        let items = root.shift_remove("items");
+        let Some(Value::Seq(items)) = items else { return };
+        for (index, mut item) in items.into_iter().enumerate() {
+            if let (Some(item), Some(item_kind)) = (item.as_map_mut(), kind.strip_suffix("List")) {
+                fill_list_item(item, item_kind, api_version.as_ref());
+            }
+            let position = Position {
+                file: position.file,
+                document: position.document,
+                line: item_lines.get(index).copied().unwrap_or(position.line),
+                path: format!("{}.items[{index}]", position.path),
+            };
+            flatten(item, &position, &[], objects, diagnostics);
+        }
+        return;
+    }
+    for key in ["apiVersion", "kind"] {
+        if root.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
+            diagnostics.push(
+                Diagnostic::error(Code::NotAnObject, format!("the object has no `{key}`"))
+                    .at(place())
+                    .hint("every document in the manifests folder must be an object with apiVersion and kind"),
+            );
+            return;
+        }
+    }
+    let name = root.get("metadata").and_then(|metadata| metadata.get("name"));
+    if name.and_then(Value::as_str).is_none_or(str::is_empty) {
+        diagnostics.push(
+            Diagnostic::error(Code::NotAnObject, format!("the {kind} has no `metadata.name`"))
+                .at(place())
+                .hint("Helm and OLM install objects by name; generateName is not enough"),
+        );
+        return;
+    }
+    objects.push(Object::new(
+        *root,
+        Origin::File {
+            file: position.file.to_owned(),
+            document: position.document,
+            line: position.line,
+            path: position.path.clone(),
+        },
+    ));
+}
+
+/// In a typed list such as RoleList the items may leave out their type.
+fn fill_list_item(item: &mut Map, kind: &str, api_version: Option<&Value>) {
+    if kind.is_empty() {
+        return;
+    }
+    item.entry("kind".to_owned()).or_insert_with(|| Value::text(kind));
+    if let Some(api_version) = api_version {
+        item.entry("apiVersion".to_owned()).or_insert_with(|| api_version.clone());
+    }
+}
+
+fn single_csv(
+    mut csvs: Vec<Object>,
+    files: &BundleFiles,
+    diagnostics: &mut Diagnostics,
+) -> Option<Object> {
+    if csvs.len() > 1 {
+        let names: Vec<String> = csvs.iter().map(|csv| format!("`{}`", csv.name())).collect();
+        let mut diagnostic = Diagnostic::error(
+            Code::SeveralCsvs,
+            format!("the bundle has {} ClusterServiceVersions: {}", csvs.len(), names.join(", ")),
+        )
+        .at(csvs[0].place())
+        .hint("a bundle installs one operator version; remove the others");
+        for csv in &csvs[1..] {
+            diagnostic = diagnostic.related(csv.place(), "another one");
+        }
+        diagnostics.push(diagnostic);
+        return None;
+    }
+    let csv = csvs.pop();
+    // With unreadable files the CSV may be in one of them: one error says it all.
+    if csv.is_none() && !diagnostics.has_errors() {
+        diagnostics.push(
+            Diagnostic::error(
+                Code::CsvMissing,
+                format!("no ClusterServiceVersion found in `{}`", files.manifests_dir),
+            )
+            .at(Place::file(files.manifests_dir.clone()))
+            .hint("is this folder or image an operator bundle, and not a catalog or an operator image?"),
+        );
+    }
+    csv
+}
+
+/// Drops what an API server writes and a client never should: the only fields that get lost.
+///
+/// `metadata.creationTimestamp: null`, and a `status` without content (an empty map, or one that
+/// holds nothing but empty values, as controller-gen writes into CRDs).
+fn drop_server_fields(object: &mut Object) {
+    if let Some(metadata) = object.root.get_mut("metadata").and_then(Value::as_map_mut)
+        && metadata.get("creationTimestamp").is_some_and(Value::is_null)
+    {
+        metadata.shift_remove("creationTimestamp");
+    }
+    if object.root.get("status").is_some_and(is_hollow) {
+        object.root.shift_remove("status");
+    }
+}
+
+fn is_hollow(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Text(text) => text.is_empty(),
+        Value::Seq(items) => items.iter().all(is_hollow),
+        Value::Map(map) => map.values().all(is_hollow),
+        _ => false,
+    }
+}

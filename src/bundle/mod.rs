@@ -1,0 +1,51 @@
+//! A registry+v1 bundle, read as OLM reads it: annotations, the CSV, CRDs and other objects, each
+//! with its provenance.
+
+mod csv;
+mod load;
+mod scalar;
+mod yaml;
+
+pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
+pub use load::load;
+
+use crate::ir::Object;
+use crate::source::ImageIdentity;
+use indexmap::IndexMap;
+
+/// A bundle.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// Name of the package, from the annotations.
+    pub package: String,
+    /// Everything under `annotations:` of metadata/annotations.yaml, and the image's labels where
+    /// that is silent.
+    pub annotations: IndexMap<String, String>,
+    /// The ClusterServiceVersion.
+    pub csv: ClusterServiceVersion,
+    /// The CustomResourceDefinitions, in file order.
+    pub crds: Vec<Object>,
+    /// All other objects, in file order.
+    pub objects: Vec<Object>,
+    /// The image that it came in, when it came in one.
+    pub image: Option<ImageIdentity>,
+    /// Bytes of all manifests.
+    pub manifest_bytes: usize,
+    /// Names of files in metadata/ other than annotations.yaml.
+    pub other_metadata: Vec<String>,
+}
+
+impl Bundle {
+    /// Channels that the bundle is in.
+    pub fn channels(&self) -> Vec<&str> {
+        self.annotations
+            .get("operators.operatorframework.io.bundle.channels.v1")
+            .map(|list| list.split(',').map(str::trim).filter(|c| !c.is_empty()).collect())
+            .unwrap_or_default()
+    }
+
+    /// The namespace that the operator is meant for: the CSV's suggestion.
+    pub fn suggested_namespace(&self) -> Option<&str> {
+        self.csv.annotation("operatorframework.io/suggested-namespace").filter(|ns| !ns.is_empty())
+    }
+}

@@ -1,0 +1,216 @@
+//! What an unquoted YAML scalar means to Kubernetes.
+//!
+//! Kubernetes reads manifests with sigs.k8s.io/yaml, that is go-yaml v2 (YAML 1.1 with Go's number
+//! syntax) followed by a conversion to JSON. The rules here are those of go-yaml v2 `resolve.go`
+//! and `strconv`, and of sigs.k8s.io/yaml for map keys.
+
+use crate::ir::{Number, Value};
+
+/// What a scalar resolves to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Scalar {
+    /// A JSON value.
+    Value(Value),
+    /// The merge key `<<`.
+    Merge,
+    /// `.inf` or `.nan`, which JSON cannot hold.
+    NotJson,
+}
+
+/// Resolves an unquoted scalar without a tag.
+pub(super) fn resolve(text: &str) -> Scalar {
+    if let Some(constant) = constant(text) {
+        return constant;
+    }
+    let value = match text.as_bytes().first() {
+        Some(b'.') => parse_float(text),
+        Some(b'0'..=b'9' | b'+' | b'-') => number(text),
+        _ => None,
+    };
+    Scalar::Value(value.map_or_else(|| Value::text(text), Value::Number))
+}
+
+fn constant(text: &str) -> Option<Scalar> {
+    Some(match text {
+        "" | "~" | "null" | "Null" | "NULL" => Scalar::Value(Value::Null),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Scalar::Value(Value::Bool(true))
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Scalar::Value(Value::Bool(false))
+        }
+        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF"
+        | "-.inf" | "-.Inf" | "-.INF" => Scalar::NotJson,
+        "<<" => Scalar::Merge,
+        _ => return None,
+    })
+}
+
+fn number(text: &str) -> Option<Number> {
+    // Timestamps are strings, and no number has their shape after underscores are gone.
+    let plain = text.replace('_', "");
+    let (negative, digits) = match plain.as_bytes().first() {
+        Some(b'-') => (true, &plain[1..]),
+        Some(b'+') => (false, &plain[1..]),
+        _ => (false, plain.as_str()),
+    };
+    let prefix = digits.as_bytes().get(..2).map(|p| [p[0], p[1].to_ascii_lowercase()]);
+    let (radix, body) = match prefix.as_ref() {
+        Some(b"0x") => (16, &digits[2..]),
+        Some(b"0o") => (8, &digits[2..]),
+        Some(b"0b") => (2, &digits[2..]),
+        Some([b'0', _]) => (8, &digits[1..]),
+        _ => (10, digits),
+    };
+    // from_str_radix takes a sign of its own, which Go does not after a prefix.
+    if body.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && let Ok(magnitude) = u64::from_str_radix(body, radix)
+    {
+        if !negative {
+            return Some(match i64::try_from(magnitude) {
+                Ok(value) => Number::Int(value),
+                Err(_) => Number::Uint(magnitude),
+            });
+        }
+        if let Some(value) = 0i64.checked_sub_unsigned(magnitude) {
+            return Some(Number::Int(value));
+        }
+    }
+    if is_yaml_float(&plain) { parse_float(&plain) } else { None }
+}
+
+/// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`
+fn is_yaml_float(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let mantissa_ok = match mantissa.split_once('.') {
+        Some(("", fraction)) => !fraction.is_empty() && digits(fraction),
+        Some((whole, fraction)) => digits(whole) && digits(fraction),
+        None => !mantissa.is_empty() && digits(mantissa),
+    };
+    let exponent_ok = exponent.is_none_or(|exponent| {
+        let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        !unsigned.is_empty() && digits(unsigned)
+    });
+    mantissa_ok && exponent_ok
+}
+
+/// A float as it is after the way through JSON: one without a fraction is an integer there.
+fn parse_float(text: &str) -> Option<Number> {
+    let shaped = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+    let value = text.parse::<f64>().ok().filter(|value| shaped && value.is_finite())?;
+    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53: above it not every integer is a float.
+    #[expect(clippy::cast_possible_truncation, reason = "exact below 2^53")]
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        return Some(Number::Int(value as i64));
+    }
+    Some(Number::Float(value))
+}
+
+/// The JSON key that a map key becomes; nothing for keys that cannot be one.
+pub(super) fn key(value: Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Number(Number::Int(value)) => Some(value.to_string()),
+        Value::Number(Number::Uint(value)) => Some(value.to_string()),
+        Value::Number(Number::Float(value)) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number_of(text: &str) -> Option<Number> {
+        match resolve(text) {
+            Scalar::Value(Value::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn numbers_as_go_reads_them() {
+        for (text, expected) in [
+            ("0644", Number::Int(420)),
+            ("0o644", Number::Int(420)),
+            ("0O17", Number::Int(15)),
+            ("0x1F", Number::Int(31)),
+            ("-0x1F", Number::Int(-31)),
+            ("0b101", Number::Int(5)),
+            ("1_000", Number::Int(1000)),
+            ("0_7", Number::Int(7)),
+            ("08", Number::Int(8)),
+            ("+5", Number::Int(5)),
+            ("-9223372036854775808", Number::Int(i64::MIN)),
+            ("9223372036854775808", Number::Uint(1 << 63)),
+            ("18446744073709551615", Number::Uint(u64::MAX)),
+            ("18446744073709551616", Number::Float(18_446_744_073_709_551_616.0)),
+            ("1e3", Number::Int(1000)),
+            ("1.0", Number::Int(1)),
+            ("4.294967295e+09", Number::Int(4_294_967_295)),
+            (".5", Number::Float(0.5)),
+            ("0.1", Number::Float(0.1)),
+            ("-1.5e-3", Number::Float(-0.0015)),
+            ("0", Number::Int(0)),
+            ("-0", Number::Int(0)),
+        ] {
+            assert_eq!(number_of(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_that_look_like_numbers() {
+        for text in [
+            "1e400",
+            "0x",
+            "0o8",
+            "1.2.3",
+            "12:30",
+            "2020-01-01",
+            "2020-01-01T00:00:00Z",
+            "-",
+            "+",
+            "1e",
+            "e1",
+            "0x-1",
+            "--1",
+            "+-1",
+            ".",
+            "..5",
+            ".5x",
+            "1__",
+            "infinity",
+            "-inf",
+            "nan",
+            "0xg",
+            "1.5.",
+            "5m",
+        ] {
+            let expected = if text == "1__" { Some(Number::Int(1)) } else { None };
+            assert_eq!(number_of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn booleans_and_nulls() {
+        for text in ["y", "Y", "yes", "on", "ON", "true", "True"] {
+            assert_eq!(resolve(text), Scalar::Value(Value::Bool(true)), "{text}");
+        }
+        for text in ["n", "N", "no", "off", "OFF", "false"] {
+            assert_eq!(resolve(text), Scalar::Value(Value::Bool(false)), "{text}");
+        }
+        for text in ["", "~", "null", "NULL"] {
+            assert_eq!(resolve(text), Scalar::Value(Value::Null), "{text}");
+        }
+        for text in ["tRUE", "oN", "nULL", "yEs", "None"] {
+            assert_eq!(resolve(text), Scalar::Value(Value::text(text)), "{text}");
+        }
+        assert_eq!(resolve(".inf"), Scalar::NotJson);
+    }
+}

@@ -1,0 +1,355 @@
+//! YAML and JSON text to [`Value`] trees, in the dialect that Kubernetes reads.
+//!
+//! The syntax is granit-parser's; what scalars, keys, merges and duplicates mean follows
+//! sigs.k8s.io/yaml (see [`super::scalar`]): the last of two equal keys wins, `<<` merges in place,
+//! keys become strings.
+
+use super::scalar::{self, Scalar};
+use crate::ir::{Map, Value};
+use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span, StrInput, Tag};
+use std::collections::HashMap;
+
+/// How large a file may become. Real bundles stay far below: the largest CRD known has 2.4 MB.
+const MAX_NODES: usize = 2_000_000;
+/// How many nodes aliases may add.
+const MAX_ALIAS_NODES: usize = 200_000;
+/// How deep lists and maps may nest.
+const MAX_DEPTH: usize = 250;
+
+/// A document of a file.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// 1-based number in the file, counting empty documents too.
+    pub number: usize,
+    /// 1-based line on which its content begins.
+    pub line: usize,
+    /// 1-based line of each item of a top-level `items` list.
+    pub item_lines: Vec<usize>,
+    /// Its content.
+    pub value: Value,
+}
+
+/// A key that a map has twice.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct DuplicateKey {
+    /// 1-based number of the document.
+    pub document: usize,
+    /// JSON path of the key.
+    pub path: String,
+    /// 1-based line of the first place.
+    pub first: usize,
+    /// 1-based line and column of the place that wins.
+    pub last: (usize, usize),
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    /// What is wrong.
+    pub message: String,
+    /// 1-based number of the document.
+    pub document: usize,
+    /// 1-based line.
+    pub line: usize,
+    /// 1-based column.
+    pub column: usize,
+    /// Whether a limit was reached (otherwise: a mistake in the text).
+    pub limit: bool,
+}
+
+/// What was read of a file.
+#[derive(Debug, Default)]
+pub(super) struct Documents {
+    /// The documents that are not empty.
+    pub documents: Vec<Document>,
+    /// Keys that stand twice.
+    pub duplicates: Vec<DuplicateKey>,
+}
+
+/// Reads all documents of `text`.
+pub(super) fn read(text: &str) -> Result<Documents, Box<Problem>> {
+    let mut builder = Builder::default();
+    let mut options = Options::default();
+    options.set_emit_comments(false);
+    options.flow_nesting_limit = MAX_DEPTH;
+    options.block_nesting_limit = MAX_DEPTH;
+    // A key may be as long as a name or annotation; the parser's default is the standard's 1,024.
+    options.simple_key_max_lookahead = 64 * 1024;
+    let parser: Parser<'_, StrInput<'_>> = Parser::new_from_str_with_options(text, options);
+    for next in parser {
+        let (event, span) = next.map_err(|error| {
+            let limit = error.to_string().contains("limit");
+            builder.problem(*error.marker(), error.info().to_string(), limit)
+        })?;
+        builder.event(event, span)?;
+    }
+    Ok(builder.done)
+}
+
+/// A list or map under construction.
+enum Frame {
+    Seq { items: Vec<Value>, anchor: usize, nodes: usize },
+    Map { map: Map, lines: Vec<usize>, key: Option<PendingKey>, anchor: usize, nodes: usize },
+}
+
+struct PendingKey {
+    name: Name,
+    marker: Marker,
+}
+
+enum Name {
+    Key(String),
+    Merge,
+}
+
+#[derive(Default)]
+struct Builder {
+    done: Documents,
+    stack: Vec<Frame>,
+    anchors: HashMap<usize, (Value, usize)>,
+    document: usize,
+    line: usize,
+    item_lines: Vec<usize>,
+    nodes: usize,
+    alias_nodes: usize,
+}
+
+impl Builder {
+    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Box<Problem>> {
+        let marker = span.start;
+        match event {
+            Event::DocumentStart(..) => {
+                self.document += 1;
+                self.line = 0;
+                self.item_lines = Vec::new();
+                self.anchors.clear();
+            }
+            Event::SequenceStart(_, anchor, _) => {
+                self.open(marker)?;
+                self.stack.push(Frame::Seq { items: Vec::new(), anchor, nodes: self.nodes });
+            }
+            Event::MappingStart(_, anchor, _) => {
+                self.open(marker)?;
+                self.stack.push(Frame::Map {
+                    map: Map::new(),
+                    lines: Vec::new(),
+                    key: None,
+                    anchor,
+                    nodes: self.nodes,
+                });
+            }
+            Event::SequenceEnd => {
+                if let Some(Frame::Seq { items, anchor, nodes }) = self.stack.pop() {
+                    self.close(Value::Seq(items), anchor, nodes, marker)?;
+                }
+            }
+            Event::MappingEnd => {
+                if let Some(Frame::Map { map, anchor, nodes, .. }) = self.stack.pop() {
+                    self.close(Value::from(map), anchor, nodes, marker)?;
+                }
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                self.open(marker)?;
+                let scalar = self.scalar(&text, style, tag.as_deref(), marker)?;
+                match scalar {
+                    Scalar::Merge if self.expects_key() => self.set_key(Name::Merge, marker),
+                    Scalar::Merge => self.close(Value::text("<<"), anchor, self.nodes, marker)?,
+                    Scalar::Value(value) => self.close(value, anchor, self.nodes, marker)?,
+                    Scalar::NotJson => {
+                        let message = format!(
+                            "`{text}` is a YAML number that JSON and Kubernetes cannot hold"
+                        );
+                        return Err(self.problem(marker, message, false));
+                    }
+                }
+            }
+            Event::Alias(id) => {
+                let Some((value, nodes)) = self.anchors.get(&id) else {
+                    let message = "an alias stands inside the value that it refers to".to_owned();
+                    return Err(self.problem(marker, message, false));
+                };
+                let (value, nodes) = (value.clone(), *nodes);
+                self.alias_nodes += nodes;
+                if self.alias_nodes > MAX_ALIAS_NODES {
+                    let message = format!("aliases repeat more than {MAX_ALIAS_NODES} values");
+                    return Err(self.problem(marker, message, true));
+                }
+                self.open(marker)?;
+                self.close(value, 0, self.nodes, marker)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn scalar(
+        &self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        marker: Marker,
+    ) -> Result<Scalar, Box<Problem>> {
+        let Some(tag) = tag else {
+            return Ok(match style {
+                ScalarStyle::Plain => scalar::resolve(text),
+                _ => Scalar::Value(Value::text(text)),
+            });
+        };
+        // An explicit core tag must agree with the text; any other tag makes it a string.
+        let resolved = scalar::resolve(text);
+        let agrees = match tag.core_suffix() {
+            Some("int" | "float") => matches!(resolved, Scalar::Value(Value::Number(_))),
+            Some("bool") => matches!(resolved, Scalar::Value(Value::Bool(_))),
+            Some("null") => matches!(resolved, Scalar::Value(Value::Null)),
+            Some("binary") => false,
+            _ => return Ok(Scalar::Value(Value::text(text))),
+        };
+        if agrees {
+            Ok(resolved)
+        } else {
+            let message = format!("`{text}` does not fit its tag `{}`", tag.original());
+            Err(self.problem(marker, message, false))
+        }
+    }
+
+    /// Accounts for a node that begins at `marker`.
+    fn open(&mut self, marker: Marker) -> Result<(), Box<Problem>> {
+        self.nodes += 1;
+        if self.nodes + self.alias_nodes > MAX_NODES {
+            let message = format!("the file has more than {MAX_NODES} values");
+            return Err(self.problem(marker, message, true));
+        }
+        if self.stack.is_empty() {
+            self.line = marker.line();
+        }
+        if let [Frame::Map { key: Some(key), .. }, Frame::Seq { .. }] = self.stack.as_slice()
+            && matches!(&key.name, Name::Key(name) if name == "items")
+        {
+            self.item_lines.push(marker.line());
+        }
+        Ok(())
+    }
+
+    fn expects_key(&self) -> bool {
+        matches!(self.stack.last(), Some(Frame::Map { key: None, .. }))
+    }
+
+    fn set_key(&mut self, name: Name, marker: Marker) {
+        if let Some(Frame::Map { key, .. }) = self.stack.last_mut() {
+            *key = Some(PendingKey { name, marker });
+        }
+    }
+
+    /// Puts a finished value where it belongs.
+    fn close(
+        &mut self,
+        value: Value,
+        anchor: usize,
+        nodes_before: usize,
+        marker: Marker,
+    ) -> Result<(), Box<Problem>> {
+        if anchor != 0 {
+            self.anchors.insert(anchor, (value.clone(), self.nodes - nodes_before + 1));
+        }
+        match self.stack.last_mut() {
+            None => {
+                if !value.is_null() {
+                    self.done.documents.push(Document {
+                        number: self.document,
+                        line: self.line,
+                        item_lines: std::mem::take(&mut self.item_lines),
+                        value,
+                    });
+                }
+            }
+            Some(Frame::Seq { items, .. }) => items.push(value),
+            Some(Frame::Map { map, lines, key, .. }) => match key.take() {
+                None => match scalar::key(value) {
+                    Some(name) => *key = Some(PendingKey { name: Name::Key(name), marker }),
+                    None => {
+                        let message = "a map key must be a string, number or boolean".to_owned();
+                        return Err(self.problem(marker, message, false));
+                    }
+                },
+                Some(PendingKey { name: Name::Merge, marker }) => {
+                    if merge(map, value).is_none() {
+                        let message = "`<<` merges maps, and this is none".to_owned();
+                        return Err(self.problem(marker, message, false));
+                    }
+                    lines.resize(map.len(), 0);
+                }
+                Some(PendingKey { name: Name::Key(name), marker }) => {
+                    let (index, previous) = map.insert_full(name, value);
+                    lines.resize(map.len(), 0);
+                    let first = std::mem::replace(&mut lines[index], marker.line());
+                    // Line 0: the earlier value was merged in, and overriding it is the purpose.
+                    if previous.is_some() && first != 0 {
+                        let name = map.get_index(index).map(|(name, _)| name.clone());
+                        self.duplicate(name.unwrap_or_default(), first, marker);
+                    }
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn duplicate(&mut self, name: String, first: usize, last: Marker) {
+        let mut path = String::new();
+        for frame in &self.stack[..self.stack.len() - 1] {
+            match frame {
+                Frame::Seq { items, .. } => path.push_str(&format!("[{}]", items.len())),
+                Frame::Map { key, .. } => {
+                    if let Some(PendingKey { name: Name::Key(key), .. }) = key {
+                        push_key(&mut path, key);
+                    }
+                }
+            }
+        }
+        push_key(&mut path, &name);
+        self.done.duplicates.push(DuplicateKey {
+            document: self.document,
+            path,
+            first,
+            last: (last.line(), last.col() + 1),
+        });
+    }
+
+    fn problem(&self, marker: Marker, message: String, limit: bool) -> Box<Problem> {
+        Box::new(Problem {
+            message,
+            document: self.document.max(1),
+            line: marker.line().max(1),
+            column: marker.col() + 1,
+            limit,
+        })
+    }
+}
+
+/// Merges one map or a list of maps; in a list the earlier ones win.
+fn merge(into: &mut Map, value: Value) -> Option<()> {
+    match value {
+        Value::Map(map) => {
+            for (key, value) in *map {
+                into.insert(key, value);
+            }
+            Some(())
+        }
+        Value::Seq(items) => items.into_iter().rev().try_for_each(|item| match item {
+            Value::Map(_) => merge(into, item),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
+
+/// Appends `.key` or `["key"]` to a JSON path.
+pub(crate) fn push_key(path: &mut String, key: &str) {
+    let plain =
+        key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if plain && !key.is_empty() {
+        path.push('.');
+        path.push_str(key);
+    } else {
+        path.push_str(&format!("[{key:?}]"));
+    }
+}
