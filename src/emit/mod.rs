@@ -1,1 +1,4 @@
 //! Spelling and writing: stable YAML, Helm escaping, and the output tree.
+
+mod template;
+pub mod yaml;

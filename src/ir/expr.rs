@@ -45,24 +45,13 @@ pub enum Expr {
     Base64(ValuesPath),
 }
 
-/// True when any of these paths of the values holds something that Helm calls true (not empty,
-/// not zero, not false, not null). Never empty.
+/// When something is present. Truth is Helm's: not empty, not zero, not false, not null.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition(pub Vec<ValuesPath>);
-
-impl Condition {
-    /// True when `path` holds something.
-    pub fn set(path: ValuesPath) -> Self {
-        Condition(vec![path])
-    }
-
-    /// True when this or `other` is.
-    pub fn or(mut self, other: &Condition) -> Self {
-        for path in &other.0 {
-            if !self.0.contains(path) {
-                self.0.push(path.clone());
-            }
-        }
-        self
-    }
+pub enum Condition {
+    /// This path of the values holds something.
+    Set(ValuesPath),
+    /// Any of these holds; never empty.
+    Any(Vec<Condition>),
+    /// All of these hold; never empty.
+    All(Vec<Condition>),
 }

@@ -48,29 +48,19 @@ impl Release<'_> {
     }
 
     fn entry(&self, key: &str, value: &Value) -> Option<(String, Json)> {
-        match value {
-            Value::When(when) if !self.holds(&when.0) => None,
-            // A list of nothing but absent items is itself absent: `key:` alone would be null.
-            Value::Seq(items) => match conditional(items) {
-                Some(condition) if !self.holds(&condition) => None,
-                _ => Some((key.to_owned(), self.value(value))),
-            },
-            _ => Some((key.to_owned(), self.value(value))),
-        }
+        let present = value.presence().is_none_or(|condition| self.holds(&condition));
+        present.then(|| (key.to_owned(), self.value(value)))
     }
 
     fn item(&self, item: &Value, into: &mut Vec<Json>) {
+        if item.item_presence().is_some_and(|condition| !self.holds(&condition)) {
+            return;
+        }
         match item {
-            Value::When(when) => {
-                if self.holds(&when.0) {
-                    self.item(&when.1, into);
-                }
+            Value::When(when) => self.item(&when.1, into),
+            Value::Expr(Expr::Values(path)) => {
+                into.extend(self.lookup(path).as_array().into_iter().flatten().cloned());
             }
-            Value::Expr(Expr::Values(path)) => match self.lookup(path) {
-                Json::Array(items) => into.extend(items.iter().cloned()),
-                Json::Null => {}
-                other => into.push(other.clone()),
-            },
             _ => into.push(self.value(item)),
         }
     }
@@ -102,21 +92,12 @@ impl Release<'_> {
     }
 
     fn holds(&self, condition: &Condition) -> bool {
-        condition.0.iter().any(|path| truth(self.lookup(path)))
+        match condition {
+            Condition::Set(path) => truth(self.lookup(path)),
+            Condition::Any(conditions) => conditions.iter().any(|c| self.holds(c)),
+            Condition::All(conditions) => conditions.iter().all(|c| self.holds(c)),
+        }
     }
-}
-
-/// The condition under which a list has any item, when all of its items are conditional.
-pub(crate) fn conditional(items: &[Value]) -> Option<Condition> {
-    let mut all: Option<Condition> = None;
-    for item in items {
-        let Value::When(when) = item else { return None };
-        all = Some(match all {
-            Some(condition) => condition.or(&when.0),
-            None => when.0.clone(),
-        });
-    }
-    all
 }
 
 /// What text/template calls true.

@@ -114,6 +114,49 @@ impl Value {
         keys.iter().try_fold(self, |value, key| value.get(key))
     }
 
+    /// The condition under which an entry or item with this value is present; nothing when it
+    /// always is. A list or map of nothing but absent children is itself absent, because a key
+    /// without content would read as null.
+    pub fn presence(&self) -> Option<Condition> {
+        let any = |children: Vec<Option<Condition>>| {
+            let mut conditions = children.into_iter().collect::<Option<Vec<Condition>>>()?;
+            conditions.dedup();
+            match conditions.len() {
+                0 => None,
+                1 => conditions.pop(),
+                _ => Some(Condition::Any(conditions)),
+            }
+        };
+        match self {
+            Value::When(when) => Some(match when.1.presence() {
+                Some(inner) => Condition::All(vec![when.0.clone(), inner]),
+                None => when.0.clone(),
+            }),
+            Value::Seq(items) => any(items.iter().map(Value::item_presence).collect()),
+            Value::Map(map) => any(map.values().map(Value::presence).collect()),
+            _ => None,
+        }
+    }
+
+    /// [`Value::presence`] of a list's item: an item that joins the values' items is present while
+    /// there are any.
+    pub fn item_presence(&self) -> Option<Condition> {
+        match self {
+            Value::Expr(Expr::Values(path)) => Some(Condition::Set(path.clone())),
+            _ => self.presence(),
+        }
+    }
+
+    /// Whether this holds an expression or condition anywhere.
+    pub fn has_expression(&self) -> bool {
+        match self {
+            Value::Expr(_) | Value::When(_) => true,
+            Value::Seq(items) => items.iter().any(Value::has_expression),
+            Value::Map(map) => map.values().any(Value::has_expression),
+            _ => false,
+        }
+    }
+
     /// What JSON calls this, for messages.
     pub fn type_name(&self) -> &'static str {
         match self {

@@ -1,0 +1,75 @@
+//! Spelling of Go template text: escaping of literal text, and expressions.
+
+use crate::ir::{Condition, ValuesPath};
+
+/// Appends literal text to a template file: whatever it contains, Helm renders it as it is.
+///
+/// Only `{{` begins an action, so only `{{` is escaped.
+pub(super) fn escape_into(out: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(position) = rest.find("{{") {
+        out.push_str(&rest[..position]);
+        out.push_str(r#"{{ "{{" }}"#);
+        rest = &rest[position + 2..];
+    }
+    out.push_str(rest);
+}
+
+/// Literal text that an action may follow: a last `{` would join the action's braces.
+pub(super) fn escape_before_action(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    escape_into(&mut out, text);
+    if out.ends_with('{') {
+        out.pop();
+        out.push_str(r#"{{ "{" }}"#);
+    }
+    out
+}
+
+/// An expression for a path of the values.
+pub(super) fn values(path: &ValuesPath) -> String {
+    if path.segments().iter().all(|segment| is_identifier(segment)) {
+        return format!(".Values.{path}");
+    }
+    let segments: Vec<String> = path.segments().iter().map(|segment| quoted(segment)).collect();
+    format!("(index .Values {})", segments.join(" "))
+}
+
+/// An expression for a condition.
+pub(super) fn condition(condition: &Condition) -> String {
+    let operands = |conditions: &[Condition]| -> String {
+        conditions
+            .iter()
+            .map(|operand| match operand {
+                Condition::Set(path) => values(path),
+                _ => format!("({})", self::condition(operand)),
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    match condition {
+        Condition::Set(path) => values(path),
+        Condition::Any(conditions) => format!("or {}", operands(conditions)),
+        Condition::All(conditions) => format!("and {}", operands(conditions)),
+    }
+}
+
+/// A Go string literal of a values key.
+fn quoted(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => literal.extend(['\\', character]),
+            '\n' => literal.push_str("\\n"),
+            _ => literal.push(character),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+fn is_identifier(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
