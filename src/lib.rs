@@ -14,4 +14,5 @@ pub mod config;
 pub mod diag;
 pub mod emit;
 pub mod ir;
+pub mod olm;
 pub mod source;

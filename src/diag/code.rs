@@ -122,4 +122,30 @@ codes! {
     DuplicateKey "duplicate-key"
         "A map in a manifest has the same key twice."
         "Kubernetes' reader takes the last one, and so does bundle2chart. That is seldom what the author meant.";
+
+    // --- olm: from the ClusterServiceVersion to objects -------------------------------------
+    InvalidName "invalid-name"
+        "A name is not one that Kubernetes accepts."
+        "The API server would refuse the object.";
+    DuplicateDeployment "duplicate-deployment"
+        "The ClusterServiceVersion has two strategy deployments of the same name."
+        "Only one of them could exist in a cluster. OLM refuses the bundle as well.";
+    DuplicateCrd "duplicate-crd"
+        "The bundle has the same CustomResourceDefinition twice."
+        "OLM refuses the bundle as well.";
+    OwnedCrdMissing "owned-crd-missing"
+        "The ClusterServiceVersion owns a CustomResourceDefinition that the bundle does not hold."
+        "The operator would wait for it forever. OLM refuses the bundle as well.";
+    CrdApiVersion "crd-api-version"
+        "A CustomResourceDefinition is not apiextensions.k8s.io/v1, or has no versions."
+        "Kubernetes 1.22 removed v1beta1. OLM v1 reads such a CRD as one without versions; bundle2chart refuses it.";
+    InstallModeUnsupported "install-mode-unsupported"
+        "The operator does not support watching the wanted namespaces."
+        "The install modes in the ClusterServiceVersion say which namespaces an operator can watch: its own, one other, several, or all. `watch` in bundles.toml must be one of those.";
+    WebhooksUnsupported "webhooks-unsupported"
+        "The bundle has webhooks, which cannot be compiled yet."
+        "OLM gives an operator with webhooks a Service, certificates and webhook configurations. Dropping them would break the operator, so the bundle is refused.";
+    ApiServicesUnsupported "api-services-unsupported"
+        "The bundle owns APIServices, which cannot be compiled yet."
+        "OLM gives such an operator a Service, certificates and an APIService. Dropping them would break the operator, so the bundle is refused.";
 }

@@ -1,0 +1,94 @@
+//! Deployments of the install strategy.
+
+use super::Targets;
+use crate::bundle::{Bundle, StrategyDeployment};
+use crate::ir::{Expr, Map, Object, Value};
+
+/// The Deployment of a strategy entry.
+///
+/// OLM: operator-controller, bundle deployment generator. The pod template gets the CSV's
+/// annotations, overlaid by its own, then `olm.targetNamespaces` and `olm.operatorNamespace`;
+/// `revisionHistoryLimit` is 1. `OPERATOR_CONDITION_NAME` is OLM v0's, and set only for operators
+/// that may read OperatorConditions.
+pub(super) fn deployment(bundle: &Bundle, entry: &StrategyDeployment, targets: &Targets) -> Object {
+    let mut metadata = Map::from_iter([
+        ("name".to_owned(), Value::text(&entry.name)),
+        ("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace)),
+    ]);
+    if let Some(label) = &entry.label {
+        metadata.insert("labels".to_owned(), label.clone());
+    }
+    let mut spec = entry.spec.as_map().cloned().unwrap_or_default();
+    spec.insert("revisionHistoryLimit".to_owned(), Value::from(1));
+    let template = map_entry(&mut spec, "template");
+    let template_metadata = map_entry(template, "metadata");
+    if template_metadata.get("creationTimestamp").is_some_and(Value::is_null) {
+        template_metadata.shift_remove("creationTimestamp");
+    }
+    let own = template_metadata.get("annotations").and_then(Value::as_map).cloned();
+    let mut annotations = bundle
+        .csv
+        .object
+        .at(&["metadata", "annotations"])
+        .and_then(Value::as_map)
+        .cloned()
+        .unwrap_or_default();
+    annotations.extend(own.unwrap_or_default());
+    annotations.insert("olm.targetNamespaces".to_owned(), targets.annotation());
+    annotations.insert("olm.operatorNamespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
+    template_metadata.insert("annotations".to_owned(), Value::from(annotations));
+    if reads_operator_conditions(bundle) {
+        name_operator_condition(template, bundle.csv.name());
+    }
+    Object::new(
+        Map::from_iter([
+            ("apiVersion".to_owned(), Value::text("apps/v1")),
+            ("kind".to_owned(), Value::text("Deployment")),
+            ("metadata".to_owned(), Value::from(metadata)),
+            ("spec".to_owned(), Value::from(spec)),
+        ]),
+        entry.origin.clone(),
+    )
+}
+
+/// The map at `key`, made when there is none.
+fn map_entry<'a>(map: &'a mut Map, key: &str) -> &'a mut Map {
+    let value = map.entry(key.to_owned()).or_insert(Value::Null);
+    if value.as_map().is_none() {
+        *value = Value::from(Map::new());
+    }
+    match value {
+        Value::Map(map) => map,
+        _ => unreachable!("made a map above"),
+    }
+}
+
+fn reads_operator_conditions(bundle: &Bundle) -> bool {
+    let csv = &bundle.csv;
+    csv.permissions.iter().chain(&csv.cluster_permissions).any(|permission| {
+        permission.rules.as_seq().unwrap_or_default().iter().any(|rule| {
+            let resources = rule.get("resources").and_then(Value::as_seq).unwrap_or_default();
+            resources.iter().filter_map(Value::as_str).any(|resource| resource == "operatorconditions")
+        })
+    })
+}
+
+/// Sets OPERATOR_CONDITION_NAME in every container that does not set it itself.
+fn name_operator_condition(template: &mut Map, csv_name: &str) {
+    const NAME: &str = "OPERATOR_CONDITION_NAME";
+    let containers = template
+        .get_mut("spec")
+        .and_then(Value::as_map_mut)
+        .and_then(|spec| spec.get_mut("containers"))
+        .and_then(Value::as_seq_mut);
+    for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+        let env = container.entry("env".to_owned()).or_insert_with(|| Value::Seq(Vec::new()));
+        if env.is_null() {
+            *env = Value::Seq(Vec::new());
+        }
+        let Some(env) = env.as_seq_mut() else { continue };
+        if !env.iter().any(|entry| entry.get("name").and_then(Value::as_str) == Some(NAME)) {
+            env.push(Value::map([("name", Value::text(NAME)), ("value", Value::text(csv_name))]));
+        }
+    }
+}

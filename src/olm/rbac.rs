@@ -1,0 +1,159 @@
+//! ServiceAccounts, Roles and bindings of the install strategy.
+//!
+//! OLM: operator-controller, generators for service accounts, permissions and cluster permissions.
+//! Names differ from OLM's content hashes on purpose: they stay the same from version to version,
+//! so that an upgrade shows a changed rule and not a new role.
+
+use super::Targets;
+use super::targets::Target;
+use crate::bundle::{Bundle, Permission};
+use crate::ir::{Expr, Map, Object, Origin, Value};
+use indexmap::IndexMap;
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// One ServiceAccount for each that a permission names, except `default`, which every namespace
+/// has, and those that the bundle ships.
+pub(super) fn service_accounts(bundle: &Bundle) -> Vec<Object> {
+    let csv = &bundle.csv;
+    let shipped = |name: &str| {
+        bundle.objects.iter().any(|object| object.kind() == "ServiceAccount" && object.name() == name)
+    };
+    let mut accounts: IndexMap<&str, &Origin> = IndexMap::new();
+    for permission in csv.permissions.iter().chain(&csv.cluster_permissions) {
+        let name = permission.service_account.as_str();
+        if name != "default" && !shipped(name) {
+            accounts.entry(name).or_insert(&permission.origin);
+        }
+    }
+    accounts
+        .into_iter()
+        .map(|(name, origin)| {
+            let metadata = [("name", Value::text(name)), ("namespace", Target::Release.value())];
+            object("v1", "ServiceAccount", metadata, Map::new(), origin)
+        })
+        .collect()
+}
+
+/// Roles and RoleBindings in each watched namespace; ClusterRoles and ClusterRoleBindings when all
+/// are watched, with the right to see namespaces, as OLM adds it.
+pub(super) fn permissions(bundle: &Bundle, chart: &str, targets: &Targets) -> Vec<Object> {
+    let mut objects = Vec::new();
+    let mut names = Names::new(chart);
+    for permission in &bundle.csv.permissions {
+        let (role, binding) = names.next(&permission.service_account, "role");
+        if *targets == Targets::All {
+            let mut rules = permission.rules.as_seq().unwrap_or_default().to_vec();
+            rules.push(Value::map([
+                ("verbs", Value::texts(["get", "list", "watch"])),
+                ("apiGroups", Value::texts([""])),
+                ("resources", Value::texts(["namespaces"])),
+            ]));
+            objects.extend(cluster_role(&role, &binding, permission, Value::Seq(rules)));
+            continue;
+        }
+        for target in targets.role_namespaces() {
+            let metadata = |name: &str| [("name", Value::text(name)), ("namespace", target.value())];
+            let rules = Map::from_iter([("rules".to_owned(), permission.rules.clone())]);
+            let api = "rbac.authorization.k8s.io/v1";
+            objects.push(object(api, "Role", metadata(&role), rules, &permission.origin));
+            let body = binding_body("Role", &role, permission);
+            objects.push(object(api, "RoleBinding", metadata(&binding), body, &permission.origin));
+        }
+    }
+    objects
+}
+
+/// A ClusterRole and ClusterRoleBinding for each clusterPermissions entry.
+pub(super) fn cluster_permissions(bundle: &Bundle, chart: &str) -> Vec<Object> {
+    let mut names = Names::new(chart);
+    bundle
+        .csv
+        .cluster_permissions
+        .iter()
+        .flat_map(|permission| {
+            let (role, binding) = names.next(&permission.service_account, "clusterrole");
+            cluster_role(&role, &binding, permission, permission.rules.clone())
+        })
+        .collect()
+}
+
+fn cluster_role(role: &str, binding: &str, permission: &Permission, rules: Value) -> [Object; 2] {
+    let api = "rbac.authorization.k8s.io/v1";
+    let rules = Map::from_iter([("rules".to_owned(), rules)]);
+    let origin = &permission.origin;
+    [
+        object(api, "ClusterRole", [("name", Value::text(role))], rules, origin),
+        object(
+            api,
+            "ClusterRoleBinding",
+            [("name", Value::text(binding))],
+            binding_body("ClusterRole", role, permission),
+            origin,
+        ),
+    ]
+}
+
+fn binding_body(role_kind: &str, role: &str, permission: &Permission) -> Map {
+    Map::from_iter([
+        (
+            "roleRef".to_owned(),
+            Value::map([
+                ("apiGroup", Value::text(RBAC)),
+                ("kind", Value::text(role_kind)),
+                ("name", Value::text(role)),
+            ]),
+        ),
+        (
+            "subjects".to_owned(),
+            Value::Seq(vec![Value::map([
+                ("kind", Value::text("ServiceAccount")),
+                ("name", Value::text(&permission.service_account)),
+                ("namespace", Value::Expr(Expr::ReleaseNamespace)),
+            ])]),
+        ),
+    ])
+}
+
+fn object<const N: usize>(
+    api_version: &str,
+    kind: &str,
+    metadata: [(&str, Value); N],
+    body: Map,
+    origin: &Origin,
+) -> Object {
+    let mut root = Map::from_iter([
+        ("apiVersion".to_owned(), Value::text(api_version)),
+        ("kind".to_owned(), Value::text(kind)),
+        ("metadata".to_owned(), Value::map(metadata)),
+    ]);
+    root.extend(body);
+    Object::new(root, origin.clone())
+}
+
+/// Names of roles: `ACCOUNT-role`, then `ACCOUNT-role-2`; with the chart's name before an account
+/// that does not hold it, since cluster-wide names must not meet those of another operator's
+/// `controller-manager`.
+struct Names<'a> {
+    chart: &'a str,
+    used: IndexMap<String, usize>,
+}
+
+impl<'a> Names<'a> {
+    fn new(chart: &'a str) -> Self {
+        Names { chart, used: IndexMap::new() }
+    }
+
+    /// The names of the next role of this account and of its binding.
+    fn next(&mut self, account: &str, suffix: &str) -> (String, String) {
+        let base = if account.contains(self.chart) {
+            account.to_owned()
+        } else {
+            format!("{}-{account}", self.chart)
+        };
+        let count = self.used.entry(base.clone()).or_insert(0);
+        *count += 1;
+        let number = if *count == 1 { String::new() } else { format!("-{count}") };
+        (format!("{base}-{suffix}{number}"), format!("{base}-{suffix}binding{number}"))
+    }
+}

@@ -1,0 +1,193 @@
+//! Install modes: which namespaces the operator watches.
+
+use super::Options;
+use crate::bundle::{ClusterServiceVersion, InstallMode};
+use crate::config::Watch;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Expr, Part, Value};
+
+/// The namespaces that an operator watches, checked against its install modes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Targets {
+    /// All namespaces.
+    All,
+    /// The release namespace.
+    Own,
+    /// Namespaces, in the given order.
+    Namespaces(Vec<Target>),
+}
+
+/// A watched namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The release namespace.
+    Release,
+    /// This one.
+    Named(String),
+}
+
+impl Target {
+    /// The namespace as a value of an object.
+    pub(super) fn value(&self) -> Value {
+        match self {
+            Target::Release => Value::Expr(Expr::ReleaseNamespace),
+            Target::Named(name) => Value::text(name),
+        }
+    }
+}
+
+impl Targets {
+    /// Chooses and checks.
+    ///
+    /// OLM: all namespaces unless told otherwise, if the CSV supports it; `OwnNamespace` is needed
+    /// for the operator's own namespace, `SingleNamespace` for one other, `MultiNamespace` for
+    /// several. When nothing is said and all namespaces are not supported, we take the own
+    /// namespace where OLM v1 gives up.
+    pub(super) fn choose(
+        csv: &ClusterServiceVersion,
+        options: &Options<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Targets> {
+        let needs = |mode: InstallMode, wanted: &str, diagnostics: &mut Diagnostics| {
+            if csv.supports(mode) {
+                return true;
+            }
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::InstallModeUnsupported,
+                    format!(
+                        "the operator cannot watch {wanted}: it supports {}, not {}",
+                        supported(csv),
+                        mode.as_str()
+                    ),
+                )
+                .at(csv.place(".spec.installModes"))
+                .hint(hint(csv)),
+            );
+            false
+        };
+        match options.watch {
+            None if csv.supports(InstallMode::AllNamespaces) => Some(Targets::All),
+            None if csv.supports(InstallMode::OwnNamespace) => Some(Targets::Own),
+            None => {
+                diagnostics.push(
+                    Diagnostic::error(
+                        Code::InstallModeUnsupported,
+                        format!(
+                            "the operator supports {}, so the namespaces to watch must be named",
+                            supported(csv)
+                        ),
+                    )
+                    .at(csv.place(".spec.installModes"))
+                    .hint(hint(csv)),
+                );
+                None
+            }
+            Some(Watch::All) => {
+                needs(InstallMode::AllNamespaces, "all namespaces", diagnostics).then_some(Targets::All)
+            }
+            Some(Watch::Own) => {
+                needs(InstallMode::OwnNamespace, "its own namespace", diagnostics).then_some(Targets::Own)
+            }
+            Some(Watch::Namespaces(names)) => {
+                let targets: Vec<Target> = names
+                    .iter()
+                    .map(|name| {
+                        if name == options.namespace {
+                            Target::Release
+                        } else {
+                            Target::Named(name.clone())
+                        }
+                    })
+                    .collect();
+                let mut fits = true;
+                if targets.contains(&Target::Release) {
+                    fits &= needs(InstallMode::OwnNamespace, "its own namespace", diagnostics);
+                }
+                if targets.len() > 1 {
+                    fits &= needs(InstallMode::MultiNamespace, "several namespaces", diagnostics);
+                } else if !targets.contains(&Target::Release) {
+                    fits &= needs(InstallMode::SingleNamespace, "one other namespace", diagnostics);
+                }
+                fits.then_some(Targets::Namespaces(targets))
+            }
+        }
+    }
+
+    /// The value of the annotation `olm.targetNamespaces`: empty for all, else comma-separated.
+    pub(super) fn annotation(&self) -> Value {
+        match self {
+            Targets::All => Value::text(""),
+            Targets::Own => Value::Expr(Expr::ReleaseNamespace),
+            Targets::Namespaces(targets) => match targets.as_slice() {
+                [target] => target.value(),
+                _ => joined(targets),
+            },
+        }
+    }
+
+    /// The namespaces that get Roles besides none: the operator's own one always (leader election
+    /// lives there; OLM v0 does so, v1 does not), then the others. Nothing for all namespaces.
+    pub(super) fn role_namespaces(&self) -> Vec<Target> {
+        match self {
+            Targets::All => Vec::new(),
+            Targets::Own => vec![Target::Release],
+            Targets::Namespaces(targets) => {
+                let mut namespaces = vec![Target::Release];
+                namespaces.extend(targets.iter().filter(|t| **t != Target::Release).cloned());
+                namespaces
+            }
+        }
+    }
+}
+
+fn joined(targets: &[Target]) -> Value {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut text = String::new();
+    for (index, target) in targets.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        match target {
+            Target::Named(name) => text.push_str(name),
+            Target::Release => {
+                if !text.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut text)));
+                }
+                parts.push(Part::ReleaseNamespace);
+            }
+        }
+    }
+    if parts.is_empty() {
+        return Value::Text(text);
+    }
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    Value::Expr(Expr::Concat(parts))
+}
+
+fn supported(csv: &ClusterServiceVersion) -> String {
+    if csv.install_modes.is_empty() {
+        return "no install mode".to_owned();
+    }
+    let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
+    modes.join(", ")
+}
+
+fn hint(csv: &ClusterServiceVersion) -> String {
+    let mut choices = Vec::new();
+    for mode in &csv.install_modes {
+        choices.push(match mode {
+            InstallMode::AllNamespaces => "watch = \"all\"",
+            InstallMode::OwnNamespace => "watch = \"own\"",
+            InstallMode::SingleNamespace => "watch = [\"some-namespace\"]",
+            InstallMode::MultiNamespace => "watch = [\"one-namespace\", \"another-namespace\"]",
+        });
+    }
+    if choices.is_empty() {
+        "the CSV must support at least one install mode".to_owned()
+    } else {
+        format!("set {}", choices.join(" or "))
+    }
+}
