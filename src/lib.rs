@@ -10,9 +10,11 @@
 #![warn(missing_docs)]
 
 pub mod bundle;
+pub mod chart;
 pub mod config;
 pub mod diag;
 pub mod emit;
 pub mod ir;
 pub mod olm;
+pub mod passes;
 pub mod source;

@@ -5,7 +5,7 @@
 //! keys become strings.
 
 use super::scalar::{self, Scalar};
-use crate::ir::{Map, Value};
+use crate::ir::{Map, Value, push_key};
 use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span, StrInput, Tag};
 use std::collections::HashMap;
 
@@ -339,17 +339,5 @@ fn merge(into: &mut Map, value: Value) -> Option<()> {
             _ => None,
         }),
         _ => None,
-    }
-}
-
-/// Appends `.key` or `["key"]` to a JSON path.
-pub(crate) fn push_key(path: &mut String, key: &str) {
-    let plain =
-        key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    if plain && !key.is_empty() {
-        path.push('.');
-        path.push_str(key);
-    } else {
-        path.push_str(&format!("[{key:?}]"));
     }
 }

@@ -148,4 +148,15 @@ codes! {
     ApiServicesUnsupported "api-services-unsupported"
         "The bundle owns APIServices, which cannot be compiled yet."
         "OLM gives such an operator a Service, certificates and an APIService. Dropping them would break the operator, so the bundle is refused.";
+
+    // --- passes: objects on their way into a chart ------------------------------------------
+    UnsupportedKind "unsupported-kind"
+        "The bundle ships an object of a kind that registry+v1 does not allow."
+        "OLM refuses such a bundle. Where the object is not needed off OpenShift, exclude it with a filter.";
+    DuplicateObject "duplicate-object"
+        "Two objects of a chart have the same kind, namespace and name."
+        "The second would overwrite the first in the cluster. Exclude one of them.";
+    NamespaceLiteral "namespace-literal"
+        "An object names the operator's namespace in a place that is not rewritten."
+        "Namespaces are rewritten where their meaning is known: metadata, subjects, conversion webhooks and service hosts. In free text bundle2chart does not guess.";
 }

@@ -2,3 +2,5 @@
 
 mod template;
 pub mod yaml;
+
+pub use template::escape;

@@ -15,10 +15,16 @@ pub(super) fn escape_into(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-/// Literal text that an action may follow: a last `{` would join the action's braces.
-pub(super) fn escape_before_action(text: &str) -> String {
+/// Literal text for a template file.
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape_into(&mut out, text);
+    out
+}
+
+/// Literal text that an action may follow: a last `{` would join the action's braces.
+pub(super) fn escape_before_action(text: &str) -> String {
+    let mut out = escape(text);
     if out.ends_with('{') {
         out.pop();
         out.push_str(r#"{{ "{" }}"#);

@@ -205,6 +205,9 @@ impl Writer {
                 let path = template::values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
             }
+            Expr::Text(path) => {
+                let _ = writeln!(self.out, " {{{{ {} | quote }}}}", template::values(path));
+            }
             Expr::Base64(path) => {
                 let path = template::values(path);
                 let _ = writeln!(self.out, " {{{{ {path} | b64enc | quote }}}}");
@@ -241,7 +244,7 @@ impl Writer {
 }
 
 /// A string on one line: plain when that is safe, otherwise double-quoted.
-pub(super) fn spell(text: &str) -> String {
+pub fn spell(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
     }

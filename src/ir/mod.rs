@@ -6,10 +6,14 @@
 
 mod expr;
 mod object;
+mod path;
 mod resolve;
+mod unit;
 mod value;
 
 pub use expr::{Condition, Expr, Part, ValuesPath};
 pub use object::{Object, ObjectId, Origin};
+pub use path::push_key;
 pub use resolve::Release;
+pub use unit::{Unit, ValueSpec};
 pub use value::{Map, Number, Value};

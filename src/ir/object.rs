@@ -103,6 +103,11 @@ impl Object {
         self.root.get(*first)?.at(rest)
     }
 
+    /// Whether this can only be written as a template.
+    pub fn has_expression(&self) -> bool {
+        self.when.is_some() || self.root.values().any(Value::has_expression)
+    }
+
     /// Who it is.
     pub fn id(&self) -> ObjectId {
         ObjectId {

@@ -78,6 +78,9 @@ impl Release<'_> {
                     .collect(),
             ),
             Expr::Values(path) => self.lookup(path).clone(),
+            Expr::Text(path) => {
+                Json::String(self.lookup(path).as_str().unwrap_or_default().to_owned())
+            }
             Expr::Base64(path) => {
                 Json::String(STANDARD.encode(self.lookup(path).as_str().unwrap_or_default()))
             }

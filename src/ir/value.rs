@@ -207,3 +207,21 @@ impl From<Expr> for Value {
         Value::Expr(expr)
     }
 }
+
+impl From<serde_json::Value> for Value {
+    fn from(json: serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(value) => Value::Bool(value),
+            Json::Number(number) => Value::Number(match (number.as_i64(), number.as_u64()) {
+                (Some(value), _) => Number::Int(value),
+                (None, Some(value)) => Number::Uint(value),
+                (None, None) => Number::Float(number.as_f64().unwrap_or_default()),
+            }),
+            Json::String(text) => Value::Text(text),
+            Json::Array(items) => Value::Seq(items.into_iter().map(Value::from).collect()),
+            Json::Object(map) => Value::map(map.into_iter().map(|(k, v)| (k, Value::from(v)))),
+        }
+    }
+}

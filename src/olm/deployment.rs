@@ -68,7 +68,10 @@ fn reads_operator_conditions(bundle: &Bundle) -> bool {
     csv.permissions.iter().chain(&csv.cluster_permissions).any(|permission| {
         permission.rules.as_seq().unwrap_or_default().iter().any(|rule| {
             let resources = rule.get("resources").and_then(Value::as_seq).unwrap_or_default();
-            resources.iter().filter_map(Value::as_str).any(|resource| resource == "operatorconditions")
+            resources
+                .iter()
+                .filter_map(Value::as_str)
+                .any(|resource| resource == "operatorconditions")
         })
     })
 }

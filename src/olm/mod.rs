@@ -10,6 +10,7 @@ mod targets;
 mod validate;
 
 pub use kinds::{Scope, supported_kinds, supported_scope};
+pub use rbac::role_base;
 pub use targets::Targets;
 
 use crate::bundle::Bundle;
@@ -39,7 +40,8 @@ pub fn lower(bundle: &Bundle, options: &Options<'_>) -> (Vec<Object>, Diagnostic
     let mut objects = rbac::service_accounts(bundle);
     objects.extend(rbac::permissions(bundle, options.chart, &targets));
     objects.extend(rbac::cluster_permissions(bundle, options.chart));
-    objects.extend(bundle.csv.deployments.iter().map(|d| deployment::deployment(bundle, d, &targets)));
+    objects
+        .extend(bundle.csv.deployments.iter().map(|d| deployment::deployment(bundle, d, &targets)));
     objects.extend(bundle.crds.iter().cloned());
     objects.extend(bundle.objects.iter().cloned());
     (objects, diagnostics)

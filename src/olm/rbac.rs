@@ -17,7 +17,10 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 pub(super) fn service_accounts(bundle: &Bundle) -> Vec<Object> {
     let csv = &bundle.csv;
     let shipped = |name: &str| {
-        bundle.objects.iter().any(|object| object.kind() == "ServiceAccount" && object.name() == name)
+        bundle
+            .objects
+            .iter()
+            .any(|object| object.kind() == "ServiceAccount" && object.name() == name)
     };
     let mut accounts: IndexMap<&str, &Origin> = IndexMap::new();
     for permission in csv.permissions.iter().chain(&csv.cluster_permissions) {
@@ -53,7 +56,8 @@ pub(super) fn permissions(bundle: &Bundle, chart: &str, targets: &Targets) -> Ve
             continue;
         }
         for target in targets.role_namespaces() {
-            let metadata = |name: &str| [("name", Value::text(name)), ("namespace", target.value())];
+            let metadata =
+                |name: &str| [("name", Value::text(name)), ("namespace", target.value())];
             let rules = Map::from_iter([("rules".to_owned(), permission.rules.clone())]);
             let api = "rbac.authorization.k8s.io/v1";
             objects.push(object(api, "Role", metadata(&role), rules, &permission.origin));
@@ -131,9 +135,14 @@ fn object<const N: usize>(
     Object::new(root, origin.clone())
 }
 
-/// Names of roles: `ACCOUNT-role`, then `ACCOUNT-role-2`; with the chart's name before an account
-/// that does not hold it, since cluster-wide names must not meet those of another operator's
+/// What the names of an account's roles begin with: the account, with the chart's name before it
+/// where it does not hold that, since cluster-wide names must not meet those of another operator's
 /// `controller-manager`.
+pub fn role_base(chart: &str, account: &str) -> String {
+    if account.contains(chart) { account.to_owned() } else { format!("{chart}-{account}") }
+}
+
+/// Names of roles in order: `BASE-role`, `BASE-role-2`, …
 struct Names<'a> {
     chart: &'a str,
     used: IndexMap<String, usize>,
@@ -146,11 +155,7 @@ impl<'a> Names<'a> {
 
     /// The names of the next role of this account and of its binding.
     fn next(&mut self, account: &str, suffix: &str) -> (String, String) {
-        let base = if account.contains(self.chart) {
-            account.to_owned()
-        } else {
-            format!("{}-{account}", self.chart)
-        };
+        let base = role_base(self.chart, account);
         let count = self.used.entry(base.clone()).or_insert(0);
         *count += 1;
         let number = if *count == 1 { String::new() } else { format!("-{count}") };

@@ -83,12 +83,10 @@ impl Targets {
                 );
                 None
             }
-            Some(Watch::All) => {
-                needs(InstallMode::AllNamespaces, "all namespaces", diagnostics).then_some(Targets::All)
-            }
-            Some(Watch::Own) => {
-                needs(InstallMode::OwnNamespace, "its own namespace", diagnostics).then_some(Targets::Own)
-            }
+            Some(Watch::All) => needs(InstallMode::AllNamespaces, "all namespaces", diagnostics)
+                .then_some(Targets::All),
+            Some(Watch::Own) => needs(InstallMode::OwnNamespace, "its own namespace", diagnostics)
+                .then_some(Targets::Own),
             Some(Watch::Namespaces(names)) => {
                 let targets: Vec<Target> = names
                     .iter()

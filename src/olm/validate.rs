@@ -54,7 +54,10 @@ fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::error(
                     Code::DuplicateCrd,
-                    format!("bundle contains duplicate custom resource definition `{}`", crd.name()),
+                    format!(
+                        "bundle contains duplicate custom resource definition `{}`",
+                        crd.name()
+                    ),
                 )
                 .at(crd.place())
                 .related(first.place(), "the first one")
@@ -91,10 +94,17 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                 .at(crd.place().path(".apiVersion"))
                 .hint("Kubernetes removed v1beta1 in 1.22; use a newer version of this operator"),
             );
-        } else if crd.at(&["spec", "versions"]).and_then(Value::as_seq).is_none_or(<[Value]>::is_empty) {
+        } else if crd
+            .at(&["spec", "versions"])
+            .and_then(Value::as_seq)
+            .is_none_or(<[Value]>::is_empty)
+        {
             diagnostics.push(
-                Diagnostic::error(Code::CrdApiVersion, format!("the CRD `{}` has no versions", crd.name()))
-                    .at(crd.place().path(".spec.versions")),
+                Diagnostic::error(
+                    Code::CrdApiVersion,
+                    format!("the CRD `{}` has no versions", crd.name()),
+                )
+                .at(crd.place().path(".spec.versions")),
             );
         }
     }
@@ -141,7 +151,9 @@ fn dns_subdomain(name: &str) -> Result<(), &'static str> {
     if name.split('.').all(label) {
         Ok(())
     } else {
-        Err("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' \
-             or '.', and must start and end with an alphanumeric character")
+        Err(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' \
+             or '.', and must start and end with an alphanumeric character",
+        )
     }
 }

@@ -1,0 +1,40 @@
+//! Template files: one object each.
+
+use crate::emit::yaml;
+use crate::ir::{Object, Origin};
+use std::collections::BTreeMap;
+
+/// File names stay below what tar's ustar header and every file system take.
+const LONGEST_STEM: usize = 90;
+
+/// The template file of each object, by path. The name is that of the object, shortened and
+/// numbered where needed; the order of the objects does not matter.
+pub(super) fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeMap<String, String> {
+    let mut objects: Vec<&Object> = objects.collect();
+    objects.sort_by_cached_key(|object| object.id());
+    let mut files = BTreeMap::new();
+    for object in objects {
+        let stem = stem(object);
+        let mut path = format!("templates/{stem}.yaml");
+        let mut number = 2;
+        while files.contains_key(&path) {
+            path = format!("templates/{stem}-{number}.yaml");
+            number += 1;
+        }
+        files.insert(path, yaml::template(&object.root, object.when.as_ref()));
+    }
+    files
+}
+
+fn stem(object: &Object) -> String {
+    let name = match &object.origin {
+        Origin::Added(reason) if object.name().is_empty() => reason.replace(' ', "-"),
+        _ => object.name().to_owned(),
+    };
+    let mut stem: String = format!("{}-{name}", object.kind().to_lowercase())
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' })
+        .collect();
+    stem.truncate(LONGEST_STEM);
+    stem.trim_end_matches(['-', '.']).to_owned()
+}

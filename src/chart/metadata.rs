@@ -1,0 +1,106 @@
+//! Chart.yaml.
+
+use super::Description;
+use crate::emit::yaml;
+use crate::ir::{Map, Value};
+
+/// The chart's own metadata: versions, what it is, and what it was made of. No timestamps.
+pub(super) fn chart(description: &Description<'_>, with_crds_subchart: bool) -> String {
+    let csv = &description.bundle.csv;
+    let mut root = Map::new();
+    let mut set = |key: &str, value: Value| {
+        root.insert(key.to_owned(), value);
+    };
+    set("apiVersion", "v2".into());
+    set("name", Value::text(&description.config.name));
+    set("version", Value::text(description.version.to_string()));
+    set("appVersion", Value::text(&csv.version));
+    let title = csv.spec_text("displayName");
+    let title = if title.is_empty() { &description.bundle.package } else { title };
+    set("description", Value::text(format!("{title}, compiled from its OLM bundle")));
+    set("type", "application".into());
+    if let Some(minimum) = kube_version(csv.spec_text("minKubeVersion")) {
+        set("kubeVersion", Value::text(minimum));
+    }
+    let provider = csv.object.at(&["spec", "provider", "url"]).and_then(Value::as_str);
+    if let Some(home) = provider.filter(|url| url.starts_with("https://")) {
+        set("home", Value::text(home));
+    }
+    if let Some(keywords) = csv.object.at(&["spec", "keywords"]).and_then(Value::as_seq) {
+        let keywords: Vec<&str> = keywords.iter().filter_map(Value::as_str).collect();
+        if !keywords.is_empty() {
+            set("keywords", Value::texts(keywords));
+        }
+    }
+    let maintainers = maintainers(&csv.object);
+    if !maintainers.is_empty() {
+        set("maintainers", Value::Seq(maintainers));
+    }
+    if with_crds_subchart {
+        set(
+            "dependencies",
+            Value::Seq(vec![Value::map([
+                ("name", Value::text("crds")),
+                ("version", Value::text(description.version.to_string())),
+            ])]),
+        );
+    }
+    set("annotations", Value::from(annotations(description)));
+    plain(&root)
+}
+
+/// Chart.yaml of the subchart that holds nothing but CRDs.
+pub(super) fn crds_chart(description: &Description<'_>) -> String {
+    let name = &description.config.name;
+    plain(&Map::from_iter([
+        ("apiVersion".to_owned(), "v2".into()),
+        ("name".to_owned(), "crds".into()),
+        ("version".to_owned(), Value::text(description.version.to_string())),
+        ("description".to_owned(), Value::text(format!("CustomResourceDefinitions of {name}"))),
+        ("type".to_owned(), "application".into()),
+    ]))
+}
+
+fn annotations(description: &Description<'_>) -> Map {
+    let bundle = description.bundle;
+    let mut annotations = Map::from_iter([
+        ("bundle2chart/bundle".to_owned(), Value::text(description.origin)),
+        ("bundle2chart/package".to_owned(), Value::text(&bundle.package)),
+        ("bundle2chart/csv".to_owned(), Value::text(bundle.csv.name())),
+    ]);
+    if let Some(image) = &bundle.image {
+        annotations.insert("bundle2chart/digest".to_owned(), Value::text(&image.digest));
+    }
+    let channels = bundle.channels().join(",");
+    if !channels.is_empty() {
+        annotations.insert("bundle2chart/channels".to_owned(), Value::text(channels));
+    }
+    annotations
+}
+
+/// Helm's constraint for `minKubeVersion`; `-0` lets providers' versions such as `1.29.3-gke.1` in.
+fn kube_version(minimum: &str) -> Option<String> {
+    let version = semver::Version::parse(minimum.trim_start_matches('v')).ok()?;
+    Some(format!(">={}.{}.{}-0", version.major, version.minor, version.patch))
+}
+
+fn maintainers(csv: &crate::ir::Object) -> Vec<Value> {
+    let list = csv.at(&["spec", "maintainers"]).and_then(Value::as_seq).unwrap_or_default();
+    list.iter()
+        .filter_map(|maintainer| {
+            let name =
+                maintainer.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())?;
+            let mut entry = Map::from_iter([("name".to_owned(), Value::text(name))]);
+            let email = maintainer.get("email").and_then(Value::as_str).filter(|e| e.contains('@'));
+            if let Some(email) = email {
+                entry.insert("email".to_owned(), Value::text(email));
+            }
+            Some(Value::from(entry))
+        })
+        .collect()
+}
+
+/// These maps hold no expressions, so they are always plain.
+fn plain(root: &Map) -> String {
+    yaml::plain(root).unwrap_or_default()
+}

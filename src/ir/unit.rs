@@ -1,0 +1,44 @@
+//! What is compiled together: the objects of one chart and the values that they read.
+
+use super::{Object, ValuesPath};
+use serde_json::Value as Json;
+
+/// The objects of one chart and the values that they read.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    /// The objects, in no particular order.
+    pub objects: Vec<Object>,
+    /// The values, in the order in which values.yaml shows them. Every one is read by an object.
+    pub values: Vec<ValueSpec>,
+}
+
+/// A value that a person can set when installing the chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueSpec {
+    /// Where it is in values.yaml.
+    pub path: ValuesPath,
+    /// Its default.
+    pub default: Json,
+    /// Its JSON schema (draft-07), without default and description.
+    pub schema: Json,
+    /// What it does, in a sentence or two.
+    pub description: String,
+}
+
+impl Unit {
+    /// The default values as Helm would have them.
+    pub fn default_values(&self) -> Json {
+        let mut root = Json::Object(serde_json::Map::new());
+        for spec in &self.values {
+            let mut place = &mut root;
+            for segment in spec.path.segments() {
+                if !place.is_object() {
+                    *place = Json::Object(serde_json::Map::new());
+                }
+                place = &mut place[segment.as_str()];
+            }
+            *place = spec.default.clone();
+        }
+        root
+    }
+}

@@ -1,0 +1,60 @@
+//! Delegated authentication off OpenShift.
+
+use super::Context;
+use crate::diag::Diagnostics;
+use crate::ir::{Expr, Map, Object, Origin, Unit, Value};
+use crate::olm::role_base;
+use std::collections::BTreeSet;
+
+/// Lets the ServiceAccount of every Deployment read the API server's authentication settings in
+/// `kube-system`. OpenShift grants that to everybody; elsewhere an operator that serves delegated
+/// authentication (library-go's controller command does) stops at its start without it.
+pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+    if !context.auth_reader {
+        return;
+    }
+    let accounts: BTreeSet<String> = unit
+        .objects
+        .iter()
+        .filter(|object| object.kind() == "Deployment")
+        .map(|deployment| {
+            deployment
+                .at(&["spec", "template", "spec", "serviceAccountName"])
+                .and_then(Value::as_str)
+                .unwrap_or("default")
+                .to_owned()
+        })
+        .collect();
+    unit.objects.extend(accounts.iter().map(|account| role_binding(&context.chart, account)));
+}
+
+fn role_binding(chart: &str, account: &str) -> Object {
+    let root = Map::from_iter([
+        ("apiVersion".to_owned(), Value::text("rbac.authorization.k8s.io/v1")),
+        ("kind".to_owned(), Value::text("RoleBinding")),
+        (
+            "metadata".to_owned(),
+            Value::map([
+                ("name", Value::text(format!("{}-auth-reader", role_base(chart, account)))),
+                ("namespace", Value::text("kube-system")),
+            ]),
+        ),
+        (
+            "roleRef".to_owned(),
+            Value::map([
+                ("apiGroup", Value::text("rbac.authorization.k8s.io")),
+                ("kind", Value::text("Role")),
+                ("name", Value::text("extension-apiserver-authentication-reader")),
+            ]),
+        ),
+        (
+            "subjects".to_owned(),
+            Value::Seq(vec![Value::map([
+                ("kind", Value::text("ServiceAccount")),
+                ("name", Value::text(account)),
+                ("namespace", Value::Expr(Expr::ReleaseNamespace)),
+            ])]),
+        ),
+    ]);
+    Object::new(root, Origin::Added("auth-reader"))
+}

@@ -1,0 +1,50 @@
+//! Passes adapt the objects of a unit to life without OLM, one after the other.
+//!
+//! The order is the list below and nowhere else. A pass reads and changes the whole unit, so it can
+//! reason across objects; it reports what it cannot do.
+
+mod auth_reader;
+mod keep_crds;
+mod names;
+mod namespace;
+mod pull_secret;
+mod scope;
+
+use crate::diag::Diagnostics;
+use crate::ir::Unit;
+
+/// What the passes know besides the unit.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Name of the chart.
+    pub chart: String,
+    /// Namespaces that the bundle means when it names its own: the configured one first.
+    pub namespaces: Vec<String>,
+    /// Default name of the pull secret.
+    pub pull_secret: Option<String>,
+    /// Whether the operator may read the API server's authentication settings.
+    pub auth_reader: bool,
+    /// Whether CRDs are templates of the chart, and so belong to the release.
+    pub crds_in_templates: bool,
+}
+
+type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
+
+/// Every pass, in order.
+const PASSES: [Pass; 6] = [
+    scope::scope,
+    namespace::namespace,
+    pull_secret::pull_secret,
+    auth_reader::auth_reader,
+    keep_crds::keep_crds,
+    names::names,
+];
+
+/// Runs all passes.
+pub fn run(unit: &mut Unit, context: &Context) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    for pass in PASSES {
+        pass(unit, context, &mut diagnostics);
+    }
+    diagnostics
+}

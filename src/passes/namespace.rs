@@ -1,0 +1,179 @@
+//! Rewrites mentions of the operator's namespace to the release namespace, by structure.
+
+use super::Context;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Expr, Object, Part, Unit, Value, push_key};
+use std::collections::BTreeSet;
+
+/// Rewrites the namespaces of binding subjects, of the Service behind a CRD's conversion webhook,
+/// and of `SERVICE.NAMESPACE.svc` hosts in commands, arguments and environment. Every other
+/// mention of a namespace that the bundle calls its own is reported, with its place.
+pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
+    let accounts: BTreeSet<String> = unit
+        .objects
+        .iter()
+        .filter(|object| object.kind() == "ServiceAccount")
+        .map(|object| object.name().to_owned())
+        .collect();
+    for object in &mut unit.objects {
+        match object.kind() {
+            "RoleBinding" | "ClusterRoleBinding" => subjects(object, &accounts, context),
+            "CustomResourceDefinition" => conversion_service(object),
+            "Deployment" => hosts(object, context),
+            _ => {}
+        }
+        if object.kind() != "CustomResourceDefinition" {
+            report_mentions(object, context, diagnostics);
+        }
+    }
+}
+
+/// ServiceAccounts of this chart, and any in a namespace that the bundle calls its own.
+fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context) {
+    let subjects = object.root.get_mut("subjects").and_then(Value::as_seq_mut);
+    for subject in subjects.into_iter().flatten().filter_map(Value::as_map_mut) {
+        let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
+        if text("kind") != "ServiceAccount" {
+            continue;
+        }
+        let own = accounts.contains(text("name"))
+            || text("namespace").is_empty()
+            || context.namespaces.iter().any(|namespace| namespace == text("namespace"));
+        if own {
+            subject.insert("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
+        }
+    }
+}
+
+/// The Service of a conversion webhook is the operator's own.
+fn conversion_service(object: &mut Object) {
+    let service = ["conversion", "webhook", "clientConfig", "service"]
+        .into_iter()
+        .try_fold(object.root.get_mut("spec"), |value, key| {
+            value.map(|value| value.as_map_mut().and_then(|map| map.get_mut(key)))
+        })
+        .flatten()
+        .and_then(Value::as_map_mut);
+    if let Some(service) = service {
+        service.insert("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
+    }
+}
+
+/// `name.NAMESPACE.svc` in what containers are started with.
+fn hosts(object: &mut Object, context: &Context) {
+    let pod =
+        ["template", "spec"].into_iter().try_fold(object.root.get_mut("spec"), |value, key| {
+            value.map(|value| value.as_map_mut().and_then(|map| map.get_mut(key)))
+        });
+    let Some(pod) = pod.flatten().and_then(Value::as_map_mut) else { return };
+    for key in ["containers", "initContainers"] {
+        let containers = pod.get_mut(key).and_then(Value::as_seq_mut);
+        for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+            for key in ["command", "args"] {
+                let texts = container.get_mut(key).and_then(Value::as_seq_mut);
+                texts.into_iter().flatten().for_each(|text| rewrite_hosts(text, context));
+            }
+            let env = container.get_mut("env").and_then(Value::as_seq_mut);
+            for variable in env.into_iter().flatten().filter_map(Value::as_map_mut) {
+                if let Some(value) = variable.get_mut("value") {
+                    rewrite_hosts(value, context);
+                }
+            }
+        }
+    }
+}
+
+fn rewrite_hosts(value: &mut Value, context: &Context) {
+    let Some(text) = value.as_str() else { return };
+    for namespace in &context.namespaces {
+        let host = format!(".{namespace}.svc");
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(position) = rest.find(&host) {
+            parts.push(Part::Text(rest[..=position].to_owned()));
+            parts.push(Part::ReleaseNamespace);
+            rest = &rest[position + 1 + namespace.len()..];
+        }
+        if !parts.is_empty() {
+            parts.push(Part::Text(rest.to_owned()));
+            *value = Value::Expr(Expr::Concat(parts));
+            return;
+        }
+    }
+}
+
+/// Keys whose text is a name, label or image and never a namespace.
+const NAMES: [&str; 10] = [
+    "name",
+    "labels",
+    "matchLabels",
+    "annotations",
+    "image",
+    "serviceAccountName",
+    "roleRef",
+    "secretName",
+    "resourceNames",
+    "generateName",
+];
+
+fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnostics) {
+    let mut mentions = Vec::new();
+    for (key, value) in &object.root {
+        let mut path = String::new();
+        push_key(&mut path, key);
+        find_mentions(key, value, &path, context, &mut mentions);
+    }
+    for (path, namespace) in mentions {
+        diagnostics.push(
+            Diagnostic::warning(
+                Code::NamespaceLiteral,
+                format!("{} names the namespace `{namespace}` at `{path}`", object.label()),
+            )
+            .at(object.place().path(path))
+            .hint(format!("this stays as it is: install the chart into `{namespace}`, or check that the operator does not need it")),
+        );
+    }
+}
+
+fn find_mentions(
+    key: &str,
+    value: &Value,
+    path: &str,
+    context: &Context,
+    mentions: &mut Vec<(String, String)>,
+) {
+    if NAMES.contains(&key) {
+        return;
+    }
+    match value {
+        Value::Text(text) => {
+            if let Some(namespace) = context.namespaces.iter().find(|ns| mentions_word(text, ns)) {
+                mentions.push((path.to_owned(), namespace.clone()));
+            }
+        }
+        Value::Seq(items) => {
+            for (index, item) in items.iter().enumerate() {
+                find_mentions("", item, &format!("{path}[{index}]"), context, mentions);
+            }
+        }
+        Value::Map(map) => {
+            for (key, value) in map.iter() {
+                let mut path = path.to_owned();
+                push_key(&mut path, key);
+                find_mentions(key, value, &path, context, mentions);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether `word` stands in `text` with no letter, digit, dash or dot beside it.
+fn mentions_word(text: &str, word: &str) -> bool {
+    let joins =
+        |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || b"-._".contains(b));
+    text.match_indices(word).any(|(start, _)| {
+        let bytes = text.as_bytes();
+        let before = start.checked_sub(1).and_then(|index| bytes.get(index));
+        !joins(before) && !joins(bytes.get(start + word.len()))
+    })
+}

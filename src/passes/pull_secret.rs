@@ -1,0 +1,127 @@
+//! Pull secrets: a cluster without OpenShift's global one needs them on every ServiceAccount.
+
+use super::Context;
+use crate::diag::Diagnostics;
+use crate::ir::{Condition, Expr, Map, Object, Origin, Unit, Value, ValueSpec, ValuesPath};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Adds the pull secrets of the values to every ServiceAccount, and to the pods of Deployments
+/// that use a ServiceAccount which is not in the chart (such as `default`); and a Secret that is
+/// created when the values hold its content.
+pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+    let accounts: BTreeSet<String> = unit
+        .objects
+        .iter()
+        .filter(|object| object.kind() == "ServiceAccount")
+        .map(|object| object.name().to_owned())
+        .collect();
+    let mut used = false;
+    for object in &mut unit.objects {
+        let holder = match object.kind() {
+            "ServiceAccount" => Some(&mut object.root),
+            "Deployment" => {
+                pod_spec(&mut object.root).filter(|pod| !accounts.contains(account(pod)))
+            }
+            _ => None,
+        };
+        if let Some(holder) = holder {
+            add(holder);
+            used = true;
+        }
+    }
+    if used {
+        unit.objects.push(secret());
+        unit.values.extend(values(context.pull_secret.as_deref().unwrap_or_default()));
+    }
+}
+
+fn pod_spec(root: &mut Map) -> Option<&mut Map> {
+    ["template", "spec"]
+        .into_iter()
+        .try_fold(root.get_mut("spec")?.as_map_mut()?, |map, key| map.get_mut(key)?.as_map_mut())
+}
+
+fn account(pod: &Map) -> &str {
+    pod.get("serviceAccountName").and_then(Value::as_str).unwrap_or("default")
+}
+
+fn add(holder: &mut Map) {
+    let list = holder.entry("imagePullSecrets".to_owned()).or_insert(Value::Null);
+    if list.as_seq().is_none() {
+        *list = Value::Seq(Vec::new());
+    }
+    if let Some(list) = list.as_seq_mut() {
+        list.push(Value::when(
+            Condition::Set(secret_name()),
+            Value::map([("name", Value::Expr(Expr::Text(secret_name())))]),
+        ));
+        list.push(Value::Expr(Expr::Values(ValuesPath::new(["imagePullSecrets"]))));
+    }
+}
+
+fn secret_name() -> ValuesPath {
+    ValuesPath::new(["pullSecret", "name"])
+}
+
+fn secret_content() -> ValuesPath {
+    ValuesPath::new(["pullSecret", "dockerConfigJson"])
+}
+
+fn secret() -> Object {
+    let root = Map::from_iter([
+        ("apiVersion".to_owned(), Value::text("v1")),
+        ("kind".to_owned(), Value::text("Secret")),
+        (
+            "metadata".to_owned(),
+            Value::map([
+                ("name", Value::Expr(Expr::Text(secret_name()))),
+                ("namespace", Value::Expr(Expr::ReleaseNamespace)),
+            ]),
+        ),
+        ("type".to_owned(), Value::text("kubernetes.io/dockerconfigjson")),
+        (
+            "data".to_owned(),
+            Value::map([(".dockerconfigjson", Value::Expr(Expr::Base64(secret_content())))]),
+        ),
+    ]);
+    let mut secret = Object::new(root, Origin::Added("pull secret"));
+    secret.when = Some(Condition::Set(secret_content()));
+    secret
+}
+
+fn values(name: &str) -> [ValueSpec; 3] {
+    [
+        ValueSpec {
+            path: secret_name(),
+            default: json!(name),
+            schema: json!({"type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$"}),
+            description: "Name of the pull secret that every ServiceAccount of the chart refers to; empty for none. \
+                          It must exist in the release namespace, unless `dockerConfigJson` is set."
+                .to_owned(),
+        },
+        ValueSpec {
+            path: secret_content(),
+            default: json!(""),
+            schema: json!({"type": "string"}),
+            description: "Content of a Docker config.json. When set, the chart creates the pull secret; \
+                          pass it with `--set-file` and keep it out of Git."
+                .to_owned(),
+        },
+        ValueSpec {
+            path: ValuesPath::new(["imagePullSecrets"]),
+            default: json!([]),
+            schema: json!({
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"name": {"type": "string", "minLength": 1}},
+                    "required": ["name"],
+                    "additionalProperties": false
+                }
+            }),
+            description: "More pull secrets, which exist in the release namespace, as a list of `name: …`."
+                .to_owned(),
+        },
+    ]
+}
