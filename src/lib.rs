@@ -14,6 +14,7 @@ pub mod chart;
 pub mod config;
 pub mod diag;
 pub mod emit;
+pub mod inspect;
 pub mod ir;
 pub mod olm;
 pub mod passes;

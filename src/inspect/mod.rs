@@ -1,0 +1,178 @@
+//! What a person wants to know of a bundle before using it.
+
+mod attention;
+mod rules;
+
+use crate::bundle::Bundle;
+use crate::chart::images;
+use crate::emit::yaml;
+use crate::ir::{Object, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// A readable report. `objects` are what the bundle compiles to; empty when it is refused.
+pub fn report(bundle: &Bundle, objects: &[Object]) -> String {
+    let mut text = String::new();
+    head(&mut text, bundle);
+    contents(&mut text, bundle, objects);
+    permissions(&mut text, bundle);
+    webhooks(&mut text, bundle);
+    custom_resources(&mut text, bundle);
+    image_list(&mut text, bundle, objects);
+    section(&mut text, "Off OpenShift");
+    let findings = attention::attention(bundle, objects);
+    if findings.is_empty() {
+        text.push_str("  nothing needs attention\n");
+    }
+    for finding in findings {
+        let _ = writeln!(text, "  - {finding}");
+    }
+    text
+}
+
+fn section(text: &mut String, title: &str) {
+    let _ = write!(text, "\n{title}\n");
+}
+
+fn head(text: &mut String, bundle: &Bundle) {
+    let csv = &bundle.csv;
+    let mut row = |name: &str, value: &str| {
+        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !value.is_empty() {
+            let _ = writeln!(text, "{name:<14} {value}");
+        }
+    };
+    row("Package", &bundle.package);
+    row("Version", &csv.version);
+    row("CSV", csv.name());
+    row("Name", csv.spec_text("displayName"));
+    row(
+        "Provider",
+        csv.object.at(&["spec", "provider", "name"]).and_then(Value::as_str).unwrap_or_default(),
+    );
+    row("Maturity", csv.spec_text("maturity"));
+    row("Channels", &bundle.channels().join(", "));
+    row("Replaces", csv.spec_text("replaces"));
+    row("Kubernetes", &minimum_version(csv.spec_text("minKubeVersion")));
+    let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
+    row(
+        "Install modes",
+        if modes.is_empty() { "none".to_owned() } else { modes.join(", ") }.as_str(),
+    );
+    row("Namespace", bundle.suggested_namespace().unwrap_or_default());
+    if let Some(image) = &bundle.image {
+        let bytes: u64 = image.layers.iter().map(|(_, size)| size).sum();
+        row("Digest", &image.digest);
+        row("Image", &format!("{} in {}", size(bytes), count(image.layers.len(), "layer")));
+    }
+    let files = size(bundle.manifest_bytes as u64);
+    row("Manifests", &files);
+}
+
+fn minimum_version(version: &str) -> String {
+    if version.is_empty() { String::new() } else { format!("{version} or later") }
+}
+
+fn contents(text: &mut String, bundle: &Bundle, objects: &[Object]) {
+    section(text, if objects.is_empty() { "Ships" } else { "Installs" });
+    let shipped: Vec<&Object> = bundle.crds.iter().chain(&bundle.objects).collect();
+    let all: Vec<&Object> = if objects.is_empty() { shipped } else { objects.iter().collect() };
+    let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for object in all {
+        kinds.entry(object.kind()).or_default().push(object.name());
+    }
+    for (kind, mut names) in kinds {
+        names.sort_unstable();
+        let more =
+            if names.len() > 3 { format!(", … ({} in all)", names.len()) } else { String::new() };
+        names.truncate(3);
+        let _ = writeln!(text, "  {kind:<26} {}{more}", names.join(", "));
+    }
+}
+
+fn permissions(text: &mut String, bundle: &Bundle) {
+    let csv = &bundle.csv;
+    section(text, "May do");
+    for (permissions, scope) in [
+        (&csv.permissions, "in watched namespaces"),
+        (&csv.cluster_permissions, "in the whole cluster"),
+    ] {
+        for permission in permissions {
+            let _ = writeln!(text, "  {} {scope}:", permission.service_account);
+            for rule in permission.rules.as_seq().unwrap_or_default() {
+                let _ = writeln!(text, "    - {}", rules::in_words(rule));
+            }
+        }
+    }
+    if csv.permissions.is_empty() && csv.cluster_permissions.is_empty() {
+        text.push_str("  nothing: the CSV asks for no permissions\n");
+    }
+}
+
+fn webhooks(text: &mut String, bundle: &Bundle) {
+    let csv = &bundle.csv;
+    if csv.webhooks.is_empty() && csv.owned_api_services.is_empty() {
+        return;
+    }
+    section(text, "Serves");
+    for (kind, name) in &csv.webhooks {
+        let _ = writeln!(text, "  {kind:<26} {name}");
+    }
+    for name in &csv.owned_api_services {
+        let _ = writeln!(text, "  {:<26} {name}", "APIService");
+    }
+}
+
+fn custom_resources(text: &mut String, bundle: &Bundle) {
+    if bundle.crds.is_empty() && bundle.csv.required_crds.is_empty() {
+        return;
+    }
+    section(text, "Custom resources");
+    for crd in &bundle.crds {
+        let versions: Vec<&str> = crd
+            .at(&["spec", "versions"])
+            .and_then(Value::as_seq)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|version| version.get("name").and_then(Value::as_str))
+            .collect();
+        let bytes = yaml::plain(&crd.root).map_or(0, |text| text.len());
+        let scope = crd.at(&["spec", "scope"]).and_then(Value::as_str).unwrap_or("?");
+        let _ = writeln!(
+            text,
+            "  {:<50} {} {scope}, {}",
+            crd.name(),
+            versions.join(" "),
+            size(bytes as u64)
+        );
+    }
+    for crd in &bundle.csv.required_crds {
+        let _ = writeln!(text, "  {:<50} needed, from another operator", crd.name);
+    }
+}
+
+fn image_list(text: &mut String, bundle: &Bundle, objects: &[Object]) {
+    section(text, "Images");
+    let images = images(objects, bundle);
+    if images.is_empty() {
+        text.push_str("  none found\n");
+    }
+    for image in images {
+        let _ = writeln!(text, "  {image}");
+    }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A number of bytes in the unit that reads best, in powers of 1,000.
+fn size(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+    let number = bytes as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", number / 1e3),
+        _ => format!("{:.1} MB", number / 1e6),
+    }
+}
