@@ -11,6 +11,7 @@
 
 pub mod bundle;
 pub mod chart;
+pub mod cli;
 pub mod config;
 pub mod diag;
 pub mod emit;
@@ -18,4 +19,5 @@ pub mod inspect;
 pub mod ir;
 pub mod olm;
 pub mod passes;
+pub mod pipeline;
 pub mod source;

@@ -1,2 +1,7 @@
 //! The command line: parse, run, exit code.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    bundle2chart::cli::main()
+}

@@ -159,4 +159,12 @@ codes! {
     NamespaceLiteral "namespace-literal"
         "An object names the operator's namespace in a place that is not rewritten."
         "Namespaces are rewritten where their meaning is known: metadata, subjects, conversion webhooks and service hosts. In free text bundle2chart does not guess.";
+
+    // --- pipeline ---------------------------------------------------------------------------
+    UnknownBundle "unknown-bundle"
+        "The command line names a bundle that the configuration does not have."
+        "Names after `build` are those of [[bundle]] tables.";
+    InvalidVersion "invalid-version"
+        "The version of the ClusterServiceVersion cannot be the version of a chart."
+        "Helm charts have semantic versions. Set `chart-version` for the bundle.";
 }

@@ -1,0 +1,39 @@
+//! `bundle2chart explain CODE`
+
+use super::Exit;
+use super::output::Output;
+use crate::diag::Code;
+
+/// Explain a diagnostic code.
+#[derive(Debug, clap::Args)]
+pub(super) struct Explain {
+    /// The code, as in `error[unknown-key]`; without one, all are listed.
+    code: Option<String>,
+}
+
+impl Explain {
+    pub(super) fn run(&self, output: &mut Output) -> Exit {
+        let Some(name) = &self.code else {
+            for code in Code::ALL {
+                output.data(&format!("{:<28} {}\n", code.as_str(), code.description()));
+            }
+            return Exit::Clean;
+        };
+        match Code::ALL.iter().find(|code| code.as_str() == name) {
+            Some(code) => {
+                output.data(&format!("{}\n\n{}\n\n{}\n", code.as_str(), code.description(), code.explanation()));
+                Exit::Clean
+            }
+            None => {
+                let names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+                let near = similar::get_close_matches(name, &names, 3, 0.6);
+                let hint = match near.as_slice() {
+                    [] => "`bundle2chart explain` lists all codes".to_owned(),
+                    near => format!("did you mean {}?", near.join(" or ")),
+                };
+                output.note(&format!("error: there is no code `{name}`\nhint: {hint}\n"));
+                Exit::Error
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `bundle2chart init`
+
+use super::Exit;
+use super::output::Output;
+use std::io::Write as _;
+use std::path::Path;
+
+const TEMPLATE: &str = r#"# What bundle2chart builds: each [[bundle]] becomes the chart out/NAME/VERSION/.
+required-version = ">=0.1"
+
+[defaults]
+# jq filters over each object; an object that one of these matches is left out.
+exclude = ['.kind | startswith("Console")']
+# Pull secret that every ServiceAccount refers to.
+# pull-secret = "my-pull-secret"
+
+# Where the bytes of a registry's images come from.
+# [[mirror]]
+# from = "registry.example.com"
+# to   = "oci-layout:images"
+
+[[bundle]]
+name = "my-operator"
+path = "path/to/a/bundle"          # a folder with manifests/ and metadata/, an OCI layout, or a tar
+# image = "registry.example.com/my/operator-bundle:1.0"
+# namespace = "my-operator"
+# watch = "all"                    # or "own", or ["one-namespace", "another"]
+"#;
+
+/// Writes a first configuration; never over an existing file.
+#[expect(clippy::disallowed_methods, reason = "writes the one file that it is for")]
+pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
+    let created = std::fs::File::create_new(config).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
+    match created {
+        Ok(()) => {
+            output.note(&format!(
+                "{} is ready: name your bundle in it, then run `bundle2chart build`\n",
+                config.display()
+            ));
+            Exit::Clean
+        }
+        Err(error) => {
+            output.note(&format!("error: cannot create {}: {error}\n", config.display()));
+            Exit::Error
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `bundle2chart inspect PATH|REFERENCE`
+
+use super::Exit;
+use super::output::Output;
+use crate::config::{BundleConfig, Config, Watch};
+use crate::diag::Diagnostics;
+use crate::ir::Release;
+use crate::source::{self, Limits};
+use crate::{bundle, inspect, pipeline};
+use std::path::Path;
+
+/// Show what is in a bundle.
+#[derive(Debug, clap::Args)]
+pub(super) struct Inspect {
+    /// A bundle folder, an OCI layout (with `:TAG` or `@DIGEST`), a tar of either, or a registry
+    /// reference that a mirror of the configuration holds.
+    #[arg(value_name = "PATH|REFERENCE")]
+    bundle: String,
+    /// Print the compiled objects as a JSON array sorted by kind, namespace and name.
+    #[arg(long)]
+    objects: bool,
+    /// Namespace that the operator is installed in, instead of the one that the bundle suggests.
+    #[arg(long, value_name = "NS")]
+    namespace: Option<String>,
+    /// What it watches: `all`, `own`, or namespaces separated by commas.
+    #[arg(long, value_name = "WATCH", value_parser = watch)]
+    watch: Option<Watch>,
+}
+
+fn watch(text: &str) -> Result<Watch, String> {
+    match text {
+        "all" => Ok(Watch::All),
+        "own" => Ok(Watch::Own),
+        "" => Err("name `all`, `own`, or namespaces".to_owned()),
+        names => Ok(Watch::Namespaces(names.split(',').map(str::to_owned).collect())),
+    }
+}
+
+impl Inspect {
+    pub(super) fn run(&self, config: &Path, output: &mut Output) -> Exit {
+        let (mirrors, base) = if config.exists() {
+            let (config, diagnostics) = Config::read(config);
+            let Some(config) = config else {
+                output.diagnostics(&diagnostics);
+                return Exit::Error;
+            };
+            (config.mirrors, config.base)
+        } else {
+            (Vec::new(), Path::new("").to_owned())
+        };
+        let source = source::from_argument(&self.bundle);
+        let (files, mut diagnostics) = source::fetch(&source, &base, &mirrors, &Limits::default());
+        let Some(files) = files else {
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        };
+        let (loaded, found) = bundle::load(&files);
+        let Some(loaded) = loaded else {
+            diagnostics.append(found);
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        };
+        let mut settings = BundleConfig::new(&loaded.package, source);
+        settings.namespace.clone_from(&self.namespace);
+        settings.watch.clone_from(&self.watch);
+        let (compiled, found) = pipeline::compile(&files, &settings);
+        diagnostics.append(found);
+        if self.objects {
+            let Some(compiled) = compiled else {
+                output.diagnostics(&diagnostics);
+                return Exit::Error;
+            };
+            let values = compiled.unit.default_values();
+            let release = Release { namespace: &compiled.namespace, values: &values };
+            output.data(&objects(&compiled.unit, &release));
+            output.diagnostics(&errors_and_warnings(diagnostics));
+            return Exit::Clean;
+        }
+        let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
+        output.data(&inspect::report(&loaded, objects.unwrap_or_default()));
+        output.diagnostics(&errors_and_warnings(diagnostics));
+        Exit::Clean
+    }
+}
+
+fn errors_and_warnings(diagnostics: Diagnostics) -> Diagnostics {
+    diagnostics.into_iter().filter(|d| d.severity != crate::diag::Severity::Note).collect()
+}
+
+/// The objects as the API server would receive them, as a JSON array.
+fn objects(unit: &crate::ir::Unit, release: &Release<'_>) -> String {
+    let mut objects: Vec<(String, serde_json::Value)> = unit
+        .objects
+        .iter()
+        .filter_map(|object| release.object(object))
+        .map(|object| {
+            let text = |pointer: &str| object.pointer(pointer).and_then(|v| v.as_str()).unwrap_or_default();
+            let key = [text("/kind"), text("/metadata/namespace"), text("/metadata/name")].join("\0");
+            (key, object)
+        })
+        .collect();
+    objects.sort_by(|a, b| a.0.cmp(&b.0));
+    let objects: Vec<serde_json::Value> = objects.into_iter().map(|(_, object)| object).collect();
+    format!("{:#}\n", serde_json::Value::Array(objects))
+}

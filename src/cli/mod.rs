@@ -1,0 +1,113 @@
+//! The command line. One file per command; what they do is in the library.
+
+mod build;
+mod explain;
+mod generate;
+mod init;
+mod inspect;
+mod output;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use output::Output;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Compiles OLM registry+v1 bundles into Helm charts.
+#[derive(Debug, Parser)]
+#[command(name = "bundle2chart", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct Global {
+    /// The configuration.
+    #[arg(short, long, global = true, value_name = "FILE", default_value = "bundles.toml")]
+    config: PathBuf,
+    /// How problems are reported; anything but human goes to standard output.
+    #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human)]
+    message_format: MessageFormat,
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
+    color: Colour,
+    /// Say nothing but errors.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MessageFormat {
+    Human,
+    Json,
+    Github,
+    Sarif,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write a first bundles.toml.
+    Init,
+    /// Compile bundles to charts.
+    Build(build::Build),
+    /// Show what is in a bundle.
+    Inspect(inspect::Inspect),
+    /// Explain a diagnostic code.
+    Explain(explain::Explain),
+    /// Print the JSON schema of bundles.toml.
+    Schema,
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// Nothing to complain about.
+    Clean,
+    /// Differences or findings that were asked for.
+    Findings,
+    /// Wrong usage or an error; nothing was written.
+    Error,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Clean => 0,
+            Exit::Findings => 1,
+            Exit::Error => 2,
+        })
+    }
+}
+
+/// Parses the arguments of this process and runs the command. Exit code 0: clean; 1: differences
+/// or findings; 2: wrong usage or an error.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut output = Output::new(&cli.global);
+    let exit = match &cli.command {
+        Command::Init => init::run(&cli.global.config, &mut output),
+        Command::Build(build) => build.run(&cli.global.config, &mut output),
+        Command::Inspect(inspect) => inspect.run(&cli.global.config, &mut output),
+        Command::Explain(explain) => explain.run(&mut output),
+        Command::Schema => generate::schema(&mut output),
+        Command::Completions { shell } => generate::completions(*shell, &mut output),
+        Command::Man => generate::man(&mut output),
+    };
+    output.finish(exit).into()
+}

@@ -1,0 +1,78 @@
+//! Where things are printed: data to standard output, words for people to standard error.
+
+use super::{Colour, Exit, Global, MessageFormat};
+use crate::diag::{self, Diagnostics};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+
+/// The two streams and how to use them.
+pub(super) struct Output {
+    format: MessageFormat,
+    colour: bool,
+    quiet: bool,
+    broken: bool,
+}
+
+impl Output {
+    #[expect(clippy::disallowed_methods, reason = "NO_COLOR and TERM are the terminal's, not the build's")]
+    pub(super) fn new(global: &Global) -> Self {
+        let colour = match global.color {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => {
+                let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                std::io::stderr().is_terminal() && !no_colour && !dumb
+            }
+        };
+        Output { format: global.message_format, colour, quiet: global.quiet, broken: false }
+    }
+
+    /// Reports diagnostics in the chosen format.
+    pub(super) fn diagnostics(&mut self, diagnostics: &Diagnostics) {
+        let shown: Diagnostics = if self.quiet {
+            let errors = |d: &&diag::Diagnostic| d.severity == diag::Severity::Error;
+            diagnostics.iter().filter(errors).cloned().collect()
+        } else {
+            diagnostics.clone()
+        };
+        match self.format {
+            MessageFormat::Human => {
+                if !shown.is_empty() {
+                    let text = diag::human::render(&shown, self.colour);
+                    self.say(&text);
+                }
+            }
+            MessageFormat::Json => self.data(&diag::json::render(&shown)),
+            MessageFormat::Github => self.data(&diag::github::render(&shown)),
+            MessageFormat::Sarif => self.data(&diag::sarif::render(&shown)),
+        }
+    }
+
+    /// Says something to a person, unless quiet.
+    pub(super) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.say(text);
+        }
+    }
+
+    /// Prints data.
+    pub(super) fn data(&mut self, text: &str) {
+        if let Err(error) = std::io::stdout().lock().write_all(text.as_bytes()) {
+            // A reader that has seen enough (such as `head`) is no error.
+            self.broken |= error.kind() != ErrorKind::BrokenPipe;
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        // There is no better place to complain about standard error.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// The exit, which is an error when data could not be printed.
+    pub(super) fn finish(mut self, exit: Exit) -> Exit {
+        if let Err(error) = std::io::stdout().lock().flush() {
+            self.broken |= error.kind() != ErrorKind::BrokenPipe;
+        }
+        if self.broken { Exit::Error } else { exit }
+    }
+}
