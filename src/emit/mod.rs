@@ -1,1 +1,12 @@
 //! Spelling and writing: stable YAML, Helm escaping, and the output tree.
+//!
+//! [`tree`] writes charts so that a reader sees the old output folder or the new one, never a
+//! mixture; [`compare`] says how the folder differs from what would be written, and [`ownership`]
+//! is the file by which a chart folder is known to be ours.
+
+pub mod compare;
+mod failure;
+pub mod ownership;
+mod stage;
+mod swap;
+pub mod tree;
