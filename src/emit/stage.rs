@@ -52,7 +52,7 @@ impl<'a> Stage<'a> {
             if kind.is_dir() && except.contains(relative) {
                 walk.skip_current_dir();
             } else if !same_device(&root, &metadata) {
-                unsuitable.push(stuck(entry.path(), "is on another file system (a mount point)"));
+                unsuitable.push(stuck(entry.path(), "is at or below a mount point"));
                 if kind.is_dir() {
                     walk.skip_current_dir();
                 }
@@ -155,7 +155,7 @@ fn carry_file(from: &Path, to: &Path, metadata: &Metadata) -> Result<(), Diagnos
         // Same file system but other mount: a bind mount. Its content would be copied and the
         // mount would go with the old tree.
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            Err(stuck(from, "is on another file system (a mount point)"))
+            Err(stuck(from, "is at or below a mount point"))
         }
         // File systems without links, the limit of links to a file, files of another user.
         Err(_) => copy_file(from, to, metadata).map_err(|e| failed("copy", from, &e)),
