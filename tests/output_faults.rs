@@ -5,6 +5,7 @@
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "runs children and looks at what they wrote")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use bundle2chart::emit::tree::{ChartFiles, write};
 use std::collections::BTreeMap;
@@ -261,7 +262,7 @@ fn a_full_disk_leaves_the_old_tree() {
         child A disk/out; cp -r disk/out before
         child B disk/out
         diff -r before disk/out; ls -A disk
-        mount -o remount,size=4m disk
+        mount -o remount,size=4m none disk
         child B disk/out; ls -A disk; ls disk/out/one/1.0.0/only/in";
     let Some(text) = with_mounts(script) else { return };
     assert!(text.contains("output-failed: cannot write `disk/.out.bundle2chart-stage"), "{text}");
@@ -277,7 +278,7 @@ fn a_full_disk_leaves_the_old_tree() {
 fn a_read_only_disk_is_reported_and_can_still_be_checked() {
     let script = "
         mkdir disk; mount -t tmpfs none disk
-        child A disk/out; mount -o remount,ro disk
+        child A disk/out; mount -o remount,ro none disk
         child A disk/out; echo unchanged
         child B disk/out";
     let Some(text) = with_mounts(script) else { return };

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "looks at what was written")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use bundle2chart::diag::{Code, Diagnostics};
 use bundle2chart::emit::compare::compare;
@@ -22,6 +23,9 @@ fn lws(version: &str) -> ChartFiles {
     let files = [("Chart.yaml", meta.as_str()), ("templates/a.yaml", "a\n"), ("values.yaml", "")];
     chart(&format!("lws/{version}"), version, &files)
 }
+
+/// Inode, mode, time of modification, content.
+type Look = (u64, u32, (i64, i64), Vec<u8>);
 
 struct Home {
     folder: tempfile::TempDir,
@@ -44,7 +48,7 @@ impl Home {
     }
 
     /// Every entry below the home: what it is, and all that a write might change.
-    fn everything(&self) -> BTreeMap<PathBuf, (u64, u32, (i64, i64), Vec<u8>)> {
+    fn everything(&self) -> BTreeMap<PathBuf, Look> {
         let home = self.folder.path();
         let look = |entry: walkdir::DirEntry| {
             let data = entry.metadata().unwrap();

@@ -80,12 +80,12 @@ pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnost
                 comparison.extra.extend(below(found.extra));
                 comparison.foreign.extend(found.foreign.iter().map(|p| chart.dir.join(p)));
             }
-            Err(problem) => problems.push(problem),
+            Err(problem) => problems.append(problem),
         }
     }
     match orphans(root, charts) {
         Ok(orphans) => comparison.orphans = orphans,
-        Err(problem) => problems.push(problem),
+        Err(problem) => problems.append(problem),
     }
     if problems.has_errors() {
         return Err(problems);
@@ -131,7 +131,7 @@ pub(super) struct Inspection {
 
 impl Inspection {
     /// Inspects the folder of `chart` in the output folder `root`.
-    pub(super) fn of(root: &Path, chart: &ChartFiles) -> Result<Self, Diagnostic> {
+    pub(super) fn of(root: &Path, chart: &ChartFiles) -> Result<Self, Diagnostics> {
         let mut found = Inspection {
             standing: Standing::Absent,
             same: BTreeSet::new(),
@@ -169,7 +169,7 @@ impl Inspection {
         folder: &Path,
         chart: &ChartFiles,
         mut entries: BTreeMap<PathBuf, Metadata>,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Diagnostics> {
         let none = BTreeMap::new();
         let owned = match &self.standing {
             Standing::Ours(ownership) => ownership.sums.clone(),
@@ -224,7 +224,7 @@ impl Inspection {
         file: &Path,
         metadata: &Metadata,
         sum: &str,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Diagnostics> {
         let as_written =
             metadata.is_file() && sha256_of(file).map_err(|e| failed("read", file, &e))? == sum;
         if !as_written {
@@ -235,7 +235,7 @@ impl Inspection {
 }
 
 /// What keeps the chart from having a folder at `dir`, or that there is none yet.
-fn obstacle(root: &Path, dir: &Path) -> Result<Option<Standing>, Diagnostic> {
+fn obstacle(root: &Path, dir: &Path) -> Result<Option<Standing>, Diagnostics> {
     let mut path = PathBuf::new();
     for component in dir {
         if !path.as_os_str().is_empty() && is_marked(&root.join(&path)) {
@@ -256,7 +256,7 @@ fn obstacle(root: &Path, dir: &Path) -> Result<Option<Standing>, Diagnostic> {
 }
 
 /// Reads the ownership file of a folder that holds at least one file.
-fn standing(folder: &Path) -> Result<Standing, Diagnostic> {
+fn standing(folder: &Path) -> Result<Standing, Diagnostics> {
     let file = folder.join(ownership::FILE_NAME);
     match fs::symlink_metadata(&file) {
         Ok(metadata) if metadata.is_file() && metadata.len() <= OWNERSHIP_LIMIT => {}
@@ -273,7 +273,7 @@ fn standing(folder: &Path) -> Result<Standing, Diagnostic> {
 }
 
 /// Everything below `folder` that is not a folder, by relative path.
-fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Diagnostic> {
+fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Diagnostics> {
     let mut files = BTreeMap::new();
     for entry in WalkDir::new(folder) {
         let entry = entry.map_err(|e| walk_failed(folder, e))?;
@@ -288,14 +288,14 @@ fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Diagnostic>
 }
 
 /// An error of a walk through `folder`.
-pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Diagnostic {
+pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Diagnostics {
     let path = error.path().unwrap_or(folder).to_owned();
     let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links"));
     failed("read", &path, &error)
 }
 
 /// Folders that we wrote, of charts that are not among `charts`.
-fn orphans(root: &Path, charts: &[ChartFiles]) -> Result<Vec<PathBuf>, Diagnostic> {
+fn orphans(root: &Path, charts: &[ChartFiles]) -> Result<Vec<PathBuf>, Diagnostics> {
     let names: BTreeSet<_> = charts.iter().filter_map(|chart| chart.dir.iter().next()).collect();
     let mut orphans = Vec::new();
     if fs::symlink_metadata(root).is_err() {

@@ -1,18 +1,18 @@
 //! What the operating system refused, as a diagnostic.
 
-use crate::diag::{Code, Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use std::io;
 use std::path::Path;
 
 /// Says that `doing` (a verb, for example `write`) failed on `path`, why, and what to do.
-pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> Diagnostic {
+pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> Diagnostics {
     let name = path.display().to_string();
     let diagnostic =
         Diagnostic::error(Code::OutputFailed, format!("cannot {doing} `{name}`: {error}"))
             .at(Place::file(name));
     match hint(error.kind()) {
-        Some(hint) => diagnostic.hint(hint),
-        None => diagnostic,
+        Some(hint) => diagnostic.hint(hint).into(),
+        None => diagnostic.into(),
     }
 }
 

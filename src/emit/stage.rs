@@ -75,7 +75,7 @@ impl<'a> Stage<'a> {
         &mut self,
         chart: &ChartFiles,
         same: &BTreeSet<String>,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Diagnostics> {
         let marker = chart.ownership_file();
         let files = chart
             .files
@@ -96,7 +96,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Gives the folders their modes and brings their lists of names to the disk.
-    pub(super) fn finish(self) -> Result<(), Diagnostic> {
+    pub(super) fn finish(self) -> Result<(), Diagnostics> {
         // A folder may turn read-only here, so those inside it come first.
         for (folder, like) in self.folders.into_iter().rev() {
             let folder = self.stage.join(folder);
@@ -110,14 +110,14 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    fn make_folders_of(&mut self, file: &Path) -> Result<(), Diagnostic> {
+    fn make_folders_of(&mut self, file: &Path) -> Result<(), Diagnostics> {
         let mut missing: Vec<_> =
             file.ancestors().skip(1).take_while(|folder| !self.made.contains(*folder)).collect();
         missing.reverse();
         missing.into_iter().try_for_each(|folder| self.make_folder(folder.to_owned(), None))
     }
 
-    fn make_folder(&mut self, folder: PathBuf, like: Option<Metadata>) -> Result<(), Diagnostic> {
+    fn make_folder(&mut self, folder: PathBuf, like: Option<Metadata>) -> Result<(), Diagnostics> {
         let path = self.stage.join(&folder);
         create_private(&path).map_err(|e| failed("create", &path, &e))?;
         self.made.insert(folder.clone());
@@ -149,13 +149,13 @@ fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Links a file to the new tree, or copies it where that is not possible.
-fn carry_file(from: &Path, to: &Path, metadata: &Metadata) -> Result<(), Diagnostic> {
+fn carry_file(from: &Path, to: &Path, metadata: &Metadata) -> Result<(), Diagnostics> {
     match fs::hard_link(from, to) {
         Ok(()) => Ok(()),
         // Same file system but other mount: a bind mount. Its content would be copied and the
         // mount would go with the old tree.
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            Err(stuck(from, "is at or below a mount point"))
+            Err(stuck(from, "is at or below a mount point").into())
         }
         // File systems without links, the limit of links to a file, files of another user.
         Err(_) => copy_file(from, to, metadata).map_err(|e| failed("copy", from, &e)),
@@ -179,15 +179,15 @@ fn copy_file(from: &Path, to: &Path, metadata: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn copy_symlink(from: &Path, to: &Path) -> Result<(), Diagnostic> {
+fn copy_symlink(from: &Path, to: &Path) -> Result<(), Diagnostics> {
     fs::read_link(from)
         .and_then(|target| std::os::unix::fs::symlink(target, to))
         .map_err(|e| failed("copy the link", from, &e))
 }
 
 #[cfg(not(unix))]
-fn copy_symlink(from: &Path, _to: &Path) -> Result<(), Diagnostic> {
-    Err(stuck(from, "is a link"))
+fn copy_symlink(from: &Path, _to: &Path) -> Result<(), Diagnostics> {
+    Err(stuck(from, "is a link").into())
 }
 
 /// Creates a folder into which this process can write, whatever the umask.

@@ -11,7 +11,7 @@
 
 use super::compare::walk_failed;
 use super::failure::failed;
-use crate::diag::{Code, Diagnostic, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -33,14 +33,15 @@ pub(super) struct Site {
 
 impl Site {
     /// Finds the output folder, through symbolic links where `out` is one.
-    pub(super) fn of(out: &Path) -> Result<Self, Diagnostic> {
-        let unsuitable = |why: &str| {
+    pub(super) fn of(out: &Path) -> Result<Self, Diagnostics> {
+        let unsuitable = |why: &str| -> Diagnostics {
             Diagnostic::error(
                 Code::OutputUnsuitable,
                 format!("the output folder `{}` {why}", out.display()),
             )
             .at(Place::file(out.display().to_string()))
             .hint("choose another folder with `--out`")
+            .into()
         };
         // Drops a trailing `/` and `/.`, which would hide a symbolic link.
         let mut folder: PathBuf = out.components().collect();
@@ -90,7 +91,7 @@ impl Site {
     }
 
     /// Makes this process the only one that writes to the output folder.
-    pub(super) fn lock(&self) -> Result<Lock, Diagnostic> {
+    pub(super) fn lock(&self) -> Result<Lock, Diagnostics> {
         fs::create_dir_all(&self.parent).map_err(|e| failed("create", &self.parent, &e))?;
         let refused = |e: io::Error| failed("lock the output folder with", &self.lock, &e);
         // The holder deletes the file when it is done, so the one that we locked may be gone or
@@ -122,12 +123,13 @@ impl Site {
             format!("another build is writing to `{}`", self.out.display()),
         )
         .at(Place::file(self.lock.display().to_string()))
-        .hint("wait until it is done and build again"))
+        .hint("wait until it is done and build again")
+        .into())
     }
 
     /// Brings the output folder and what is beside it in order after a build was killed. Needs
     /// the lock.
-    pub(super) fn recover(&self) -> Result<(), Diagnostic> {
+    pub(super) fn recover(&self) -> Result<(), Diagnostics> {
         if exists(&self.old) {
             if !exists(&self.out) {
                 fs::rename(&self.old, &self.out)
@@ -146,7 +148,8 @@ impl Site {
                 .at(Place::file(old.to_string()))
                 .hint(format!(
                     "keep the one that you need as `{out}`, delete the other one, and build again"
-                )));
+                ))
+                .into());
             } else {
                 remove_tree(&self.old)?;
             }
@@ -158,7 +161,7 @@ impl Site {
     }
 
     /// Refuses an output folder that cannot be renamed, before anything is staged.
-    pub(super) fn check_swappable(&self) -> Result<(), Diagnostic> {
+    pub(super) fn check_swappable(&self) -> Result<(), Diagnostics> {
         let Ok(out) = fs::symlink_metadata(&self.out) else { return Ok(()) };
         let refuse = |why: &str, hint: &str| {
             Err(Diagnostic::error(
@@ -166,7 +169,8 @@ impl Site {
                 format!("the output folder `{}` {why}", self.out.display()),
             )
             .at(Place::file(self.out.display().to_string()))
-            .hint(hint))
+            .hint(hint)
+            .into())
         };
         let parent = fs::metadata(&self.parent).map_err(|e| failed("read", &self.parent, &e))?;
         if !same_device(&out, &parent) {
@@ -193,8 +197,8 @@ impl Site {
     /// tree has something else there. Whatever else appeared in the old tree while the new one
     /// was staged is moved over.
     ///
-    /// Gives a warning where the new tree is in place and something of the old is left.
-    pub(super) fn swap(&self, ours: &BTreeSet<PathBuf>) -> Result<Option<Diagnostic>, Diagnostic> {
+    /// Gives warnings where the new tree is in place and something of the old is left.
+    pub(super) fn swap(&self, ours: &BTreeSet<PathBuf>) -> Result<Diagnostics, Diagnostics> {
         self.swap_by(exchange, ours)
     }
 
@@ -202,7 +206,7 @@ impl Site {
         &self,
         exchange: fn(&Path, &Path) -> io::Result<bool>,
         ours: &BTreeSet<PathBuf>,
-    ) -> Result<Option<Diagnostic>, Diagnostic> {
+    ) -> Result<Diagnostics, Diagnostics> {
         let parent = File::open(&self.parent).map_err(|e| failed("open", &self.parent, &e))?;
         let refused = |e: io::Error| failed("replace", &self.out, &e);
         let old = if !exists(&self.out) {
@@ -217,16 +221,17 @@ impl Site {
         let cleaned = sync(&parent)
             .map_err(|e| failed("flush", &self.parent, &e))
             .and_then(|()| old.map_or(Ok(()), |old| retire(old, &self.out, ours)));
-        Ok(cleaned.err().map(|mut problem| {
-            problem.severity = Severity::Warning;
-            problem.hint = Some("the new output is complete; the next build cleans up".to_owned());
-            problem
-        }))
+        let warning = |problem: Diagnostic| Diagnostic {
+            severity: Severity::Warning,
+            hint: Some("the new output is complete; the next build cleans up".to_owned()),
+            ..problem
+        };
+        Ok(cleaned.err().into_iter().flatten().map(warning).collect())
     }
 
     /// For systems that cannot exchange two folders: a reader may find no output folder for a
     /// moment, and [`Site::recover`] puts the old tree back when we are killed in that moment.
-    fn swap_in_two_steps(&self) -> Result<(), Diagnostic> {
+    fn swap_in_two_steps(&self) -> Result<(), Diagnostics> {
         let refused = |e: io::Error| failed("replace", &self.out, &e);
         fs::rename(&self.out, &self.old).map_err(refused)?;
         fs::rename(&self.stage, &self.out).map_err(|error| {
@@ -271,7 +276,7 @@ fn exchange(_one: &Path, _other: &Path) -> io::Result<bool> {
 
 /// Deletes the old tree except what neither is `ours` nor was carried to the new tree `out`: that
 /// was written by somebody else after it was looked at, and is moved over.
-fn retire(old: &Path, out: &Path, ours: &BTreeSet<PathBuf>) -> Result<(), Diagnostic> {
+fn retire(old: &Path, out: &Path, ours: &BTreeSet<PathBuf>) -> Result<(), Diagnostics> {
     make_removable(old)?;
     for entry in WalkDir::new(old).contents_first(true) {
         let entry = entry.map_err(|e| walk_failed(old, e))?;
@@ -309,7 +314,7 @@ fn is_carried(old: &Path, new: &Path) -> bool {
 }
 
 /// Deletes a tree that this module made.
-pub(super) fn remove_tree(path: &Path) -> Result<(), Diagnostic> {
+pub(super) fn remove_tree(path: &Path) -> Result<(), Diagnostics> {
     make_removable(path)?;
     fs::remove_dir_all(path).map_err(|e| failed("remove", path, &e))
 }
@@ -317,7 +322,7 @@ pub(super) fn remove_tree(path: &Path) -> Result<(), Diagnostic> {
 /// Gives us the right to delete what is in folders that were read-only for their owner. Only
 /// folders: files may be links to files that are in use.
 #[cfg(unix)]
-fn make_removable(tree: &Path) -> Result<(), Diagnostic> {
+fn make_removable(tree: &Path) -> Result<(), Diagnostics> {
     use std::os::unix::fs::PermissionsExt as _;
     for entry in WalkDir::new(tree) {
         let entry = entry.map_err(|e| walk_failed(tree, e))?;
@@ -334,7 +339,7 @@ fn make_removable(tree: &Path) -> Result<(), Diagnostic> {
 }
 
 #[cfg(not(unix))]
-fn make_removable(_tree: &Path) -> Result<(), Diagnostic> {
+fn make_removable(_tree: &Path) -> Result<(), Diagnostics> {
     Ok(())
 }
 
@@ -407,6 +412,11 @@ mod tests {
             .collect()
     }
 
+    fn code_of(problems: &Diagnostics) -> Code {
+        assert_eq!(problems.iter().count(), 1);
+        problems.iter().next().unwrap().code
+    }
+
     fn ours() -> BTreeSet<PathBuf> {
         ["a", "sub/b", "sub/c"].into_iter().map(PathBuf::from).collect()
     }
@@ -418,7 +428,7 @@ mod tests {
         assert_eq!(site.stage, Path::new("build/.out.bundle2chart-stage"));
         assert_eq!(Site::of(Path::new("out")).unwrap().stage.parent(), Some(Path::new(".")));
         let root = Site::of(Path::new("/")).unwrap_err();
-        assert_eq!(root.code, Code::OutputUnsuitable);
+        assert_eq!(code_of(&root), Code::OutputUnsuitable);
     }
 
     #[test]
@@ -438,7 +448,7 @@ mod tests {
             fs::create_dir(site.out.join("added")).unwrap();
             fs::write(site.out.join("added/file"), "x").unwrap();
 
-            assert_eq!(site.swap_by(how, &ours()).unwrap(), None);
+            assert_eq!(site.swap_by(how, &ours()).unwrap(), Diagnostics::new());
             let found = files(&site.out);
             let found: Vec<_> =
                 found.iter().map(|(p, c)| (p.to_str().unwrap(), c.as_str())).collect();
@@ -482,7 +492,7 @@ mod tests {
         fill(&site.stage, "new");
         fill(&site.out, "other");
         let problem = site.recover().unwrap_err();
-        assert_eq!(problem.code, Code::OutputUnsuitable);
+        assert_eq!(code_of(&problem), Code::OutputUnsuitable);
         assert!(exists(&site.old) && exists(&site.out) && exists(&site.stage));
     }
 
@@ -491,7 +501,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let site = Site::of(&home.path().join("made/for/it/out")).unwrap();
         let lock = site.lock().unwrap();
-        assert_eq!(site.lock().unwrap_err().code, Code::OutputBusy);
+        assert_eq!(code_of(&site.lock().unwrap_err()), Code::OutputBusy);
         drop(lock);
         assert!(!site.has_leftovers());
         // A killed build leaves the file without a lock on it.

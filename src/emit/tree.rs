@@ -78,14 +78,11 @@ pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written
         return Ok(plan.written);
     }
     site.check_swappable()?;
-    let swapped = plan
-        .stage(&site)
-        .and_then(|()| site.swap(&plan.ours()).map_err(Diagnostics::from))
-        .inspect_err(|_| {
-            // What cannot be removed now is removed by the next build.
-            let _ = if exists(&site.stage) { remove_tree(&site.stage) } else { Ok(()) };
-        })?;
-    plan.written.warnings.append(swapped.into_iter().collect());
+    let warnings = plan.stage(&site).and_then(|()| site.swap(&plan.ours())).inspect_err(|_| {
+        // What cannot be removed now is removed by the next build.
+        let _ = if exists(&site.stage) { remove_tree(&site.stage) } else { Ok(()) };
+    })?;
+    plan.written.warnings = warnings;
     Ok(plan.written)
 }
 
@@ -103,7 +100,7 @@ impl<'a> Plan<'a> {
             let found = match Inspection::of(root, chart) {
                 Ok(found) => found,
                 Err(problem) => {
-                    problems.push(problem);
+                    problems.append(problem);
                     continue;
                 }
             };
@@ -127,7 +124,7 @@ impl<'a> Plan<'a> {
         for (chart, found) in &self.changed {
             stage.add_chart(chart, &found.same)?;
         }
-        Ok(stage.finish()?)
+        stage.finish()
     }
 
     /// Files, relative to the output folder, that may disappear with the old tree.
