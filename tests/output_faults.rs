@@ -150,7 +150,6 @@ fn kill_often(home: &tempfile::TempDir, kills: u32, longest: u64) {
         assert!(files(&out) == whole[next]);
         assert_eq!(fs::metadata(&foreign).unwrap().ino(), foreign_inode);
     }
-    println!("{staged} of {kills} kills left a stage; {seen:?}");
     assert!(staged > kills / 8, "only {staged} kills hit a build at work");
     assert!(seen.values().all(|count| *count > 0), "{seen:?}");
 }

@@ -243,7 +243,7 @@ fn refuses_to_mix_layouts() {
     let home = Home::new();
     home.write(&[lws("1.0.0")]);
     let flat = chart("lws", "1.0.0", &[("Chart.yaml", "")]);
-    assert_eq!(codes(&home.refused(&[flat.clone()], true)), [Code::LayoutChanged]);
+    assert_eq!(codes(&home.refused(std::slice::from_ref(&flat), true)), [Code::LayoutChanged]);
     let home = Home::new();
     home.write(&[flat]);
     assert_eq!(codes(&home.refused(&[lws("1.0.0")], true)), [Code::LayoutChanged]);
@@ -278,18 +278,18 @@ fn keeps_everything_else_in_the_output_folder_as_it_is() {
 #[test]
 fn refuses_an_output_folder_that_cannot_be_swapped() {
     let home = Home::new();
-    let other = chart("other/1.0.0", "1.0.0", &[]);
+    let other = [chart("other/1.0.0", "1.0.0", &[])];
     home.write(&[lws("1.0.0")]);
     let socket = std::os::unix::net::UnixListener::bind(home.out().join("socket")).unwrap();
     // The parent's time of modification changes with the stage, so look at the folder only.
-    let problems = write(&home.out(), &[other.clone()], false).unwrap_err();
+    let problems = write(&home.out(), &other, false).unwrap_err();
     assert_eq!(codes(&problems), [Code::OutputUnsuitable]);
     assert!(problems.iter().next().unwrap().message.contains("out/socket"));
     assert_eq!(home.beside(), ["out"]);
     drop(socket);
 
     let file = home.put("file", "");
-    let problems = write(&file, &[other], false).unwrap_err();
+    let problems = write(&file, &other, false).unwrap_err();
     assert_eq!(codes(&problems), [Code::OutputUnsuitable]);
 }
 

@@ -43,7 +43,7 @@ impl<'a> Stage<'a> {
             return Ok(new);
         };
         let mut unsuitable = Diagnostics::new();
-        let mut walk = WalkDir::new(current).into_iter();
+        let mut walk = WalkDir::new(current).sort_by_file_name().into_iter();
         while let Some(entry) = walk.next() {
             let entry = entry.map_err(|e| walk_failed(current, e))?;
             let Ok(relative) = entry.path().strip_prefix(current) else { continue };
