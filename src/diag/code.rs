@@ -167,4 +167,39 @@ codes! {
     InvalidVersion "invalid-version"
         "The version of the ClusterServiceVersion cannot be the version of a chart."
         "Helm charts have semantic versions. Set `chart-version` for the bundle.";
+
+    // --- emit: the output folder ------------------------------------------------------------
+    ChartVersionExists "chart-version-exists"
+        "A chart of this version exists with other content."
+        "What is under a chart version must not change: somebody may have installed it, and Helm and Argo CD take two charts of one version for the same. Raise `chart-version` of the bundle in bundles.toml, so that the new content gets a version of its own. `--replace` replaces the old content; use it only where nobody has the old chart.";
+    ChartEdited "chart-edited"
+        "Files of a chart that bundle2chart wrote were edited by hand."
+        "Every chart folder has a `.bundle2chart` file with the SHA-256 of each file. A file whose content is another one has been edited, and writing the chart would lose the edit. Declare the change in bundles.toml (for example as an overlay), or let `--replace` discard it.";
+    NotOurs "not-ours"
+        "The folder of a chart exists and was not written by bundle2chart."
+        "bundle2chart changes a chart folder only when it holds the `.bundle2chart` file that bundle2chart put there. Move the folder away, or give the bundle another name or another output folder.";
+    ForeignFile "foreign-file"
+        "A chart folder holds a file that bundle2chart did not write."
+        "Helm packages whatever is in a chart folder, so such a file would become part of the chart without anybody having declared it, and the next version of the chart would not have it. Nothing is written until it is moved out or declared in bundles.toml, for example as an overlay.";
+    OwnershipFile "ownership-file"
+        "The `.bundle2chart` file of a chart folder cannot be understood."
+        "This file says which files of the folder bundle2chart owns; without it, bundle2chart does not touch the folder. Damage often comes from a merge conflict: restore the file from Git, or delete the whole chart folder and build again.";
+    LayoutChanged "layout-changed"
+        "The output folder holds charts of the other layout."
+        "With the versioned layout a chart is in `out/NAME/VERSION`, with the flat layout in `out/NAME`. A chart cannot be inside another one, so after a change of layout the old charts have to be moved or deleted, or another output folder be used.";
+    OrphanChart "orphan-chart"
+        "The output folder holds a chart that is no longer configured."
+        "The folder was written by bundle2chart, and no `[[bundle]]` has its name any more. It is kept, because only a person can know whether it is still in use. Delete it when it is not.";
+    ChartPath "chart-path"
+        "A chart, or a file in it, has a path that cannot be written."
+        "Paths are relative and `/`-separated, without empty segments, `.`, `..`, backslashes and control characters; a chart cannot be inside another one, and a path cannot be a file and a folder at once.";
+    OutputBusy "output-busy"
+        "Another build is writing to the output folder."
+        "Builds into one output folder take turns, so that a tree is always the result of one build. Wait for the other one; the lock ends with its process, also when it is killed.";
+    OutputUnsuitable "output-unsuitable"
+        "The output folder cannot be replaced as a whole."
+        "The whole output folder is replaced in one step, so that nobody ever sees half of it. That is not possible when it is a mount point, the working folder or a file, or when it holds mount points or special files such as sockets.";
+    OutputFailed "output-failed"
+        "The operating system refused to read or write the output folder."
+        "The message names the path and the cause. As an error it means that the output folder is as it was; as a warning, that the new output is complete and something of the old is left beside it, which the next build removes.";
 }

@@ -1,6 +1,18 @@
 //! Spelling and writing: stable YAML, Helm escaping, and the output tree.
+//!
+//! [`tree`] writes charts so that a reader sees the old output folder or the new one, never a
+//! mixture; [`compare`] says how the folder differs from what would be written, and [`ownership`]
+//! is the file by which a chart folder is known to be ours.
 
+mod compare;
+mod failure;
+pub mod ownership;
+mod stage;
+mod swap;
 mod template;
+mod tree;
 pub mod yaml;
 
+pub use compare::{Comparison, compare};
 pub use template::escape;
+pub use tree::{ChartFiles, Written, write};

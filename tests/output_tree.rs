@@ -1,0 +1,443 @@
+//! What `emit::tree` writes, keeps and refuses, and what `emit::compare` says about it.
+
+#![cfg(unix)]
+#![expect(clippy::disallowed_methods, reason = "looks at what was written")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use bundle2chart::diag::{Code, Diagnostics};
+use bundle2chart::emit::{ChartFiles, Written, compare, write};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn chart(dir: &str, version: &str, files: &[(&str, &str)]) -> ChartFiles {
+    let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
+    ChartFiles { dir: dir.into(), version: version.to_owned(), files: files.collect() }
+}
+
+fn lws(version: &str) -> ChartFiles {
+    let meta = format!("version: {version}\n");
+    let files = [("Chart.yaml", meta.as_str()), ("templates/a.yaml", "a\n"), ("values.yaml", "")];
+    chart(&format!("lws/{version}"), version, &files)
+}
+
+/// Inode, mode, time of modification, content.
+type Look = (u64, u32, (i64, i64), Vec<u8>);
+
+struct Home {
+    folder: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        Home { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn out(&self) -> PathBuf {
+        self.folder.path().join("out")
+    }
+
+    fn put(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.out().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Every entry below the home: what it is, and all that a write might change.
+    fn everything(&self) -> BTreeMap<PathBuf, Look> {
+        let home = self.folder.path();
+        let look = |entry: walkdir::DirEntry| {
+            let data = entry.metadata().unwrap();
+            let content = if data.is_file() { fs::read(entry.path()).unwrap() } else { Vec::new() };
+            let path = entry.path().strip_prefix(home).unwrap().to_owned();
+            (path, (data.ino(), data.mode(), (data.mtime(), data.mtime_nsec()), content))
+        };
+        walkdir::WalkDir::new(home).into_iter().map(Result::unwrap).map(look).collect()
+    }
+
+    fn write(&self, charts: &[ChartFiles]) -> Written {
+        let written = write(&self.out(), charts, false).unwrap();
+        assert!(written.warnings.is_empty());
+        assert_eq!(self.beside(), ["out"]);
+        assert!(compare(&self.out(), charts).unwrap().is_current());
+        written
+    }
+
+    /// The refusals; checks that nothing at all was touched.
+    fn refused(&self, charts: &[ChartFiles], replace: bool) -> Diagnostics {
+        let before = self.everything();
+        let problems = write(&self.out(), charts, replace).unwrap_err();
+        assert!(problems.has_errors());
+        assert!(problems.iter().all(|problem| problem.hint.is_some()), "{problems:?}");
+        assert_eq!(self.everything(), before);
+        problems
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+fn codes(problems: &Diagnostics) -> Vec<Code> {
+    problems.iter().map(|problem| problem.code).collect()
+}
+
+fn inode(path: &Path) -> u64 {
+    fs::symlink_metadata(path).unwrap().ino()
+}
+
+#[test]
+fn writes_charts_with_an_ownership_file_that_sha256sum_checks() {
+    let home = Home::new();
+    let written = home.write(&[lws("1.0.0")]);
+    assert_eq!(written.created, [Path::new("lws/1.0.0")]);
+    let folder = home.out().join("lws/1.0.0");
+    assert_eq!(fs::read_to_string(folder.join("templates/a.yaml")).unwrap(), "a\n");
+    for (path, (_, mode, ..)) in home.everything() {
+        if path.starts_with("out") {
+            let wanted = if home.folder.path().join(&path).is_dir() { 0o755 } else { 0o644 };
+            assert_eq!(mode & 0o7777, wanted, "{}", path.display());
+        }
+    }
+    let tool: &[&str] =
+        if cfg!(target_os = "linux") { &["sha256sum"] } else { &["shasum", "-a", "256"] };
+    let mut check = Command::new(tool[0]);
+    check.args(&tool[1..]).args(["--strict", "--check", ".bundle2chart"]).current_dir(&folder);
+    let checked = check.output().unwrap();
+    assert!(checked.status.success(), "{checked:?}");
+    assert_eq!(checked.stderr, b"");
+    assert_eq!(String::from_utf8(checked.stdout).unwrap().lines().count(), 3);
+}
+
+#[test]
+fn touches_nothing_when_nothing_differs() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let before = home.everything();
+    let written = home.write(&[lws("1.0.0")]);
+    assert_eq!(written.unchanged, [Path::new("lws/1.0.0")]);
+    assert!(written.created.is_empty() && written.updated.is_empty());
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn puts_a_new_version_beside_the_old_one() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let old = inode(&home.out().join("lws/1.0.0/templates/a.yaml"));
+    let written = home.write(&[lws("1.1.0")]);
+    assert_eq!(written.created, [Path::new("lws/1.1.0")]);
+    assert_eq!(inode(&home.out().join("lws/1.0.0/templates/a.yaml")), old);
+    // An older version of a chart that is configured is neither extra nor an orphan.
+    assert_eq!(compare(&home.out(), &[lws("1.1.0")]).unwrap(), Default::default());
+}
+
+#[test]
+fn refuses_new_content_under_an_old_version_unless_told_to_replace() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    home.put("lws/1.0.0/values.yaml", "by hand\n");
+    let mut new = lws("1.0.0");
+    new.files.insert("templates/a.yaml".to_owned(), b"b\n".to_vec());
+    new.files.insert("templates/b.yaml".to_owned(), b"b\n".to_vec());
+    new.files.remove("values.yaml");
+    let new = [new];
+
+    let problems = home.refused(&new, false);
+    assert_eq!(codes(&problems), [Code::ChartVersionExists]);
+    let problem = problems.iter().next().unwrap();
+    for part in ["lws/1.0.0", "`templates/a.yaml`, `templates/b.yaml`, `values.yaml`"] {
+        assert!(problem.message.contains(part), "{}", problem.message);
+    }
+    assert!(problem.hint.as_ref().unwrap().contains("chart-version"));
+    assert_eq!(problem.related.len(), 1);
+    assert!(problem.related[0].0.file.as_ref().unwrap().ends_with("lws/1.0.0/values.yaml"));
+
+    let chart_yaml = inode(&home.out().join("lws/1.0.0/Chart.yaml"));
+    let written = write(&home.out(), &new, true).unwrap();
+    assert_eq!(written.updated, [Path::new("lws/1.0.0")]);
+    assert!(!home.out().join("lws/1.0.0/values.yaml").exists());
+    assert_eq!(inode(&home.out().join("lws/1.0.0/Chart.yaml")), chart_yaml);
+    assert_eq!(home.beside(), ["out"]);
+    home.write(&new);
+}
+
+#[test]
+fn replaces_another_version_in_a_flat_layout_but_not_edits() {
+    let home = Home::new();
+    let old = chart("lws", "1.0.0", &[("Chart.yaml", "1.0.0"), ("templates/old.yaml", "a")]);
+    let new = [chart("lws", "1.1.0", &[("Chart.yaml", "1.1.0"), ("templates/new.yaml", "a")])];
+    home.write(&[old]);
+    home.put("lws/templates/old.yaml", "by hand");
+    let problems = home.refused(&new, false);
+    assert_eq!(codes(&problems), [Code::ChartEdited]);
+    assert!(problems.iter().next().unwrap().message.contains("`templates/old.yaml`"));
+
+    home.put("lws/templates/old.yaml", "a");
+    assert_eq!(home.write(&new).updated, [Path::new("lws")]);
+    assert!(!home.out().join("lws/templates/old.yaml").exists());
+}
+
+#[test]
+fn restores_deleted_files_but_does_not_undo_edits() {
+    let home = Home::new();
+    let charts = [lws("1.0.0")];
+    home.write(&charts);
+    fs::remove_file(home.out().join("lws/1.0.0/values.yaml")).unwrap();
+    assert_eq!(home.write(&charts).updated, [Path::new("lws/1.0.0")]);
+    home.put("lws/1.0.0/values.yaml", "by hand");
+    assert_eq!(codes(&home.refused(&charts, false)), [Code::ChartEdited]);
+    write(&home.out(), &charts, true).unwrap();
+    home.write(&charts);
+}
+
+#[test]
+fn never_touches_what_it_does_not_own() {
+    let home = Home::new();
+    home.put("lws/1.0.0/Chart.yaml", "somebody's chart");
+    assert_eq!(codes(&home.refused(&[lws("1.0.0")], true)), [Code::NotOurs]);
+
+    let home = Home::new();
+    fs::create_dir_all(home.out()).unwrap();
+    symlink(home.folder.path(), home.out().join("lws")).unwrap();
+    assert_eq!(codes(&home.refused(&[lws("1.0.0")], true)), [Code::NotOurs]);
+
+    // Both a file that no chart has, and one at a path that only the new chart has.
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    home.put("lws/1.0.0/templates/mine.yaml", "mine");
+    home.put("lws/1.0.0/templates/new.yaml", "mine too");
+    let mut new = lws("1.0.0");
+    new.files.insert("templates/new.yaml".to_owned(), b"ours".to_vec());
+    let problems = home.refused(&[new], true);
+    assert_eq!(codes(&problems), [Code::ForeignFile; 2]);
+    assert!(problems.iter().next().unwrap().message.contains("lws/1.0.0/templates/mine.yaml"));
+
+    // All problems of all charts at once, and the good chart is not written either.
+    home.put("other/1.0.0/x", "");
+    let other = chart("other/1.0.0", "1.0.0", &[]);
+    let good = chart("good/1.0.0", "1.0.0", &[]);
+    let problems = home.refused(&[lws("1.0.0"), good, other], false);
+    assert_eq!(codes(&problems), [Code::ForeignFile, Code::ForeignFile, Code::NotOurs]);
+}
+
+#[test]
+fn refuses_a_damaged_ownership_file() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let marker = home.out().join("lws/1.0.0/.bundle2chart");
+    let text = fs::read_to_string(&marker).unwrap();
+    fs::write(&marker, format!("{text}<<<<<<< HEAD\n")).unwrap();
+    let problems = home.refused(&[lws("1.0.0")], true);
+    assert_eq!(codes(&problems), [Code::OwnershipFile]);
+    assert_eq!(problems.iter().next().unwrap().place.line, Some(6));
+}
+
+#[test]
+fn refuses_to_mix_layouts() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let flat = chart("lws", "1.0.0", &[("Chart.yaml", "")]);
+    assert_eq!(codes(&home.refused(std::slice::from_ref(&flat), true)), [Code::LayoutChanged]);
+    let home = Home::new();
+    home.write(&[flat]);
+    assert_eq!(codes(&home.refused(&[lws("1.0.0")], true)), [Code::LayoutChanged]);
+}
+
+#[test]
+fn keeps_everything_else_in_the_output_folder_as_it_is() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let script = home.put("tools/deep/run.sh", "#!/bin/sh\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o4751)).unwrap();
+    home.put("lws/notes.txt", "beside the versions");
+    symlink("nowhere/at/all", home.out().join("dangling")).unwrap();
+    fs::create_dir(home.out().join("empty")).unwrap();
+    // A folder that nobody may write to, so neither fill nor empty without care.
+    let sealed = home.put("sealed/file", "x").parent().unwrap().to_owned();
+    fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).unwrap();
+    let before = home.everything();
+    home.write(&[lws("1.1.0")]);
+    let after = home.everything();
+    for (path, (ino, mode, mtime, content)) in &before {
+        let (now_ino, now_mode, now_mtime, now_content) = &after[path];
+        assert_eq!((now_mode, now_content), (mode, content), "{}", path.display());
+        if mode & 0o170_000 == 0o100_000 {
+            assert_eq!((now_ino, now_mtime), (ino, mtime), "{}", path.display());
+        }
+    }
+    assert_eq!(fs::read_link(home.out().join("dangling")).unwrap(), Path::new("nowhere/at/all"));
+    fs::set_permissions(&sealed, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn refuses_an_output_folder_that_cannot_be_swapped() {
+    let home = Home::new();
+    let other = [chart("other/1.0.0", "1.0.0", &[])];
+    home.write(&[lws("1.0.0")]);
+    let socket = std::os::unix::net::UnixListener::bind(home.out().join("socket")).unwrap();
+    // The parent's time of modification changes with the stage, so look at the folder only.
+    let problems = write(&home.out(), &other, false).unwrap_err();
+    assert_eq!(codes(&problems), [Code::OutputUnsuitable]);
+    assert!(problems.iter().next().unwrap().message.contains("out/socket"));
+    assert_eq!(home.beside(), ["out"]);
+    drop(socket);
+
+    let file = home.put("file", "");
+    let problems = write(&file, &other, false).unwrap_err();
+    assert_eq!(codes(&problems), [Code::OutputUnsuitable]);
+}
+
+#[test]
+fn follows_a_link_to_the_output_folder() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let link = home.folder.path().join("link");
+    symlink("out", &link).unwrap();
+    for path in [link.clone(), link.join(""), link.join(".")] {
+        let version = format!("2.0.{}", path.as_os_str().len());
+        write(&path, &[lws(&version)], false).unwrap();
+        assert!(home.out().join("lws").join(version).is_dir());
+    }
+    assert_eq!(fs::read_link(&link).unwrap(), Path::new("out"));
+    assert_eq!(home.beside().len(), 2);
+}
+
+#[test]
+fn lists_differences_sorted() {
+    let home = Home::new();
+    let all = |c: &bundle2chart::emit::Comparison| {
+        let show = |list: &[PathBuf]| -> Vec<String> {
+            list.iter().map(|path| path.display().to_string()).collect()
+        };
+        [&c.missing, &c.stale, &c.extra, &c.foreign, &c.orphans].map(|list| show(list))
+    };
+    let charts = [lws("2.0.0"), chart("a/1.0.0", "1.0.0", &[("x", "x")])];
+    let fresh = compare(&home.out(), &charts).unwrap();
+    assert!(!home.out().exists());
+    assert_eq!(
+        all(&fresh)[0],
+        [
+            "a/1.0.0/.bundle2chart",
+            "a/1.0.0/x",
+            "lws/2.0.0/.bundle2chart",
+            "lws/2.0.0/Chart.yaml",
+            "lws/2.0.0/templates/a.yaml",
+            "lws/2.0.0/values.yaml",
+        ]
+    );
+
+    home.write(&[lws("1.0.0"), chart("gone/0.1.0", "0.1.0", &[]), chart("flat", "1.0.0", &[])]);
+    home.write(&charts);
+    home.put("lws/2.0.0/templates/mine", "");
+    home.put("lws/2.0.0/templates/a.yaml", "b\n");
+    home.put("notes.txt", "elsewhere");
+    let mut new = lws("2.0.0");
+    new.files.remove("values.yaml");
+    new.files.insert("README.md".to_owned(), Vec::new());
+    let found = compare(&home.out(), &[new, charts[1].clone()]).unwrap();
+    let wanted: [&[&str]; 5] = [
+        &["lws/2.0.0/README.md"],
+        &["lws/2.0.0/.bundle2chart", "lws/2.0.0/templates/a.yaml"],
+        &["lws/2.0.0/values.yaml"],
+        &["lws/2.0.0/templates/mine"],
+        &["flat", "gone/0.1.0"],
+    ];
+    assert_eq!(
+        all(&found),
+        wanted.map(|list| list.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>())
+    );
+    assert!(!found.is_current());
+    let warnings = found.orphan_warnings(&home.out());
+    assert_eq!(codes(&warnings), [Code::OrphanChart; 2]);
+    assert!(!warnings.has_errors());
+}
+
+#[test]
+fn recovers_what_a_killed_build_left() {
+    let home = Home::new();
+    let beside = |name: &str| home.folder.path().join(format!(".out.bundle2chart-{name}"));
+    home.write(&[lws("1.0.0")]);
+    home.put("notes.txt", "keep");
+    let notes = inode(&home.out().join("notes.txt"));
+
+    // Killed between the two steps of a swap: nothing is at the place of the output folder.
+    fs::rename(home.out(), beside("old")).unwrap();
+    fs::create_dir(beside("stage")).unwrap();
+    fs::write(beside("lock"), "").unwrap();
+    assert!(compare(&home.out(), &[lws("1.0.0")]).unwrap().is_current());
+    assert!(!home.out().exists(), "comparing only reads");
+    assert_eq!(home.write(&[lws("1.0.0")]).unchanged, [Path::new("lws/1.0.0")]);
+
+    // Killed while the new tree was staged, or while the old one was removed.
+    fs::create_dir(beside("stage")).unwrap();
+    fs::hard_link(home.out().join("notes.txt"), beside("stage").join("notes.txt")).unwrap();
+    fs::set_permissions(beside("stage"), fs::Permissions::from_mode(0o500)).unwrap();
+    home.write(&[lws("1.0.0")]);
+    fs::create_dir_all(beside("old").join("lws/0.9.0")).unwrap();
+    home.write(&[lws("1.1.0")]);
+    assert_eq!(inode(&home.out().join("notes.txt")), notes);
+}
+
+#[test]
+fn one_build_at_a_time() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let lock = home.folder.path().join(".out.bundle2chart-lock");
+    let held = fs::File::create(&lock).unwrap();
+    held.lock().unwrap();
+    assert_eq!(codes(&home.refused(&[lws("1.1.0")], false)), [Code::OutputBusy]);
+    drop(held);
+    home.write(&[lws("1.1.0")]);
+}
+
+#[test]
+fn concurrent_builds_write_one_whole_tree() {
+    let home = Home::new();
+    let build = |content: &str| {
+        let files: Vec<_> = ["a", "b/c", "d/e/f"].iter().map(|path| (*path, content)).collect();
+        chart("lws/1.0.0", "1.0.0", &files)
+    };
+    std::thread::scope(|scope| {
+        for content in ["A", "B", "C", "D"] {
+            let (home, chart) = (&home, [build(content)]);
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    if let Err(problems) = write(&home.out(), &chart, true) {
+                        assert_eq!(codes(&problems), [Code::OutputBusy]);
+                    }
+                }
+            });
+        }
+    });
+    let whole = |content| compare(&home.out(), &[build(content)]).unwrap().is_current();
+    assert_eq!(["A", "B", "C", "D"].into_iter().filter(|content| whole(content)).count(), 1);
+    assert_eq!(home.beside(), ["out"]);
+}
+
+#[test]
+fn refuses_paths_that_lead_elsewhere() {
+    let out = Path::new("/nonexistent");
+    let with = |path: &str| chart("a/1", "1", &[(path, "")]);
+    for bad in
+        ["", "/etc/x", "../x", "a/../x", "a//x", "./x", "a/", "a\nb", "a\\b", ".bundle2chart"]
+    {
+        let problems = write(out, &[with(bad)], true).unwrap_err();
+        assert_eq!(codes(&problems), [Code::ChartPath], "{bad}");
+    }
+    for bad in ["", "/a", "../a", "a/..", "a/./b", "."] {
+        let problems = write(out, &[chart(bad, "1", &[])], true).unwrap_err();
+        assert_eq!(codes(&problems), [Code::ChartPath], "{bad}");
+    }
+    let both = chart("a", "1", &[("x", ""), ("x/y", "")]);
+    assert_eq!(codes(&write(out, &[both], true).unwrap_err()), [Code::ChartPath]);
+    let nested = [chart("a", "1", &[]), chart("a/1", "1", &[])];
+    assert_eq!(codes(&write(out, &nested, true).unwrap_err()), [Code::ChartPath]);
+    let twice = [chart("a", "1", &[]), chart("a", "1", &[])];
+    assert_eq!(codes(&write(out, &twice, true).unwrap_err()), [Code::ChartPath]);
+    assert_eq!(codes(&write(out, &[chart("a", "1\n", &[])], true).unwrap_err()), [Code::ChartPath]);
+}
