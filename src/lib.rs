@@ -13,4 +13,5 @@ pub mod config;
 pub mod diag;
 pub mod emit;
 pub mod ir;
+pub mod passes;
 pub mod source;

@@ -1,0 +1,5 @@
+//! Passes adapt the objects of a bundle, one after the other.
+
+mod filter;
+
+pub use filter::{Filtered, filter, unused_filters};
