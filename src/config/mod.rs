@@ -1,5 +1,16 @@
 //! `bundles.toml`: what to build. Read with spans, checked as a whole, defaults resolved.
 
+mod check;
+mod file;
+pub mod filter;
+pub mod keys;
+mod read;
+mod suggest;
+mod text;
+mod tree;
+mod values;
+pub mod watchdog;
+
 use crate::diag::Span;
 use std::path::PathBuf;
 
@@ -135,3 +146,6 @@ pub struct Filter {
     /// The value in the file.
     pub span: Span,
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,11 +4,14 @@
 //! reason across objects; it reports what it cannot do.
 
 mod auth_reader;
+mod filter;
 mod keep_crds;
 mod names;
 mod namespace;
 mod pull_secret;
 mod scope;
+
+pub use filter::{Filtered, filter, unused_filters};
 
 use crate::diag::Diagnostics;
 use crate::ir::Unit;

@@ -1,0 +1,64 @@
+//! Reading `bundles.toml` from disk.
+#![expect(clippy::disallowed_methods, reason = "the configuration is a file")]
+
+use super::Config;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Largest configuration, in bytes; one of a thousand bundles has about 200 KiB.
+const SIZE_LIMIT: u64 = 1 << 20;
+
+impl Config {
+    /// Reads and checks the file at `path`, as [`Config::parse`] does.
+    ///
+    /// A file that cannot be read, is not UTF-8 or is larger than 1 MiB is an error of its own.
+    pub fn read(path: &Path) -> (Option<Config>, Diagnostics) {
+        let name = path.display().to_string();
+        match content(path) {
+            Ok(text) => {
+                let base = match path.parent() {
+                    Some(parent) if !parent.as_os_str().is_empty() => parent,
+                    _ => Path::new("."),
+                };
+                Config::parse(&Arc::new(SourceText { name, text }), base)
+            }
+            Err((why, hint)) => {
+                let message = format!("cannot read the configuration: {why}");
+                let diagnostic = Diagnostic::error(Code::ConfigUnreadable, message)
+                    .at(Place::file(name))
+                    .hint(hint);
+                (None, diagnostic.into())
+            }
+        }
+    }
+}
+
+/// The text of the file, or why there is none and what to do.
+fn content(path: &Path) -> Result<String, (String, &'static str)> {
+    let unreadable = |error: std::io::Error| {
+        let hint = match error.kind() {
+            ErrorKind::NotFound => {
+                "run in the folder of bundles.toml, name the file with `-c FILE`, or make one \
+                 with `bundle2chart init`"
+            }
+            ErrorKind::IsADirectory => "name the file in it: `-c FOLDER/bundles.toml`",
+            _ => "check who may read the file",
+        };
+        (error.to_string(), hint)
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(SIZE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > SIZE_LIMIT {
+        let why = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);
+        return Err((why, "is this the right file?"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        (format!("line {line} is not UTF-8 text"), "save the file as UTF-8")
+    })
+}

@@ -1,0 +1,258 @@
+//! Every key of `bundles.toml`, as data: the reader, the JSON schema and the reference read it.
+
+/// What values a key takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// `true` or `false`.
+    Boolean,
+    /// A string; when there is a pattern (a regular expression both in ECMA 262 and here), it
+    /// must match. The reader gives better messages than the pattern; editors use it.
+    String(Option<&'static str>),
+    /// One of these strings.
+    OneOf(&'static [&'static str]),
+    /// A list of strings, each with this pattern.
+    Strings(Option<&'static str>),
+    /// A list of jq filters.
+    Filters,
+    /// A string with this pattern, or `false`.
+    StringOrFalse(&'static str),
+    /// `"all"`, `"own"` or a list of namespaces.
+    Watch,
+    /// A table.
+    Table(&'static Table),
+    /// A list of tables, written `[[name]]`.
+    Tables(&'static Table),
+}
+
+impl Kind {
+    /// What a value must be, for messages: "must be …".
+    pub fn expected(self) -> &'static str {
+        match self {
+            Kind::Boolean => "true or false",
+            Kind::String(_) | Kind::OneOf(_) => "a string",
+            Kind::Strings(_) => "a list of strings",
+            Kind::Filters => "a list of jq filters, which are strings",
+            Kind::StringOrFalse(_) => "a string or false",
+            Kind::Watch => "\"all\", \"own\" or a list of namespaces",
+            Kind::Table(_) => "a table",
+            Kind::Tables(_) => "a list of tables",
+        }
+    }
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The name.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// Whether the table is an error without it.
+    pub required: bool,
+    /// What it does, in a sentence or two, and what happens without it.
+    pub doc: &'static str,
+}
+
+/// A table of the file.
+#[derive(Debug)]
+pub struct Table {
+    /// As written in the file, for example `[[bundle]]`; empty for the file itself.
+    pub header: &'static str,
+    /// What it is for.
+    pub doc: &'static str,
+    /// Its keys, in the order of the documentation.
+    pub keys: &'static [Key],
+    /// Keys of which there must be exactly one.
+    pub exactly_one_of: &'static [&'static str],
+}
+
+impl Table {
+    /// The key of this name.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// Where a key is, for messages: "in `[[bundle]]`".
+    pub(super) fn place(&self) -> String {
+        match self.header {
+            "" => "at the top of the file".to_owned(),
+            header => format!("in `{header}`"),
+        }
+    }
+}
+
+const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, required: false, doc }
+}
+
+const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, required: true, doc }
+}
+
+/// Values of `crds`, the default first.
+pub(super) const CRDS: &[&str] = &["subchart", "crds", "templates"];
+/// Values of `layout`, the default first.
+pub(super) const LAYOUTS: &[&str] = &["versioned", "flat"];
+/// What `to` of a mirror starts with.
+pub(super) const OCI_LAYOUT: &str = "oci-layout:";
+
+/// Longest name of a bundle: Helm's limit for the name of a release, which is often the chart's.
+pub(super) const NAME_LIMIT: usize = 53;
+/// Longest name of a namespace: that of a DNS-1123 label (RFC 1123, section 2.1).
+pub(super) const NAMESPACE_LIMIT: usize = 63;
+/// Longest name of a Secret: that of a DNS-1123 subdomain.
+pub(super) const SECRET_LIMIT: usize = 253;
+
+const NAME: &str = "^[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?$";
+const NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
+const SECRET: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
+/// Pattern of the namespaces of `watch`.
+pub(super) const WATCHED_NAMESPACE: &str = NAMESPACE;
+
+const INCLUDE: &str = "jq filters: when there are any, only objects for which one of them is \
+    true are kept. A bundle's own filters are added to those of `[defaults]`.";
+const EXCLUDE: &str = "jq filters: objects for which one of them is true are dropped, also when \
+    `include` keeps them. A bundle's own filters are added to those of `[defaults]`.";
+const AUTH_READER: &str = "Whether the operator may read the API server's authentication \
+    settings: adds a RoleBinding in kube-system. Default: false.";
+const CRDS_DOC: &str = "Where CRDs go. `subchart` (default): charts/crds, installed first and \
+    not counted in the release Secret. `crds`: the chart's crds folder, installed first. \
+    `templates`: with everything else, upgraded with the release and kept when it is uninstalled.";
+const WATCH_DOC: &str = "Which namespaces the operator watches: `\"all\"`, `\"own\"`, or a list \
+    of names. Default: what the bundle's install modes allow, all namespaces first.";
+
+/// `[defaults]`
+pub static DEFAULTS: Table = Table {
+    header: "[defaults]",
+    doc: "What every bundle has unless it says otherwise.",
+    exactly_one_of: &[],
+    keys: &[
+        optional("include", Kind::Filters, INCLUDE),
+        optional("exclude", Kind::Filters, EXCLUDE),
+        optional(
+            "pull-secret",
+            Kind::StringOrFalse(SECRET),
+            "Name of the pull secret that ServiceAccounts and pods refer to by default. Without \
+             it, charts refer to none until a value says so.",
+        ),
+        optional("auth-reader", Kind::Boolean, AUTH_READER),
+        optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        optional("watch", Kind::Watch, WATCH_DOC),
+    ],
+};
+
+/// `[output]`
+pub static OUTPUT: Table = Table {
+    header: "[output]",
+    doc: "Where charts are written.",
+    exactly_one_of: &[],
+    keys: &[
+        optional(
+            "dir",
+            Kind::String(None),
+            "Folder of the charts, relative to this file and not this file's own. Default: `out`.",
+        ),
+        optional(
+            "layout",
+            Kind::OneOf(LAYOUTS),
+            "`versioned` (default): DIR/CHART/VERSION, so that versions live side by side. \
+             `flat`: DIR/CHART, one version at a time.",
+        ),
+    ],
+};
+
+/// `[[mirror]]`
+pub static MIRROR: Table = Table {
+    header: "[[mirror]]",
+    doc: "Where the bytes of image references come from. Names in charts stay as they are.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "from",
+            Kind::String(Some("^[^/:@\\s][^@\\s]*[^/:@\\s]$")),
+            "Start of the references that this mirror serves, up to a `/` or the end, for example \
+             `registry.redhat.io`. The longest one that fits wins.",
+        ),
+        required(
+            "to",
+            Kind::String(Some("^oci-layout:.+$")),
+            "Where the bytes are: `oci-layout:DIR`, an OCI image layout folder relative to this \
+             file.",
+        ),
+    ],
+};
+
+/// `[[bundle]]`
+pub static BUNDLE: Table = Table {
+    header: "[[bundle]]",
+    doc: "A bundle to compile into a chart.",
+    exactly_one_of: &["image", "path"],
+    keys: &[
+        required(
+            "name",
+            Kind::String(Some(NAME)),
+            "Name of the chart: lower-case letters, digits and dashes, at most 53 characters.",
+        ),
+        optional(
+            "image",
+            Kind::String(Some("^[^\\s:/][^\\s]*$")),
+            "Reference of the bundle image, for example `registry.example.com/team/bundle:1.0`. A \
+             bundle has either this or `path`.",
+        ),
+        optional(
+            "path",
+            Kind::String(None),
+            "A bundle folder, an OCI image layout folder (with `:TAG` or `@DIGEST` where it holds \
+             several images) or a tar of either, relative to this file.",
+        ),
+        optional(
+            "namespace",
+            Kind::String(Some(NAMESPACE)),
+            "Namespace that the chart's texts suggest; the chart itself uses the release's. \
+             Default: what the bundle suggests, else its name.",
+        ),
+        optional("watch", Kind::Watch, WATCH_DOC),
+        optional("include", Kind::Filters, INCLUDE),
+        optional("exclude", Kind::Filters, EXCLUDE),
+        optional(
+            "pull-secret",
+            Kind::StringOrFalse(SECRET),
+            "Name of the pull secret that ServiceAccounts and pods refer to by default; `false` \
+             switches that of `[defaults]` off.",
+        ),
+        optional("auth-reader", Kind::Boolean, AUTH_READER),
+        optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        optional(
+            "chart-version",
+            Kind::String(Some(
+                "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$",
+            )),
+            "Version of the chart (semantic versioning). Default: the version of the bundle's \
+             ClusterServiceVersion.",
+        ),
+        optional(
+            "depends-on",
+            Kind::Strings(Some(NAME)),
+            "Names of bundles in this file that must be installed before this one.",
+        ),
+    ],
+};
+
+/// The file.
+pub static ROOT: Table = Table {
+    header: "",
+    doc: "What bundle2chart compiles, and how.",
+    exactly_one_of: &[],
+    keys: &[
+        optional(
+            "required-version",
+            Kind::String(None),
+            "Versions of bundle2chart that may build this file, for example `\">=0.1, <0.3\"`.",
+        ),
+        optional("defaults", Kind::Table(&DEFAULTS), DEFAULTS.doc),
+        optional("output", Kind::Table(&OUTPUT), OUTPUT.doc),
+        optional("mirror", Kind::Tables(&MIRROR), MIRROR.doc),
+        required("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
+    ],
+};

@@ -1,0 +1,243 @@
+//! From the text of `bundles.toml` to a checked [`Config`].
+
+use super::keys::{BUNDLE, DEFAULTS, MIRROR, OUTPUT, ROOT};
+use super::tree::{At, Fields, Reader};
+use super::{BundleConfig, Config, CrdPlacement, Filter, Layout, Mirror, Output, Source, Watch};
+use super::{check, text};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::de::{DeTable, Error};
+
+/// Most bundles of one file; keeps the checks of all against all short.
+const BUNDLE_LIMIT: usize = 1_000;
+
+/// A bundle whose names are not yet checked against each other.
+pub(super) struct Draft<'t> {
+    pub(super) name: Option<At<&'t str>>,
+    pub(super) depends_on: Vec<At<&'t str>>,
+}
+
+/// What `[defaults]` says, and what a bundle says itself.
+#[derive(Default)]
+struct Settings {
+    include: Vec<Filter>,
+    exclude: Vec<Filter>,
+    /// `Some(None)`: switched off.
+    pull_secret: Option<Option<String>>,
+    auth_reader: Option<bool>,
+    crds: Option<CrdPlacement>,
+    watch: Option<Watch>,
+}
+
+impl Config {
+    /// Checks `source` and resolves its defaults; relative paths start from the folder `base`.
+    ///
+    /// All problems are reported, in the order of the file, and there is a configuration only
+    /// when none is an error. A file that is not TOML is reported only as such: the rest of it
+    /// cannot be trusted. Filters are compiled on a thread of their own.
+    pub fn parse(source: &Arc<SourceText>, base: &Path) -> (Option<Config>, Diagnostics) {
+        let (tree, errors) = DeTable::parse_recoverable(&source.text);
+        if !errors.is_empty() {
+            let found = errors.iter().map(|error| syntax(source, error)).collect();
+            return (None, in_file_order(found));
+        }
+        let mut reader = Reader { source, found: Diagnostics::new() };
+        let config = reader.config(tree.get_ref(), base);
+        let found = in_file_order(reader.found);
+        (config.filter(|_| !found.has_errors()), found)
+    }
+}
+
+/// The tree is sorted by key; people read the file from the top.
+fn in_file_order(found: Diagnostics) -> Diagnostics {
+    let mut found: Vec<Diagnostic> = found.into_iter().collect();
+    found.sort_by_key(|d| d.place.span.as_ref().map(|span| span.range.start));
+    found.into_iter().collect()
+}
+
+fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
+    let range = error.span().unwrap_or(0..0);
+    let hint = match error.message() {
+        "duplicate key" => "keep one of them; a table can be opened only once",
+        message if message.contains("quoted") => "put text in quotes: `key = \"value\"`",
+        message if message.contains("unclosed") || message.contains("literal string") => {
+            "close the bracket or the quote on the same line"
+        }
+        _ => "see https://toml.io for how TOML is written",
+    };
+    Diagnostic::error(Code::ConfigSyntax, format!("this is not valid TOML: {}", error.message()))
+        .at(Place::span(Span::new(source, range)))
+        .hint(hint)
+}
+
+impl Reader<'_> {
+    fn config(&mut self, tree: &DeTable<'_>, base: &Path) -> Option<Config> {
+        // Whole-file findings stand at the first line.
+        let end = self.source.text.find('\n').unwrap_or(self.source.text.len());
+        let root = self.fields(&ROOT, 0..end, tree);
+        if let Some(at) = root.text("required-version") {
+            self.required_version(at);
+        }
+        let mut defaults = Settings::default();
+        if let Some((table, header)) = root.table("defaults") {
+            let fields = self.fields(&DEFAULTS, header, table);
+            defaults = self.settings(&fields);
+        }
+        let mut output = Some(Output { dir: PathBuf::from("out"), layout: Layout::default() });
+        if let Some((table, header)) = root.table("output") {
+            let fields = self.fields(&OUTPUT, header, table);
+            output = self.output(&fields, base);
+        }
+        let mirrors = self.mirrors(&root);
+
+        let tables = root.tables("bundle");
+        if let (true, Some((_, range))) = (tables.is_empty(), root.texts("bundle")) {
+            self.error(
+                Code::MissingKey,
+                &range,
+                "the configuration has no bundle, so there is nothing to build",
+                "add a `[[bundle]]` with a `name` and an `image` or a `path`",
+            );
+        }
+        if let Some((_, range)) = tables.get(BUNDLE_LIMIT) {
+            let message = format!("the configuration has {} bundles", tables.len());
+            let hint = format!("split it: one file may have {BUNDLE_LIMIT}");
+            self.error(Code::InvalidValue, range, message, hint);
+            return None;
+        }
+        let mut drafts = Vec::new();
+        let mut bundles = Vec::new();
+        for (table, header) in tables {
+            let fields = self.fields(&BUNDLE, header, table);
+            let (draft, bundle) = self.bundle(&fields, &defaults);
+            drafts.push(draft);
+            bundles.extend(bundle);
+        }
+        check::names(self, &drafts);
+        check::dependencies(self, &drafts);
+        let output = output?;
+        check::outputs(self, &output, &bundles, &mirrors);
+        Some(Config { base: base.to_owned(), output, mirrors, bundles })
+    }
+
+    fn output(&mut self, fields: &Fields<'_>, base: &Path) -> Option<Output> {
+        let layout = match fields.text("layout") {
+            Some(("flat", _)) => Layout::Flat,
+            _ => Layout::Versioned,
+        };
+        let dir = match fields.text("dir") {
+            Some(at) => self.output_dir(at, base)?,
+            None => PathBuf::from("out"),
+        };
+        Some(Output { dir, layout })
+    }
+
+    fn mirrors(&mut self, root: &Fields<'_>) -> Vec<Mirror> {
+        let mut mirrors: Vec<Mirror> = Vec::new();
+        for (table, header) in root.tables("mirror") {
+            let fields = self.fields(&MIRROR, header, table);
+            let from = fields.text("from").and_then(|at| self.mirror_from(at));
+            let to = fields.text("to").and_then(|at| self.mirror_to(at));
+            let (Some(from), Some(to)) = (from, to) else { continue };
+            let span = self.span(fields.header.clone());
+            if let Some(first) = mirrors.iter().find(|mirror| mirror.from == from) {
+                let message = format!("two mirrors serve `{from}`");
+                let diagnostic = Diagnostic::error(Code::InvalidValue, message)
+                    .at(Place::span(span))
+                    .related(Place::span(first.span.clone()), "the first one")
+                    .hint("remove one of them, or make one of the prefixes longer");
+                self.found.push(diagnostic);
+                continue;
+            }
+            mirrors.push(Mirror { from, to, span });
+        }
+        mirrors
+    }
+
+    fn settings(&mut self, fields: &Fields<'_>) -> Settings {
+        let watch = match (fields.text("watch"), fields.texts("watch")) {
+            (Some(word), _) => self.watch_word(word),
+            (None, Some(list)) => self.watch_list(list),
+            (None, None) => None,
+        };
+        let pull_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
+            (Some(at), _) => self.secret(at).map(Some),
+            (None, Some(_)) => Some(None),
+            (None, None) => None,
+        };
+        let crds = fields.text("crds").map(|(text, _)| match text {
+            "crds" => CrdPlacement::Crds,
+            "templates" => CrdPlacement::Templates,
+            _ => CrdPlacement::Subchart,
+        });
+        Settings {
+            include: self.filters(fields, "include"),
+            exclude: self.filters(fields, "exclude"),
+            pull_secret,
+            auth_reader: fields.boolean("auth-reader"),
+            crds,
+            watch,
+        }
+    }
+
+    fn filters(&mut self, fields: &Fields<'_>, key: &str) -> Vec<Filter> {
+        let (items, _) = fields.texts(key).unwrap_or_default();
+        items
+            .into_iter()
+            .map(|(text, range)| {
+                if let Err(error) = Filter::check(text) {
+                    let code =
+                        if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
+                    let part = text::locate(&self.source.text, range.clone(), error.range);
+                    self.error(code, &part, error.message, error.hint);
+                }
+                Filter { text: text.to_owned(), span: self.span(range) }
+            })
+            .collect()
+    }
+
+    fn bundle<'t>(
+        &mut self,
+        fields: &Fields<'t>,
+        defaults: &Settings,
+    ) -> (Draft<'t>, Option<BundleConfig>) {
+        let name = fields.text("name");
+        if let Some(at) = &name {
+            self.name(at);
+        }
+        let source = match (fields.text("image"), fields.text("path")) {
+            (Some(at), _) => {
+                let span = self.span(at.1.clone());
+                self.reference("image", at).map(|reference| Source::Image { reference, span })
+            }
+            (None, Some(at)) => {
+                let span = self.span(at.1.clone());
+                self.path("path", at).map(|path| Source::Path { path, span })
+            }
+            (None, None) => None,
+        };
+        let own = self.settings(fields);
+        let namespace = fields.text("namespace").and_then(|at| self.namespace(at));
+        let chart_version = fields.text("chart-version").and_then(|at| self.version(at));
+        let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
+
+        let joined =
+            |shared: &[Filter], own: Vec<Filter>| shared.iter().cloned().chain(own).collect();
+        let bundle = name.clone().zip(source).map(|((name, _), source)| BundleConfig {
+            name: name.to_owned(),
+            source,
+            namespace,
+            watch: own.watch.or_else(|| defaults.watch.clone()),
+            include: joined(&defaults.include, own.include),
+            exclude: joined(&defaults.exclude, own.exclude),
+            pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
+            auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
+            crds: own.crds.or(defaults.crds).unwrap_or_default(),
+            chart_version,
+            depends_on: depends_on.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            span: self.span(fields.header.clone()),
+        });
+        (Draft { name, depends_on }, bundle)
+    }
+}

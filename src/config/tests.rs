@@ -1,0 +1,781 @@
+#![expect(clippy::disallowed_methods, reason = "files that cannot be read are made first")]
+
+use super::*;
+use crate::diag::{SourceText, human};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a person sees for this file.
+fn shown(text: &str) -> String {
+    let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
+    let (config, found) = Config::parse(&source, Path::new("."));
+    assert_eq!(config.is_none(), found.has_errors());
+    human::render(&found, false)
+}
+
+fn parsed(text: &str) -> Config {
+    let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
+    let (config, found) = Config::parse(&source, Path::new("base"));
+    config.unwrap_or_else(|| panic!("{}", human::render(&found, false)))
+}
+
+#[test]
+fn defaults_are_resolved() {
+    let config = parsed(
+        r#"#:schema ./schema/bundles.schema.json
+        required-version = ">=0.1"
+        [defaults]
+        exclude = ['.kind == "Route"']
+        pull-secret = "redhat-pull-secret"
+        watch = "own"
+        crds = "templates"
+        [output]
+        dir = "./charts/../build"
+        layout = "flat"
+        [[mirror]]
+        from = "registry.redhat.io"
+        to = "oci-layout:fixtures/registry"
+        [[bundle]]
+        name = "lws-operator"
+        image = "registry.redhat.io/leader-worker-set/lws-operator-bundle:1.0"
+        exclude = ['.kind == "Job"']
+        auth-reader = true
+        depends-on = ["cert-manager"]
+        [[bundle]]
+        name = "cert-manager"
+        path = "../bundles/cert-manager"
+        namespace = "cert-manager-operator"
+        pull-secret = false
+        watch = ["a", "b"]
+        crds = "crds"
+        chart-version = "1.2.3-rc.1"
+        "#,
+    );
+    assert_eq!(config.base, Path::new("base"));
+    assert_eq!(config.output, Output { dir: "build".into(), layout: Layout::Flat });
+    let [mirror] = config.mirrors.as_slice() else { panic!("one mirror") };
+    assert_eq!(mirror.to, MirrorTarget::Layout("fixtures/registry".into()));
+    let [lws, cert_manager] = config.bundles.as_slice() else { panic!("two bundles") };
+
+    let texts = |filters: &[Filter]| filters.iter().map(|f| f.text.clone()).collect::<Vec<_>>();
+    assert_eq!(texts(&lws.exclude), [".kind == \"Route\"", ".kind == \"Job\""]);
+    assert_eq!(lws.pull_secret.as_deref(), Some("redhat-pull-secret"));
+    assert_eq!((lws.watch.clone(), lws.crds), (Some(Watch::Own), CrdPlacement::Templates));
+    assert!(lws.auth_reader && lws.chart_version.is_none() && lws.namespace.is_none());
+    assert_eq!(lws.depends_on, ["cert-manager"]);
+    assert_eq!(lws.span.line_column().0, 14);
+    assert!(matches!(&lws.source, Source::Image { reference, .. } if reference.ends_with(":1.0")));
+
+    assert_eq!(cert_manager.pull_secret, None);
+    assert_eq!(cert_manager.crds, CrdPlacement::Crds);
+    let watched = Watch::Namespaces(vec!["a".to_owned(), "b".to_owned()]);
+    assert_eq!(cert_manager.watch, Some(watched));
+    assert_eq!(cert_manager.chart_version.as_ref().map(ToString::to_string).unwrap(), "1.2.3-rc.1");
+    assert!(matches!(&cert_manager.source, Source::Path { path, .. } if path.starts_with("..")));
+}
+
+#[test]
+fn nothing_to_build() {
+    insta::assert_snapshot!(shown("# later\n[output]\ndir = \"out\"\n"), @r#"
+    error[missing-key]: the configuration has no bundle, so there is nothing to build
+     --> bundles.toml:1:1
+      |
+    1 | # later
+      | ^^^^^^^
+      |
+      = hint: add a bundle:
+              [[bundle]]
+              name = "my-operator"
+              image = "registry.example.com/team/my-operator-bundle:1.0"
+
+    1 error
+    "#);
+    insta::assert_snapshot!(shown("bundle = []\n"), @r#"
+    error[missing-key]: the configuration has no bundle, so there is nothing to build
+     --> bundles.toml:1:10
+      |
+    1 | bundle = []
+      |          ^^
+      |
+      = hint: add a `[[bundle]]` with a `name` and an `image` or a `path`
+
+    1 error
+    "#);
+    insta::assert_snapshot!(shown(""), @r#"
+    error[missing-key]: the configuration has no bundle, so there is nothing to build
+     --> bundles.toml:1:1
+      |
+    1 |
+      | ^
+      |
+      = hint: add a bundle:
+              [[bundle]]
+              name = "my-operator"
+              image = "registry.example.com/team/my-operator-bundle:1.0"
+
+    1 error
+    "#);
+}
+
+#[test]
+fn syntax_errors_come_together() {
+    insta::assert_snapshot!(shown(r#"
+[[bundle]]
+name = lws
+image = 'a/b
+path = "b"
+[output
+[[bundle]]
+name = "a"
+name = "b"
+"#), @r#"
+    error[config-syntax]: this is not valid TOML: string values must be quoted, expected literal string
+     --> bundles.toml:3:8
+      |
+    3 | name = lws
+      |        ^^^
+      |
+      = hint: put text in quotes: `key = "value"`
+
+    error[config-syntax]: this is not valid TOML: invalid literal string, expected `'`
+     --> bundles.toml:4:13
+      |
+    4 | image = 'a/b
+      |             ^
+      |
+      = hint: close the bracket or the quote on the same line
+
+    error[config-syntax]: this is not valid TOML: unclosed table, expected `]`
+     --> bundles.toml:6:8
+      |
+    6 | [output
+      |        ^
+      |
+      = hint: close the bracket or the quote on the same line
+
+    error[config-syntax]: this is not valid TOML: duplicate key
+     --> bundles.toml:7:3
+      |
+    7 | [[bundle]]
+      |   ^^^^^^
+      |
+      = hint: keep one of them; a table can be opened only once
+
+    error[config-syntax]: this is not valid TOML: duplicate key
+     --> bundles.toml:9:1
+      |
+    9 | name = "b"
+      | ^^^^
+      |
+      = hint: keep one of them; a table can be opened only once
+
+    5 errors
+    "#);
+}
+
+#[test]
+fn unknown_missing_and_mistyped_keys() {
+    insta::assert_snapshot!(shown(r#"
+defaults.excludes = []
+serving = []
+[output]
+dir = 1
+layout = "flatt"
+
+[[bundle]]
+nmae = "a"
+image = "registry.example.com/a:1"
+path = "a"
+exclude = '.kind == "Route"'
+crds = "sub-chart"
+pull_secret = "x"
+pull-secret = true
+watch = false
+
+[[bundle]]
+name = "b"
+depends-on = ["a", 1]
+auth-reader = "yes"
+
+[mirror]
+from = "x"
+"#), @r#"
+    error[unknown-key]: unknown key `excludes` in `[defaults]`
+     --> bundles.toml:2:10
+      |
+    2 | defaults.excludes = []
+      |          ^^^^^^^^
+      |
+      = hint: did you mean `exclude`?
+
+    error[unknown-key]: unknown key `serving` at the top of the file
+     --> bundles.toml:3:1
+      |
+    3 | serving = []
+      | ^^^^^^^
+      |
+      = hint: known keys: `required-version`, `defaults`, `output`, `mirror`, `bundle`
+
+    error[wrong-type]: `dir` must be a string, but this is an integer
+     --> bundles.toml:5:7
+      |
+    5 | dir = 1
+      |       ^
+      |
+      = hint: `dir`: Folder of the charts, relative to this file and not this file's own. Default: `out`.
+
+    error[invalid-value]: `flatt` is not a value of `layout`
+     --> bundles.toml:6:10
+      |
+    6 | layout = "flatt"
+      |          ^^^^^^^
+      |
+      = hint: did you mean `flat`?
+
+    error[missing-key]: `name` is missing in `[[bundle]]`
+     --> bundles.toml:8:1
+      |
+    8 | [[bundle]]
+      | ^^^^^^^^^^
+      |
+      = hint: Name of the chart: lower-case letters, digits and dashes, at most 53 characters.
+
+    error[unknown-key]: unknown key `nmae` in `[[bundle]]`
+     --> bundles.toml:9:1
+      |
+    9 | nmae = "a"
+      | ^^^^
+      |
+      = hint: did you mean `name`?
+
+    error[invalid-value]: a bundle has either `image` or `path`, not both
+      --> bundles.toml:11:1
+       |
+    10 | image = "registry.example.com/a:1"
+       | ----- the other one
+    11 | path = "a"
+       | ^^^^
+       |
+       = hint: remove one of them, or make it two bundles
+
+    error[wrong-type]: `exclude` must be a list of jq filters, which are strings, but this is a string
+      --> bundles.toml:12:11
+       |
+    12 | exclude = '.kind == "Route"'
+       |           ^^^^^^^^^^^^^^^^^^
+       |
+       = hint: put it in brackets: `exclude = ['.kind == "Route"']`
+
+    error[invalid-value]: `sub-chart` is not a value of `crds`
+      --> bundles.toml:13:8
+       |
+    13 | crds = "sub-chart"
+       |        ^^^^^^^^^^^
+       |
+       = hint: did you mean `subchart`?
+
+    error[unknown-key]: unknown key `pull_secret` in `[[bundle]]`
+      --> bundles.toml:14:1
+       |
+    14 | pull_secret = "x"
+       | ^^^^^^^^^^^
+       |
+       = hint: did you mean `pull-secret`?
+
+    error[wrong-type]: `pull-secret` must be a string or false, but this is true
+      --> bundles.toml:15:15
+       |
+    15 | pull-secret = true
+       |               ^^^^
+       |
+       = hint: name it: `pull-secret = "…"`
+
+    error[wrong-type]: `watch` must be "all", "own" or a list of namespaces, but this is false
+      --> bundles.toml:16:9
+       |
+    16 | watch = false
+       |         ^^^^^
+       |
+       = hint: `watch`: Which namespaces the operator watches: `"all"`, `"own"`, or a list of names. Default: what the bundle's install modes allow, all namespaces first.
+
+    error[missing-key]: `image` or `path` is missing in `[[bundle]]`
+      --> bundles.toml:18:1
+       |
+    18 | [[bundle]]
+       | ^^^^^^^^^^
+       |
+       = hint: say where the bundle comes from: `image = "…"`, a reference that a `[[mirror]]` serves, or `path = "…"`, a folder or a tar
+
+    error[wrong-type]: every item of `depends-on` must be a string, but this is an integer
+      --> bundles.toml:20:20
+       |
+    20 | depends-on = ["a", 1]
+       |                    ^
+       |
+       = hint: put it in quotes
+
+    error[wrong-type]: `auth-reader` must be true or false, but this is a string
+      --> bundles.toml:21:15
+       |
+    21 | auth-reader = "yes"
+       |               ^^^^^
+       |
+       = hint: `auth-reader`: Whether the operator may read the API server's authentication settings: adds a RoleBinding in kube-system. Default: false.
+
+    error[wrong-type]: `mirror` must be a list of tables, but this is a table
+      --> bundles.toml:23:1
+       |
+    23 | [mirror]
+       | ^^^^^^^^
+       |
+       = hint: write `[[mirror]]`, with two brackets
+
+    16 errors
+    "#);
+}
+
+#[test]
+fn values_that_are_not_allowed() {
+    insta::assert_snapshot!(shown(r#"
+required-version = ">=99"
+
+[[mirror]]
+from = "https://registry.example.com"
+to = "registry.local:5000"
+
+[[mirror]]
+from = "registry.example.com/"
+to = "oci-layout:"
+
+[[bundle]]
+name = "My_Operator"
+image = "docker://registry.example.com/a:1"
+namespace = "Über"
+watch = "everything"
+pull-secret = ""
+chart-version = "v1.2.3"
+
+[[bundle]]
+name = "a-name-that-is-so-long-that-helm-would-refuse-to-install-it"
+image = "./bundle"
+watch = ["a", "", "a"]
+chart-version = "1.2"
+
+[[bundle]]
+name = "c"
+path = " "
+watch = []
+"#), @r#"
+    error[required-version]: this is bundle2chart 0.1.0, but the configuration requires >=99
+     --> bundles.toml:2:20
+      |
+    2 | required-version = ">=99"
+      |                    ^^^^^^
+      |
+      = hint: install a version that fits, or change `required-version`; other problems reported for this file may come from the difference
+
+    error[invalid-value]: `from` begins with `https://`, which references do not have
+     --> bundles.toml:5:8
+      |
+    5 | from = "https://registry.example.com"
+      |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = hint: write `registry.example.com`
+
+    error[invalid-value]: `to` is not a place that this version of bundle2chart can read from
+     --> bundles.toml:6:6
+      |
+    6 | to = "registry.local:5000"
+      |      ^^^^^^^^^^^^^^^^^^^^^
+      |
+      = hint: write `oci-layout:DIR`, where DIR is an OCI image layout folder (it holds a file `oci-layout`), relative to this file
+
+    error[invalid-value]: `from` ends with `/`
+     --> bundles.toml:9:8
+      |
+    9 | from = "registry.example.com/"
+      |        ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = hint: write `registry.example.com`: a prefix fits up to a `/`, `:` or `@` or the end of a reference
+
+    error[invalid-value]: `to` is not a place that this version of bundle2chart can read from
+      --> bundles.toml:10:6
+       |
+    10 | to = "oci-layout:"
+       |      ^^^^^^^^^^^^^
+       |
+       = hint: write `oci-layout:DIR`, where DIR is an OCI image layout folder (it holds a file `oci-layout`), relative to this file
+
+    error[invalid-value]: the name of a bundle names its chart, and this one contains 'M'
+      --> bundles.toml:13:8
+       |
+    13 | name = "My_Operator"
+       |        ^^^^^^^^^^^^^
+       |
+       = hint: use lower-case letters, digits and dashes, not at the ends, at most 53 characters
+
+    error[invalid-value]: `image` begins with `docker://`, which references do not have
+      --> bundles.toml:14:9
+       |
+    14 | image = "docker://registry.example.com/a:1"
+       |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = hint: write `registry.example.com/a:1`
+
+    error[invalid-value]: the name of this namespace contains 'Ü'
+      --> bundles.toml:15:13
+       |
+    15 | namespace = "Über"
+       |             ^^^^^^
+       |
+       = hint: use lower-case letters, digits and dashes, not at the ends, at most 63 characters
+
+    error[invalid-value]: `watch` is "all", "own" or a list, not "everything"
+      --> bundles.toml:16:9
+       |
+    16 | watch = "everything"
+       |         ^^^^^^^^^^^^
+       |
+       = hint: for single namespaces, write `watch = ["everything"]`
+
+    error[invalid-value]: the name of this pull secret is empty
+      --> bundles.toml:17:15
+       |
+    17 | pull-secret = ""
+       |               ^^
+       |
+       = hint: to use no pull secret, write `pull-secret = false`
+
+    error[invalid-value]: `chart-version` is not a semantic version: unexpected character 'v' while parsing major version number
+      --> bundles.toml:18:17
+       |
+    18 | chart-version = "v1.2.3"
+       |                 ^^^^^^^^
+       |
+       = hint: write `chart-version = "1.2.3"`
+
+    error[invalid-value]: the name of a bundle names its chart, and this one has 59 characters
+      --> bundles.toml:21:8
+       |
+    21 | name = "a-name-that-is-so-long-that-helm-would-refuse-to-install-it"
+       |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = hint: use lower-case letters, digits and dashes, not at the ends, at most 53 characters
+
+    error[invalid-value]: `image` looks like a path, not like an image reference
+      --> bundles.toml:22:9
+       |
+    22 | image = "./bundle"
+       |         ^^^^^^^^^^
+       |
+       = hint: for files on disk, write `path = "./bundle"`
+
+    error[invalid-value]: the name of this namespace is empty
+      --> bundles.toml:23:15
+       |
+    23 | watch = ["a", "", "a"]
+       |               ^^
+       |
+       = hint: use lower-case letters, digits and dashes, not at the ends, at most 63 characters
+
+    error[invalid-value]: `watch` names the namespace `a` twice
+      --> bundles.toml:23:19
+       |
+    23 | watch = ["a", "", "a"]
+       |          ---      ^^^
+       |          |
+       |          first named here
+       |
+       = hint: remove one of them
+
+    error[invalid-value]: `chart-version` is not a semantic version: unexpected end of input while parsing minor version number
+      --> bundles.toml:24:17
+       |
+    24 | chart-version = "1.2"
+       |                 ^^^^^
+       |
+       = hint: write three numbers, for example `1.2.3` or `1.2.3-rc.1`
+
+    error[invalid-value]: `path` is empty
+      --> bundles.toml:28:8
+       |
+    28 | path = " "
+       |        ^^^
+       |
+       = hint: give it a value, or remove the key
+
+    error[invalid-value]: `watch` names no namespace
+      --> bundles.toml:29:9
+       |
+    29 | watch = []
+       |         ^^
+       |
+       = hint: write `watch = "all"`, `watch = "own"`, or name the namespaces
+
+    18 errors
+    "#);
+}
+
+#[test]
+fn names_and_dependencies_across_bundles() {
+    insta::assert_snapshot!(shown(r#"
+[[bundle]]
+name = "a"
+path = "a"
+depends-on = ["b"]
+[[bundle]]
+name = "b"
+path = "b"
+depends-on = ["c", "b", "cert-manger"]
+[[bundle]]
+name = "c"
+path = "c"
+depends-on = ["a"]
+[[bundle]]
+name = "cert-manager"
+path = "d"
+[[bundle]]
+name = "a"
+path = "e"
+"#), @r#"
+    error[invalid-value]: `b` depends on itself
+     --> bundles.toml:9:20
+      |
+    9 | depends-on = ["c", "b", "cert-manger"]
+      |                    ^^^
+      |
+      = hint: remove it from `depends-on`
+
+    error[invalid-value]: `depends-on` names `cert-manger`, but there is no such bundle
+     --> bundles.toml:9:25
+      |
+    9 | depends-on = ["c", "b", "cert-manger"]
+      |                         ^^^^^^^^^^^^^
+      |
+      = hint: did you mean `cert-manager`?
+
+    error[invalid-value]: bundles depend on each other in a circle: a → b → c → a
+      --> bundles.toml:13:15
+       |
+    13 | depends-on = ["a"]
+       |               ^^^
+       |
+       = hint: none of them could be installed first: remove one of these `depends-on`
+
+    error[duplicate-name]: two bundles have the name `a`
+      --> bundles.toml:18:8
+       |
+     3 | name = "a"
+       |        --- the first one
+    ...
+    18 | name = "a"
+       |        ^^^
+       |
+       = hint: the name is that of the chart and of its folder: give each its own
+
+    4 errors
+    "#);
+}
+
+#[test]
+fn outputs_do_not_overlap_anything() {
+    let bundle = "[[bundle]]\nname = \"a\"\npath = \"bundles/a\"\n";
+    for dir in [".", "./", "..", "../..", "charts/..", "../base/."] {
+        let found = shown(&format!("[output]\ndir = \"{dir}\"\n{bundle}"));
+        let own_folder = dir == "../base/.";
+        // The folder is called so only when the base is known: see the next assertion.
+        assert_eq!(found.contains("overlapping-output"), !own_folder, "{dir}: {found}");
+    }
+    let source = Arc::new(SourceText {
+        name: "bundles.toml".to_owned(),
+        text: format!("[output]\ndir = \"../base/.\"\n{bundle}"),
+    });
+    let (_, found) = Config::parse(&source, Path::new("/some/base"));
+    assert!(found.has_errors());
+
+    insta::assert_snapshot!(shown(r#"
+[output]
+dir = "/var/charts"
+[[bundle]]
+name = "a"
+path = "a"
+"#), @r#"
+    error[invalid-value]: `dir` is not relative to this file, so it means something else on every machine
+     --> bundles.toml:3:7
+      |
+    3 | dir = "/var/charts"
+      |       ^^^^^^^^^^^^^
+      |
+      = hint: write a relative path such as `out`; the command line can name another folder
+
+    1 error
+    "#);
+    insta::assert_snapshot!(shown(r#"
+[output]
+dir = "charts"
+[[mirror]]
+from = "registry.example.com"
+to = "oci-layout:charts/b/registry"
+[[bundle]]
+name = "a"
+path = "./charts/a/1.0"
+[[bundle]]
+name = "b"
+path = "charts/bundles/b"
+"#), @r#"
+    error[overlapping-output]: the chart of `b` would be written to charts/b, which holds what this reads
+      --> bundles.toml:4:1
+       |
+     4 | [[mirror]]
+       | ^^^^^^^^^^
+    ...
+    10 | [[bundle]]
+       | ---------- the chart's bundle
+       |
+       = hint: move one of them, or change `dir` in `[output]`
+
+    error[overlapping-output]: the chart of `a` would be written to charts/a, which holds what this reads
+     --> bundles.toml:9:8
+      |
+    7 | [[bundle]]
+      | ---------- the chart's bundle
+    8 | name = "a"
+    9 | path = "./charts/a/1.0"
+      |        ^^^^^^^^^^^^^^^^
+      |
+      = hint: move one of them, or change `dir` in `[output]`
+
+    2 errors
+    "#);
+}
+
+#[test]
+fn filters_are_marked_inside_their_strings() {
+    insta::assert_snapshot!(shown(r#"
+[defaults]
+exclude = [
+  '.kind == "Route',
+  '.kind = "Route"',
+  ".kind | startsWith(\"Console\")",
+  '''
+.kind | test("(")''',
+  '.kind ==',
+]
+[[bundle]]
+name = "a"
+path = "a"
+include = ['reduce .[] as $x (0; . + 1)', '$ENV.HOME', '']
+"#), @r#"
+    error[invalid-filter]: this filter is not valid jq: expected a closing quote, found the end
+     --> bundles.toml:4:19
+      |
+    4 |   '.kind == "Route',
+      |                   ^
+      |
+      = hint: close what is open
+
+    error[refused-filter]: a filter may not assign
+     --> bundles.toml:5:10
+      |
+    5 |   '.kind = "Route"',
+      |          ^
+      |
+      = hint: to compare, write `==`
+
+    error[invalid-filter]: jq has no filter `startsWith`
+     --> bundles.toml:6:12
+      |
+    6 |   ".kind | startsWith(\"Console\")",
+      |            ^^^^^^^^^^
+      |
+      = hint: did you mean `startswith`?
+
+    error[invalid-filter]: this regular expression cannot be used: invalid regex: found open group without closing ')'
+     --> bundles.toml:8:15
+      |
+    8 | .kind | test("(")''',
+      |               ^
+      |
+      = hint: to match a character such as `(` or `.` itself, write two backslashes before it: "\\.example$"
+
+    error[invalid-filter]: this filter is not valid jq: expected a value, a path or a filter, found the end
+     --> bundles.toml:9:12
+      |
+    9 |   '.kind ==',
+      |            ^
+      |
+      = hint: see the jq manual for how filters are written
+
+    error[refused-filter]: a filter may not use `reduce`
+      --> bundles.toml:14:13
+       |
+    14 | include = ['reduce .[] as $x (0; . + 1)', '$ENV.HOME', '']
+       |             ^^^^^^
+       |
+       = hint: use `any`, `all`, `map` or `select`: they always end
+
+    error[refused-filter]: a filter may not use `$ENV`
+      --> bundles.toml:14:44
+       |
+    14 | include = ['reduce .[] as $x (0; . + 1)', '$ENV.HOME', '']
+       |                                            ^^^^
+       |
+       = hint: a filter sees one object and nothing else, so that a build is the same everywhere
+
+    error[invalid-filter]: this filter is empty
+      --> bundles.toml:14:57
+       |
+    14 | include = ['reduce .[] as $x (0; . + 1)', '$ENV.HOME', '']
+       |                                                         ^
+       |
+       = hint: write a condition such as `.kind == "Route"`, or remove the filter
+
+    8 errors
+    "#);
+}
+
+#[test]
+fn every_finding_has_a_place_and_a_hint() {
+    let source = Arc::new(SourceText {
+        name: "bundles.toml".to_owned(),
+        text: "x = 1\n[[bundle]]\nname = 'A'\nwatch = 'x'\ndepends-on = ['y']\n".to_owned(),
+    });
+    let (_, found) = Config::parse(&source, Path::new("."));
+    assert_eq!(found.iter().count(), 5);
+    assert!(found.iter().all(|d| d.place.span.is_some() && d.hint.is_some()));
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = |path: &Path| {
+        let (config, found) = Config::read(path);
+        assert!(config.is_none());
+        human::render(&found, false).replace(&folder.path().display().to_string(), "FOLDER")
+    };
+    insta::assert_snapshot!(message(&folder.path().join("bundles.toml")), @r#"
+    error[config-unreadable]: cannot read the configuration: No such file or directory (os error 2)
+    --> FOLDER/bundles.toml
+     = hint: run in the folder of bundles.toml, name the file with `-c FILE`, or make one with `bundle2chart init`
+
+    1 error
+    "#);
+    let latin = folder.path().join("latin.toml");
+    std::fs::write(&latin, b"# one\nname = \"\xe9\"\n").unwrap();
+    insta::assert_snapshot!(message(&latin), @r#"
+    error[config-unreadable]: cannot read the configuration: line 2 is not UTF-8 text
+    --> FOLDER/latin.toml
+     = hint: save the file as UTF-8
+
+    1 error
+    "#);
+    let large = folder.path().join("large.toml");
+    std::fs::write(&large, vec![b'#'; 2 << 20]).unwrap();
+    insta::assert_snapshot!(message(&large), @r#"
+    error[config-unreadable]: cannot read the configuration: it is larger than 1 MiB
+    --> FOLDER/large.toml
+     = hint: is this the right file?
+
+    1 error
+    "#);
+}

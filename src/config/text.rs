@@ -1,0 +1,99 @@
+//! Where a part of a TOML string's value stands in the file.
+
+use std::ops::Range;
+
+/// The range in `source` of `part` of the value of the TOML string that stands at `literal`.
+///
+/// The end of `part` may be its start: an empty range is widened to the character after it (or
+/// the closing quote), so that there is something to underline. When the string cannot be
+/// followed, the whole of it is the answer.
+pub(super) fn locate(source: &str, literal: Range<usize>, part: Range<usize>) -> Range<usize> {
+    let Some(raw) = source.get(literal.clone()) else { return literal };
+    let Some(starts) = value_starts(raw) else { return literal };
+    let at = |offset: usize| starts.get(offset).map(|start| literal.start + start);
+    match (at(part.start), at(part.end.max(part.start + 1)).or_else(|| at(part.end))) {
+        (Some(start), Some(end)) if start < end => start..end,
+        (Some(start), _) => start..literal.end.max(start),
+        _ => literal,
+    }
+}
+
+/// For each byte of the value (and its end), where in `raw` it comes from.
+fn value_starts(raw: &str) -> Option<Vec<usize>> {
+    let (quote, escapes) = match raw.as_bytes() {
+        [b'\'', b'\'', b'\'', ..] => ("'''", false),
+        [b'"', b'"', b'"', ..] => ("\"\"\"", true),
+        [b'\'', ..] => ("'", false),
+        [b'"', ..] => ("\"", true),
+        _ => return None,
+    };
+    let content = raw.strip_prefix(quote)?.strip_suffix(quote)?;
+    let mut position = quote.len();
+    let mut rest = content;
+    if quote.len() == 3 {
+        // A line break right after the opening quotes does not belong to the value.
+        for newline in ["\r\n", "\n"] {
+            if let Some(tail) = rest.strip_prefix(newline) {
+                position += newline.len();
+                rest = tail;
+                break;
+            }
+        }
+    }
+    let mut starts = Vec::with_capacity(rest.len() + 1);
+    while let Some(character) = rest.chars().next() {
+        let (consumed, value_bytes) = match character {
+            '\\' if escapes => escape(rest)?,
+            character => (character.len_utf8(), character.len_utf8()),
+        };
+        // Bytes of an escape all come from its backslash; those of plain text from themselves.
+        let plain = consumed == value_bytes && character != '\\';
+        starts.extend((0..value_bytes).map(|i| position + if plain { i } else { 0 }));
+        position += consumed;
+        rest = rest.get(consumed..)?;
+    }
+    starts.push(position);
+    Some(starts)
+}
+
+/// How many bytes an escape takes, and how many bytes its value has.
+fn escape(text: &str) -> Option<(usize, usize)> {
+    let mut characters = text.chars();
+    characters.next();
+    let digits = match characters.next()? {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        newline if newline.is_whitespace() => {
+            // A backslash at the end of a line swallows all white space up to the next text.
+            return Some((text.len() - characters.as_str().trim_start().len(), 0));
+        }
+        _ => return Some((2, 1)),
+    };
+    let code = u32::from_str_radix(text.get(2..2 + digits)?, 16).ok()?;
+    Some((2 + digits, char::from_u32(code)?.len_utf8()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text underlined for `part` of the string `literal`.
+    fn shown(literal: &str, part: Range<usize>) -> &str {
+        let source = format!("x = {literal} # c");
+        let range = locate(&source, 4..4 + literal.len(), part);
+        &literal[range.start - 4..range.end - 4]
+    }
+
+    #[test]
+    fn parts_of_every_kind_of_string_are_found() {
+        assert_eq!(shown("'.kind == 1'", 1..5), "kind");
+        assert_eq!(shown("'.kind'", 5..5), "'");
+        assert_eq!(shown("\".a \\\"b\\\" c\"", 3..6), "\\\"b\\\"");
+        assert_eq!(shown("\"\\u00e9x\"", 2..3), "x");
+        assert_eq!(shown("'''\n.kind'''", 1..5), "kind");
+        assert_eq!(shown("\"\"\"\n.a \\\n   | b\"\"\"", 3..5), "| ");
+        assert_eq!(shown("'é.a'", 2..4), ".a");
+        assert_eq!(shown("bare", 0..1), "bare");
+    }
+}

@@ -1,0 +1,248 @@
+//! The TOML tree against the key tables: unknown, missing and ill-typed keys, and typed access to
+//! the rest.
+
+use super::keys::{Key, Kind, Table};
+use super::suggest;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use std::ops::Range;
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it stands.
+pub(super) type At<T> = (T, Range<usize>);
+
+/// Collects what is wrong with the file.
+pub(super) struct Reader<'a> {
+    pub(super) source: &'a Arc<SourceText>,
+    pub(super) found: Diagnostics,
+}
+
+/// The known, well-typed keys of one table.
+pub(super) struct Fields<'t> {
+    /// The table's header, or the whole of an inline table.
+    pub(super) header: Range<usize>,
+    values: Vec<(&'static Key, &'t Spanned<DeValue<'t>>)>,
+}
+
+impl Reader<'_> {
+    pub(super) fn span(&self, range: Range<usize>) -> Span {
+        Span::new(self.source, range)
+    }
+
+    pub(super) fn place(&self, range: Range<usize>) -> Place {
+        Place::span(self.span(range))
+    }
+
+    /// Reports an error at `range`.
+    pub(super) fn error(
+        &mut self,
+        code: Code,
+        range: &Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let place = self.place(range.clone());
+        self.found.push(Diagnostic::error(code, message).at(place).hint(hint));
+    }
+
+    /// The keys of `tree`, which should be those of `table`; everything else is reported.
+    pub(super) fn fields<'t>(
+        &mut self,
+        table: &'static Table,
+        header: Range<usize>,
+        tree: &'t DeTable<'t>,
+    ) -> Fields<'t> {
+        let mut values = Vec::new();
+        for (name, value) in tree {
+            match table.key(name.get_ref()) {
+                Some(key) if self.well_typed(key, value) => values.push((key, value)),
+                Some(_) => {}
+                None => self.unknown(table, name.get_ref(), &name.span()),
+            }
+        }
+        for key in table.keys.iter().filter(|key| key.required) {
+            if !tree.contains_key(key.name) {
+                self.missing(table, &header, key);
+            }
+        }
+        self.exactly_one(table, &header, tree);
+        Fields { header, values }
+    }
+
+    fn unknown(&mut self, table: &Table, name: &str, range: &Range<usize>) {
+        let known: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
+        let message = format!("unknown key `{name}` {}", table.place());
+        self.error(Code::UnknownKey, range, message, suggest::hint(name, &known, "keys"));
+    }
+
+    fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
+        let (message, hint) = match key.kind {
+            Kind::Tables(tables) => (
+                "the configuration has no bundle, so there is nothing to build".to_owned(),
+                format!(
+                    "add a bundle:\n{}\nname = \"my-operator\"\n\
+                     image = \"registry.example.com/team/my-operator-bundle:1.0\"",
+                    tables.header
+                ),
+            ),
+            _ => (format!("`{}` is missing {}", key.name, table.place()), key.doc.to_owned()),
+        };
+        self.error(Code::MissingKey, header, message, hint);
+    }
+
+    fn exactly_one(&mut self, table: &Table, header: &Range<usize>, tree: &DeTable<'_>) {
+        let names = suggest::list(table.exactly_one_of).replace(", ", " or ");
+        let mut present: Vec<_> = tree
+            .keys()
+            .filter(|name| table.exactly_one_of.contains(&name.get_ref().as_ref()))
+            .collect();
+        present.sort_by_key(|name| name.span().start);
+        match present.as_slice() {
+            [] if table.exactly_one_of.is_empty() => {}
+            [] => self.error(
+                Code::MissingKey,
+                header,
+                format!("{names} is missing {}", table.place()),
+                "say where the bundle comes from: `image = \"…\"`, a reference that a \
+                 `[[mirror]]` serves, or `path = \"…\"`, a folder or a tar",
+            ),
+            [_] => {}
+            [first, others @ ..] => {
+                for other in others {
+                    let message = format!("a bundle has either {names}, not both");
+                    let diagnostic = Diagnostic::error(Code::InvalidValue, message)
+                        .at(self.place(other.span()))
+                        .related(self.place(first.span()), "the other one")
+                        .hint("remove one of them, or make it two bundles");
+                    self.found.push(diagnostic);
+                }
+            }
+        }
+    }
+
+    fn well_typed(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) -> bool {
+        let range = value.span();
+        let fits = match (key.kind, value.get_ref()) {
+            (Kind::Boolean, DeValue::Boolean(_))
+            | (Kind::String(_) | Kind::StringOrFalse(_) | Kind::Watch, DeValue::String(_))
+            | (Kind::StringOrFalse(_), DeValue::Boolean(false))
+            | (Kind::Table(_), DeValue::Table(_)) => true,
+            (Kind::OneOf(known), DeValue::String(text)) => {
+                if known.contains(&text.as_ref()) {
+                    return true;
+                }
+                let message = format!("`{text}` is not a value of `{}`", key.name);
+                let hint = suggest::hint(text, known, "values");
+                self.error(Code::InvalidValue, &range, message, hint);
+                return false;
+            }
+            (Kind::Strings(_) | Kind::Filters | Kind::Watch, DeValue::Array(items)) => {
+                let strings = items
+                    .iter()
+                    .map(|item| (item, matches!(item.get_ref(), DeValue::String(_)), "a string"));
+                self.items(key, strings);
+                return true;
+            }
+            (Kind::Tables(_), DeValue::Array(items)) => {
+                let tables = items
+                    .iter()
+                    .map(|item| (item, matches!(item.get_ref(), DeValue::Table(_)), "a table"));
+                self.items(key, tables);
+                return true;
+            }
+            _ => false,
+        };
+        if !fits {
+            let found = type_name(value.get_ref());
+            let message =
+                format!("`{}` must be {}, but this is {found}", key.name, key.kind.expected());
+            let hint = match (key.kind, value.get_ref()) {
+                (Kind::Tables(tables), DeValue::Table(_)) => {
+                    format!("write `{}`, with two brackets", tables.header)
+                }
+                (Kind::Strings(_) | Kind::Filters, DeValue::String(_)) => {
+                    let text = self.source.text.get(range.clone()).unwrap_or_default();
+                    format!("put it in brackets: `{} = [{text}]`", key.name)
+                }
+                (Kind::StringOrFalse(_), DeValue::Boolean(true)) => {
+                    format!("name it: `{} = \"…\"`", key.name)
+                }
+                _ => format!("`{}`: {}", key.name, key.doc),
+            };
+            self.error(Code::WrongType, &range, message, hint);
+        }
+        fits
+    }
+
+    fn items<'t>(
+        &mut self,
+        key: &Key,
+        items: impl Iterator<Item = (&'t Spanned<DeValue<'t>>, bool, &'static str)>,
+    ) {
+        for (item, fits, expected) in items {
+            if !fits {
+                let found = type_name(item.get_ref());
+                let message =
+                    format!("every item of `{}` must be {expected}, but this is {found}", key.name);
+                let hint = match item.get_ref() {
+                    DeValue::Array(_) | DeValue::Table(_) => "remove it".to_owned(),
+                    _ if expected == "a string" => "put it in quotes".to_owned(),
+                    _ => format!("`{}` is {}", key.name, key.kind.expected()),
+                };
+                self.error(Code::WrongType, &item.span(), message, hint);
+            }
+        }
+    }
+}
+
+impl<'t> Fields<'t> {
+    fn value(&self, name: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+        self.values.iter().find(|(key, _)| key.name == name).map(|(_, value)| *value)
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<At<&'t str>> {
+        let value = self.value(name)?;
+        value.get_ref().as_str().map(|text| (text, value.span()))
+    }
+
+    pub(super) fn boolean(&self, name: &str) -> Option<bool> {
+        self.value(name)?.get_ref().as_bool()
+    }
+
+    /// The strings of a list and where the list is; nothing when the value is not a list.
+    pub(super) fn texts(&self, name: &str) -> Option<At<Vec<At<&'t str>>>> {
+        let value = self.value(name)?;
+        let items = value.get_ref().as_array()?;
+        let texts =
+            items.iter().filter_map(|item| Some((item.get_ref().as_str()?, item.span()))).collect();
+        Some((texts, value.span()))
+    }
+
+    pub(super) fn table(&self, name: &str) -> Option<At<&'t DeTable<'t>>> {
+        let value = self.value(name)?;
+        value.get_ref().as_table().map(|table| (table, value.span()))
+    }
+
+    pub(super) fn tables(&self, name: &str) -> Vec<At<&'t DeTable<'t>>> {
+        let items = self.value(name).and_then(|value| value.get_ref().as_array());
+        items
+            .into_iter()
+            .flatten()
+            .filter_map(|item| Some((item.get_ref().as_table()?, item.span())))
+            .collect()
+    }
+}
+
+fn type_name(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(true) => "true",
+        DeValue::Boolean(false) => "false",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
