@@ -1,0 +1,242 @@
+//! Walking tar archives of strangers, compressed or not, at a bounded cost.
+
+use super::compression::Decoder;
+use super::digest::Hasher;
+use super::limits::{Limits, exceeded, in_bytes};
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::rc::Rc;
+use tar::EntryType;
+
+/// What reading has cost so far, shared by the streams and the walks of one image.
+pub(super) struct Meter {
+    limits: Limits,
+    expanded: Cell<u64>,
+    entries: Cell<u64>,
+    /// Bytes that may still be read before the next entry must have begun.
+    allowance: Cell<u64>,
+}
+
+impl Meter {
+    pub(super) fn new(limits: &Limits) -> Rc<Self> {
+        Rc::new(Meter {
+            limits: limits.clone(),
+            expanded: Cell::new(0),
+            entries: Cell::new(0),
+            allowance: Cell::new(u64::MAX),
+        })
+    }
+
+    /// Allows an entry of `size` bytes and the headers of the one after it.
+    fn allow(&self, size: u64) {
+        self.allowance
+            .set(size.saturating_add(self.limits.entry_header_bytes).saturating_add(4096));
+    }
+
+    fn count_entry(&self) -> io::Result<()> {
+        self.entries.set(self.entries.get() + 1);
+        if self.entries.get() > self.limits.entries {
+            return Err(exceeded(format!("more than {} entries", self.limits.entries)));
+        }
+        Ok(())
+    }
+
+    /// Takes note of `count` more bytes of a stream that has given `given` in all for `taken`
+    /// stored ones.
+    fn count_bytes(&self, count: u64, given: u64, taken: u64) -> io::Result<()> {
+        let limits = &self.limits;
+        self.expanded.set(self.expanded.get().saturating_add(count));
+        if self.expanded.get() > limits.expanded_bytes {
+            let limit = in_bytes(limits.expanded_bytes);
+            return Err(exceeded(format!("expands to more than {limit}")));
+        }
+        if given > limits.expansion_floor && given / limits.expansion_ratio > taken {
+            return Err(exceeded(format!(
+                "expands to more than {} and more than {} times its stored size",
+                in_bytes(limits.expansion_floor),
+                limits.expansion_ratio
+            )));
+        }
+        match self.allowance.get().checked_sub(count) {
+            Some(rest) => self.allowance.set(rest),
+            None => {
+                let limit = in_bytes(limits.entry_header_bytes);
+                return Err(exceeded(format!("an entry has headers of more than {limit}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Counts the bytes that a decoder takes.
+pub(super) struct Taken<R> {
+    inner: R,
+    count: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Taken<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.count.set(self.count.get() + count as u64);
+        Ok(count)
+    }
+}
+
+/// A decompressed stream whose bytes are metered, and hashed where that is asked for.
+pub(super) struct Expanded<R: Read> {
+    decoder: Decoder<Taken<R>>,
+    meter: Rc<Meter>,
+    hasher: Option<Hasher>,
+    taken: Rc<Cell<u64>>,
+    given: u64,
+}
+
+impl<R: Read> Expanded<R> {
+    pub(super) fn new(stored: R, meter: &Rc<Meter>, hasher: Option<Hasher>) -> io::Result<Self> {
+        let taken = Rc::new(Cell::new(0));
+        let stored = Taken { inner: stored, count: Rc::clone(&taken) };
+        let decoder = Decoder::new(stored, meter.limits.zstd_window_bytes)?;
+        meter.allowance.set(u64::MAX);
+        Ok(Expanded { decoder, meter: Rc::clone(meter), hasher, taken, given: 0 })
+    }
+
+    pub(super) fn compression(&self) -> super::compression::Compression {
+        self.decoder.compression()
+    }
+
+    /// Reads what is left, so that all of it has been hashed and checked.
+    pub(super) fn drain(&mut self) -> io::Result<()> {
+        self.meter.allowance.set(u64::MAX);
+        io::copy(self, &mut io::sink()).map(drop)
+    }
+
+    /// The stored stream and the digest of the expanded one.
+    pub(super) fn into_parts(self) -> (R, Option<String>) {
+        (self.decoder.into_inner().inner, self.hasher.map(Hasher::finish))
+    }
+}
+
+impl<R: Read> Read for Expanded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.decoder.read(buffer)?;
+        self.given += count as u64;
+        self.meter.count_bytes(count as u64, self.given, self.taken.get())?;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(&buffer[..count]);
+        }
+        Ok(count)
+    }
+}
+
+/// What an entry is, as far as anything here cares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    File,
+    Folder,
+    /// Another name of the file at this path of the archive.
+    HardLink(Vec<u8>),
+    /// A symbolic link with this target.
+    Symlink(Vec<u8>),
+    /// Something else, in words.
+    Special(&'static str),
+}
+
+/// An entry of a tar archive.
+pub(super) struct Entry<'a> {
+    /// Its path as the archive has it.
+    pub(super) path: Vec<u8>,
+    pub(super) kind: EntryKind,
+    /// Bytes of its content.
+    pub(super) size: u64,
+    /// Where its content starts in the expanded archive.
+    pub(super) position: u64,
+    content: &'a mut dyn Read,
+}
+
+impl Entry<'_> {
+    /// Its whole content; the caller has looked at [`size`](Self::size).
+    pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        self.content.take(self.size).read_to_end(&mut content)?;
+        if content.len() as u64 != self.size {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                format!("it ends inside `{}`", show(&self.path)),
+            ));
+        }
+        Ok(content)
+    }
+}
+
+/// Visits the entries of an archive in order, then reads its stream to the end. Gives the stream
+/// back, at its end unless there is an error.
+pub(super) fn walk<R: Read>(
+    stream: Expanded<R>,
+    meter: &Meter,
+    visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
+) -> (Expanded<R>, io::Result<()>) {
+    let mut archive = tar::Archive::new(stream);
+    let walked = walk_entries(&mut archive, meter, visit);
+    let mut stream = archive.into_inner();
+    // A stream may go on after the end of its archive; its digest covers that too.
+    let outcome = walked.and_then(|()| stream.drain());
+    (stream, outcome)
+}
+
+fn walk_entries<R: Read>(
+    archive: &mut tar::Archive<R>,
+    meter: &Meter,
+    visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    meter.allow(0);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        meter.count_entry()?;
+        let path = entry.path_bytes().into_owned();
+        let target = |entry: &tar::Entry<'_, R>| {
+            entry.link_name_bytes().map(|name| name.into_owned()).unwrap_or_default()
+        };
+        let kind = match entry.header().entry_type() {
+            // Describes entries that follow; nothing of it matters here.
+            EntryType::XGlobalHeader => {
+                meter.allow(entry.size());
+                continue;
+            }
+            EntryType::Directory => EntryKind::Folder,
+            // Archives older than POSIX mark a folder by the slash only.
+            EntryType::Regular if path.ends_with(b"/") => EntryKind::Folder,
+            EntryType::Regular | EntryType::Continuous => EntryKind::File,
+            EntryType::Link => EntryKind::HardLink(target(&entry)),
+            EntryType::Symlink => EntryKind::Symlink(target(&entry)),
+            EntryType::Char | EntryType::Block => EntryKind::Special("a device"),
+            EntryType::Fifo => EntryKind::Special("a named pipe"),
+            EntryType::GNUSparse => EntryKind::Special("a sparse file"),
+            _ => EntryKind::Special("an entry of an unknown type"),
+        };
+        // A sparse file takes less room in the archive than it claims to be long.
+        let sparse = entry.header().entry_type() == EntryType::GNUSparse;
+        let stored = if sparse { entry.header().entry_size()? } else { entry.size() };
+        meter.allow(stored);
+        let (size, position) = (entry.size(), entry.raw_file_position());
+        visit(&mut Entry { path, kind, size, position, content: &mut entry })?;
+    }
+    Ok(())
+}
+
+/// A path of an archive for people: control characters and what is not UTF-8 escaped.
+pub(super) fn show(path: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in path.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() {
+                text.extend(character.escape_default());
+            } else {
+                text.push(character);
+            }
+        }
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
+}

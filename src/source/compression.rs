@@ -1,0 +1,181 @@
+//! Decompression by what the bytes are, not by what they are called.
+
+use super::limits::{exceeded, in_bytes};
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::FrameDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+
+/// How a stream is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Compression::None => "not compressed",
+            Compression::Gzip => "compressed with gzip",
+            Compression::Zstd => "compressed with zstd",
+        }
+    }
+
+    /// Judges by the first bytes; an error names a compression that is recognised but not read.
+    fn of(start: &[u8]) -> io::Result<Self> {
+        let unsupported = |name: &str| {
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("it is compressed with {name}; only gzip and zstd are read"),
+            ))
+        };
+        match start {
+            [0x1f, 0x8b, ..] => Ok(Compression::Gzip),
+            // A frame, or a skippable frame before it.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+                Ok(Compression::Zstd)
+            }
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => unsupported("bzip2"),
+            [0xfd, b'7', b'z', b'X', b'Z', 0x00, ..] => unsupported("xz"),
+            _ => Ok(Compression::None),
+        }
+    }
+}
+
+/// The stored bytes, with the few that were read to recognise the compression put back.
+type Stored<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
+
+/// A stream decompressed as its first bytes ask for. All members of a gzip stream and all frames
+/// of a zstd stream are read, and anything after them is an error.
+pub(super) enum Decoder<R: Read> {
+    Plain(Stored<R>),
+    Gzip(MultiGzDecoder<Stored<R>>),
+    Zstd(Box<ZstdFrames<Stored<R>>>),
+}
+
+impl<R: Read> Decoder<R> {
+    /// Recognises the compression. A zstd frame may ask for a window of `zstd_window` bytes.
+    pub(super) fn new(mut stored: R, zstd_window: u64) -> io::Result<Self> {
+        let mut start = Vec::with_capacity(6);
+        stored.by_ref().take(6).read_to_end(&mut start)?;
+        let compression = Compression::of(&start)?;
+        let stored = BufReader::with_capacity(64 << 10, Cursor::new(start).chain(stored));
+        Ok(match compression {
+            Compression::None => Decoder::Plain(stored),
+            Compression::Gzip => Decoder::Gzip(MultiGzDecoder::new(stored)),
+            Compression::Zstd => Decoder::Zstd(Box::new(ZstdFrames::new(stored, zstd_window))),
+        })
+    }
+
+    pub(super) fn compression(&self) -> Compression {
+        match self {
+            Decoder::Plain(_) => Compression::None,
+            Decoder::Gzip(_) => Compression::Gzip,
+            Decoder::Zstd(_) => Compression::Zstd,
+        }
+    }
+
+    /// The stored stream, at or before the end of what was decoded.
+    pub(super) fn into_inner(self) -> R {
+        let stored = match self {
+            Decoder::Plain(stored) => stored,
+            Decoder::Gzip(gzip) => gzip.into_inner(),
+            Decoder::Zstd(frames) => frames.source,
+        };
+        stored.into_inner().into_inner().1
+    }
+}
+
+impl<R: Read> Read for Decoder<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Decoder::Plain(stored) => stored.read(buffer),
+            Decoder::Gzip(gzip) => gzip.read(buffer),
+            Decoder::Zstd(frames) => frames.read(buffer),
+        }
+    }
+}
+
+/// All frames of a zstd stream, one after the other; skippable frames, in which some builders
+/// keep a table of contents, are skipped, and checksums are checked.
+pub(super) struct ZstdFrames<R> {
+    source: R,
+    decoder: FrameDecoder,
+    in_frame: bool,
+}
+
+impl<R: BufRead> ZstdFrames<R> {
+    fn new(source: R, window: u64) -> Self {
+        // One decoder for all frames: it reuses its buffers, so that a million tiny frames do not
+        // allocate a million windows.
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(window);
+        ZstdFrames { source, decoder, in_frame: false }
+    }
+
+    /// Starts the next frame; false at the end of the stream.
+    fn start_frame(&mut self) -> io::Result<bool> {
+        if self.source.fill_buf()?.is_empty() {
+            return Ok(false);
+        }
+        match self.decoder.init(&mut self.source) {
+            Ok(()) => self.in_frame = true,
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length,
+                ..
+            })) => {
+                let length = u64::from(length);
+                let skipped = io::copy(&mut self.source.by_ref().take(length), &mut io::sink())?;
+                if skipped < length {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+            Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) => {
+                return Err(exceeded(format!(
+                    "a zstd frame asks for a window of {}; the limit is {}",
+                    in_bytes(requested),
+                    in_bytes(self.decoder.max_window_size())
+                )));
+            }
+            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        }
+        Ok(true)
+    }
+
+    fn end_frame(&mut self) -> io::Result<()> {
+        self.in_frame = false;
+        match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
+            (Some(stored), Some(computed)) if stored != computed => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the checksum of a zstd frame is wrong",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: BufRead> Read for ZstdFrames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        use ruzstd::decoding::BlockDecodingStrategy::UptoBlocks;
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if !self.in_frame {
+                if !self.start_frame()? {
+                    return Ok(0);
+                }
+            } else if self.decoder.can_collect() > 0 {
+                return self.decoder.read(buffer);
+            } else if self.decoder.is_finished() {
+                self.end_frame()?;
+            } else {
+                self.decoder
+                    .decode_blocks(&mut self.source, UptoBlocks(1))
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            }
+        }
+    }
+}

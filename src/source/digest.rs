@@ -1,0 +1,157 @@
+//! Digests of blobs: naming, computing, checking.
+
+use crate::diag::{Code, Diagnostic};
+use oci_spec::image::{Digest, DigestAlgorithm};
+use sha2::{Digest as _, Sha256, Sha512};
+use std::fmt::Write as _;
+use std::io::{self, Read};
+
+/// A running hash in the algorithm of a digest.
+pub(super) enum Hasher {
+    Sha256(Sha256),
+    Sha512(Sha512),
+}
+
+impl Hasher {
+    /// A hash to compare with `digest`; an error for algorithms other than sha256 and sha512, the
+    /// two that the OCI image specification registers.
+    pub(super) fn like(digest: &Digest) -> Result<Self, Diagnostic> {
+        match digest.algorithm() {
+            DigestAlgorithm::Sha256 => Ok(Hasher::Sha256(Sha256::new())),
+            DigestAlgorithm::Sha512 => Ok(Hasher::Sha512(Sha512::new())),
+            other => Err(Diagnostic::error(
+                Code::InvalidLayout,
+                format!(
+                    "the digest `{digest}` uses the algorithm `{other}`, which cannot be checked"
+                ),
+            )
+            .hint("Use an image whose digests are sha256 or sha512.")),
+        }
+    }
+
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Hasher::Sha256(hash) => hash.update(bytes),
+            Hasher::Sha512(hash) => hash.update(bytes),
+        }
+    }
+
+    /// The digest of what went in, with its algorithm.
+    pub(super) fn finish(self) -> String {
+        let (mut text, bytes) = match self {
+            Hasher::Sha256(hash) => ("sha256:".to_owned(), hash.finalize().to_vec()),
+            Hasher::Sha512(hash) => ("sha512:".to_owned(), hash.finalize().to_vec()),
+        };
+        for byte in bytes {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+}
+
+/// How a blob differs from its descriptor.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Mismatch {
+    /// It has this many bytes.
+    Shorter(u64),
+    /// It has more bytes than announced; the rest was not read.
+    Longer,
+    /// It has this digest.
+    Digest(String),
+}
+
+/// A blob that is hashed and counted while it is read; reading past its announced size fails.
+pub(super) struct CheckedBlob<R> {
+    inner: R,
+    hasher: Hasher,
+    digest: Digest,
+    size: u64,
+    read: u64,
+}
+
+impl<R: Read> CheckedBlob<R> {
+    pub(super) fn new(inner: R, digest: &Digest, size: u64) -> Result<Self, Diagnostic> {
+        let hasher = Hasher::like(digest)?;
+        Ok(CheckedBlob { inner, hasher, digest: digest.clone(), size, read: 0 })
+    }
+
+    /// Reads what is left and compares size and digest.
+    pub(super) fn finish(mut self) -> io::Result<Result<(), Mismatch>> {
+        match io::copy(&mut self, &mut io::sink()) {
+            Err(error) if self.read <= self.size => return Err(error),
+            _ => {}
+        }
+        if self.read > self.size {
+            return Ok(Err(Mismatch::Longer));
+        }
+        if self.read < self.size {
+            return Ok(Err(Mismatch::Shorter(self.read)));
+        }
+        let found = self.hasher.finish();
+        Ok(if found == self.digest.as_ref() { Ok(()) } else { Err(Mismatch::Digest(found)) })
+    }
+}
+
+impl<R: Read> Read for CheckedBlob<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read > self.size {
+            return Err(longer());
+        }
+        let count = self.inner.read(buffer)?;
+        self.read += count as u64;
+        if self.read > self.size {
+            return Err(longer());
+        }
+        self.hasher.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+fn longer() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the blob is longer than announced")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::str::FromStr as _;
+
+    // Digests of "abc" from FIPS 180-4's examples.
+    const SHA256_ABC: &str =
+        "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    const SHA512_ABC: &str = "sha512:ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
+
+    fn check(content: &[u8], digest: &str, size: u64) -> Result<(), Mismatch> {
+        let digest = Digest::from_str(digest).unwrap();
+        CheckedBlob::new(content, &digest, size).unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn both_registered_algorithms_are_checked() {
+        assert_eq!(check(b"abc", SHA256_ABC, 3), Ok(()));
+        assert_eq!(check(b"abc", SHA512_ABC, 3), Ok(()));
+        assert!(matches!(check(b"abd", SHA256_ABC, 3), Err(Mismatch::Digest(_))));
+        assert!(matches!(check(b"abd", SHA512_ABC, 3), Err(Mismatch::Digest(_))));
+    }
+
+    #[test]
+    fn sizes_are_checked_before_digests() {
+        assert_eq!(check(b"abc", SHA256_ABC, 4), Err(Mismatch::Shorter(3)));
+        assert_eq!(check(b"abc", SHA256_ABC, 2), Err(Mismatch::Longer));
+    }
+
+    #[test]
+    fn an_endless_blob_is_not_read_to_its_end() {
+        let digest = Digest::from_str(SHA256_ABC).unwrap();
+        let endless = CheckedBlob::new(io::repeat(7), &digest, 1000).unwrap();
+        assert_eq!(endless.finish().unwrap(), Err(Mismatch::Longer));
+    }
+
+    #[test]
+    fn unknown_algorithms_are_refused() {
+        for text in ["md5:d41d8cd98f00b204e9800998ecf8427e", "blake3:00", "multihash+base58:Qm"] {
+            assert!(Hasher::like(&Digest::from_str(text).unwrap()).is_err(), "{text}");
+        }
+    }
+}

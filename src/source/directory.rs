@@ -1,0 +1,112 @@
+#![expect(clippy::disallowed_methods, reason = "reads bundle folders")]
+//! A bundle in a folder.
+
+use super::folders::{Folders, named_in};
+use super::limits::Limits;
+use super::tree::Tree;
+use super::{BundleFiles, unreadable};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use walkdir::WalkDir;
+
+/// Whether a folder looks like a bundle.
+pub(super) fn is_bundle(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join("manifests")).is_ok()
+        || folder.join("metadata/annotations.yaml").is_file()
+}
+
+/// Reads the bundle in `folder`, which messages call `shown`.
+pub(super) fn read(
+    folder: &Path,
+    shown: &str,
+    limits: &Limits,
+) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    let named = Folders::default();
+    let mut folders = named.candidates();
+    let annotations = folder.join("metadata/annotations.yaml");
+    if annotations.is_file() {
+        let text = read_file(&annotations, limits.kept_file_bytes)
+            .map_err(|error| unreadable(&format!("{shown}/metadata/annotations.yaml"), &error))?;
+        for name in named_in(&text, limits) {
+            if !folders.contains(&name) {
+                folders.push(name);
+            }
+        }
+    }
+    let mut tree = Tree::new(folders.clone(), limits);
+    for name in &folders {
+        add(&mut tree, folder, name, limits)
+            .map_err(|(path, error)| failed(shown, &path, &error))?;
+    }
+    let (decided, warnings) = named.decide(&tree)?;
+    Ok((decided.files(&tree, &BTreeMap::new())?, warnings))
+}
+
+/// Adds a folder and what is in it, in the order of the names.
+fn add(
+    tree: &mut Tree,
+    base: &Path,
+    name: &str,
+    limits: &Limits,
+) -> Result<(), (String, io::Error)> {
+    // The folders on the way: a symbolic link there is recorded, and nothing below it.
+    let mut path = String::new();
+    for part in name.split('/') {
+        path = if path.is_empty() { part.to_owned() } else { format!("{path}/{part}") };
+        let kind = match fs::symlink_metadata(base.join(&path)) {
+            Ok(metadata) => metadata.file_type(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err((path, error)),
+        };
+        if !kind.is_dir() {
+            let what = if kind.is_symlink() { "is a symbolic link" } else { "is not a folder" };
+            return tree
+                .refuse(path.clone().into_bytes(), 0, what.to_owned())
+                .map_err(|error| (path, error));
+        }
+        tree.add_folder(path.as_bytes()).map_err(|error| (path.clone(), error))?;
+    }
+    let walk = WalkDir::new(base.join(name)).min_depth(1).follow_links(false).sort_by_file_name();
+    for entry in walk {
+        let entry = entry.map_err(|error| (name.to_owned(), io::Error::from(error)))?;
+        let relative = entry.path().strip_prefix(base).unwrap_or(entry.path());
+        let parts: Vec<&[u8]> = relative.iter().map(|part| part.as_encoded_bytes()).collect();
+        let path = parts.join(&b'/');
+        let kind = entry.file_type();
+        let added = if kind.is_dir() {
+            tree.add_folder(&path)
+        } else if kind.is_file() {
+            let size = entry.metadata().map(|metadata| metadata.len());
+            size.map_err(io::Error::from).and_then(|size| {
+                tree.add_file(&path, size, || read_file(entry.path(), limits.kept_file_bytes))
+            })
+        } else {
+            let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
+            tree.refuse(path.clone(), 0, what.to_owned())
+        };
+        added.map_err(|error| (super::archive::show(&path), error))?;
+    }
+    Ok(())
+}
+
+/// Reads a file that may grow while it is read.
+fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(path)?.take(limit + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > limit {
+        let limit = super::limits::in_bytes(limit);
+        return Err(super::limits::exceeded(format!("it has more than {limit}")));
+    }
+    Ok(content)
+}
+
+fn failed(shown: &str, path: &str, error: &io::Error) -> Diagnostic {
+    if super::limits::is_exceeded(error) {
+        return Diagnostic::error(Code::SourceLimit, format!("`{shown}`: {error}"))
+            .hint("No real bundle needs as much. Is this the right folder?");
+    }
+    unreadable(&format!("{shown}/{path}"), error)
+}

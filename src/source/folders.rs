@@ -1,0 +1,322 @@
+//! Which folders of an image or a tree are the manifests and the metadata.
+
+use super::BundleFiles;
+use super::limits::Limits;
+use super::tree::{Tree, normalise};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use granit_parser::{Event, Parser};
+use std::collections::BTreeMap;
+
+/// Label and annotation that name the manifests folder.
+const MANIFESTS_KEY: &str = "operators.operatorframework.io.bundle.manifests.v1";
+/// Label and annotation that name the metadata folder.
+const METADATA_KEY: &str = "operators.operatorframework.io.bundle.metadata.v1";
+/// Label of a catalog image, which people mistake for a bundle.
+const CATALOG_KEY: &str = "operators.operatorframework.io.index.configs.v1";
+
+const DEFAULT_MANIFESTS: &str = "manifests";
+const DEFAULT_METADATA: &str = "metadata";
+const ANNOTATIONS_FILE: &str = "annotations.yaml";
+
+/// The folders as the image's labels name them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Folders {
+    manifests: Option<String>,
+    metadata: Option<String>,
+}
+
+impl Folders {
+    /// Reads the labels; an error when one names no folder of the image.
+    pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Diagnostic> {
+        let read = |key: &str| {
+            labels
+                .get(key)
+                .map(|value| folder_name(value).ok_or_else(|| bad_name("the label", key, value)))
+                .transpose()
+        };
+        Ok(Folders { manifests: read(MANIFESTS_KEY)?, metadata: read(METADATA_KEY)? })
+    }
+
+    /// The folders worth keeping before annotations.yaml has been seen.
+    pub(super) fn candidates(&self) -> Vec<String> {
+        let mut folders = vec![DEFAULT_MANIFESTS.to_owned(), DEFAULT_METADATA.to_owned()];
+        for name in [&self.manifests, &self.metadata].into_iter().flatten() {
+            if !folders.contains(name) {
+                folders.push(name.clone());
+            }
+        }
+        folders
+    }
+
+    /// The metadata folder and the text of annotations.yaml in it: the folder of the label when
+    /// the file is there, else the usual one.
+    fn annotations<'t>(&'t self, tree: &'t Tree) -> (&'t str, Option<&'t [u8]>) {
+        let labelled = self.metadata.as_deref().unwrap_or(DEFAULT_METADATA);
+        [labelled, DEFAULT_METADATA]
+            .into_iter()
+            .find_map(|folder| {
+                tree.file(&format!("{folder}/{ANNOTATIONS_FILE}")).map(|text| (folder, Some(text)))
+            })
+            .unwrap_or((labelled, None))
+    }
+
+    /// Decides on the folders; annotations.yaml is right where it and the labels differ.
+    pub(super) fn decide(&self, tree: &Tree) -> Result<(Decided, Diagnostics), Diagnostic> {
+        let mut warnings = Diagnostics::new();
+        let (metadata, text) = self.annotations(tree);
+        let file = format!("{metadata}/{ANNOTATIONS_FILE}");
+        let named = text.map(annotated).unwrap_or_default();
+        let read = |key: &str, value: &Option<String>| {
+            value
+                .as_ref()
+                .map(|value| {
+                    folder_name(value).ok_or_else(|| {
+                        bad_name("the annotation", key, value).at(Place::file(file.clone()))
+                    })
+                })
+                .transpose()
+        };
+        let manifests = read(MANIFESTS_KEY, &named.manifests)?;
+        let metadata_named = read(METADATA_KEY, &named.metadata)?;
+        if let (Some(annotated), Some(labelled)) = (&manifests, &self.manifests)
+            && annotated != labelled
+        {
+            warnings.push(
+                Diagnostic::warning(
+                    Code::FolderMismatch,
+                    format!(
+                        "the image's label says that the manifests are in `{labelled}`, \
+                         {ANNOTATIONS_FILE} says `{annotated}`"
+                    ),
+                )
+                .at(Place::file(file.clone()))
+                .hint(format!(
+                    "`{annotated}` was used: {ANNOTATIONS_FILE} is authoritative. Make \
+                     `{MANIFESTS_KEY}` the same in both."
+                )),
+            );
+        }
+        // The file cannot move itself: where it was found is the metadata folder.
+        let other = metadata_named.as_deref().filter(|named| *named != metadata);
+        if text.is_some()
+            && let Some(other) = other.or(self.metadata.as_deref().filter(|m| *m != metadata))
+        {
+            warnings.push(
+                Diagnostic::warning(
+                    Code::FolderMismatch,
+                    format!(
+                        "`{METADATA_KEY}` says that the metadata are in `{other}`, but \
+                         {ANNOTATIONS_FILE} is in `{metadata}`"
+                    ),
+                )
+                .at(Place::file(file))
+                .hint(format!("`{metadata}` was used. Make `{METADATA_KEY}` name it.")),
+            );
+        }
+        let stated = manifests.is_some() || self.manifests.is_some();
+        let manifests = manifests
+            .or_else(|| self.manifests.clone())
+            .unwrap_or_else(|| DEFAULT_MANIFESTS.to_owned());
+        Ok((Decided { manifests, metadata: metadata.to_owned(), stated }, warnings))
+    }
+}
+
+/// The folders of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Decided {
+    pub(super) manifests: String,
+    pub(super) metadata: String,
+    /// Whether a label or an annotation names the manifests folder.
+    stated: bool,
+}
+
+impl Decided {
+    /// The bundle's files from a tree that keeps both folders.
+    pub(super) fn files(
+        self,
+        tree: &Tree,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<BundleFiles, Diagnostics> {
+        let mut problems = Diagnostics::new();
+        let mut accept = |taken| match taken {
+            Some(Ok(files)) => files,
+            Some(Err(list)) => {
+                problems.append(Diagnostics::from_iter::<Vec<Diagnostic>>(list));
+                BTreeMap::new()
+            }
+            None => BTreeMap::new(),
+        };
+        let manifests = accept(tree.take(&self.manifests, true));
+        let metadata = accept(tree.take(&self.metadata, false));
+        if problems.is_empty() && manifests.is_empty() {
+            problems.push(self.no_manifests(labels));
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(BundleFiles {
+            manifests,
+            metadata,
+            manifests_dir: self.manifests,
+            metadata_dir: self.metadata,
+            labels: labels.clone(),
+            image: None,
+        })
+    }
+
+    fn no_manifests(&self, labels: &BTreeMap<String, String>) -> Diagnostic {
+        let folder = &self.manifests;
+        let (message, hint) = if labels.contains_key(CATALOG_KEY) {
+            (
+                "this is a catalog of operators, not a bundle".to_owned(),
+                "Name the image of one bundle of the catalog.",
+            )
+        } else if self.stated {
+            (
+                format!(
+                    "this is no bundle: it says that its manifests are in `{folder}`, but no file is there"
+                ),
+                "The bundle was built wrongly; look at its Dockerfile and at annotations.yaml.",
+            )
+        } else {
+            (
+                format!(
+                    "this is no bundle: nothing says where its manifests are, and no file is in `{folder}`"
+                ),
+                "A bundle (registry+v1) has a folder `manifests` with a ClusterServiceVersion. An \
+                 operator's own image is not its bundle; the bundle's name often ends in `-bundle`.",
+            )
+        };
+        Diagnostic::error(Code::NoManifests, message).hint(hint)
+    }
+}
+
+/// A folder of the image as a label or an annotation spells it (`manifests/`, `/manifests`);
+/// `None` when it is none: empty, the root itself, with `..` or with control characters.
+fn folder_name(value: &str) -> Option<String> {
+    let (path, climbs) = normalise(value.trim().as_bytes());
+    let path = String::from_utf8(path).ok()?;
+    (!climbs && !path.is_empty() && !path.contains(char::is_control)).then_some(path)
+}
+
+fn bad_name(what: &str, key: &str, value: &str) -> Diagnostic {
+    let value: String = value.chars().take(200).collect();
+    Diagnostic::error(
+        Code::UnexpectedEntry,
+        format!("{what} `{key}` is {value:?}, which is no folder inside the bundle"),
+    )
+    .hint("It is normally `manifests/` or `metadata/`.")
+}
+
+/// The values of the two keys in annotations.yaml.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Annotated {
+    manifests: Option<String>,
+    metadata: Option<String>,
+}
+
+/// Reads the two folder names from annotations.yaml, as far as the text can be understood: a later
+/// stage reads the file in earnest and reports what is wrong with it.
+fn annotated(text: &[u8]) -> Annotated {
+    let mut found = Annotated::default();
+    let Ok(text) = std::str::from_utf8(text) else { return found };
+    let mut depth = 0_usize;
+    // Key whose value comes next, for each mapping that is open; sequences count as depth only.
+    let mut key: Option<String> = None;
+    let mut in_annotations = false;
+    for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
+        let Ok((event, _)) = event else { return found };
+        match event {
+            Event::MappingStart(..) | Event::SequenceStart(..) => {
+                let mapping = matches!(event, Event::MappingStart(..));
+                if depth == 1 {
+                    in_annotations = mapping && key.as_deref() == Some("annotations");
+                }
+                depth += 1;
+                key = None;
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                depth -= 1;
+                key = None;
+                in_annotations &= depth > 1;
+            }
+            Event::Scalar(value, ..) if depth == 1 || (depth == 2 && in_annotations) => {
+                match key.take() {
+                    None => key = Some(value.into_owned()),
+                    Some(name) if depth == 2 && name == MANIFESTS_KEY => {
+                        found.manifests = Some(value.into_owned());
+                    }
+                    Some(name) if depth == 2 && name == METADATA_KEY => {
+                        found.metadata = Some(value.into_owned());
+                    }
+                    Some(_) => {}
+                }
+            }
+            Event::Alias(..) if key.is_some() => key = None,
+            Event::DocumentEnd => break,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The folders that annotations.yaml of a bundle folder names, before any tree is built.
+pub(super) fn named_in(text: &[u8], limits: &Limits) -> Vec<String> {
+    if text.len() as u64 > limits.kept_file_bytes {
+        return Vec::new();
+    }
+    let named = annotated(text);
+    [named.manifests, named.metadata].iter().flatten().filter_map(|n| folder_name(n)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> (Option<String>, Option<String>) {
+        let named = annotated(text.as_bytes());
+        (named.manifests, named.metadata)
+    }
+
+    #[test]
+    fn annotations_are_read_in_the_spellings_of_yaml() {
+        let expected = (Some("m/".to_owned()), Some("meta".to_owned()));
+        let plain = format!(
+            "# c\nother: [a, {{annotations: x}}]\nannotations:\n  a: b\n  # c\n  {MANIFESTS_KEY}: m/\n  list: [1, 2]\n  {METADATA_KEY}: meta\n"
+        );
+        assert_eq!(names(&plain), expected);
+        let json = format!(
+            r#"{{"annotations": {{"{MANIFESTS_KEY}": "m/", "{METADATA_KEY}": "meta"}}, "x": 1}}"#
+        );
+        assert_eq!(names(&json), expected);
+        let quoted = format!(
+            "\u{feff}---\n'annotations': {{ \"{MANIFESTS_KEY}\" : 'm/', {METADATA_KEY}: \"meta\" }}\n---\nannotations:\n  {MANIFESTS_KEY}: no\n"
+        );
+        assert_eq!(names(&quoted), expected);
+    }
+
+    #[test]
+    fn only_the_annotations_themselves_count() {
+        let elsewhere = format!(
+            "{MANIFESTS_KEY}: a\nx:\n  {MANIFESTS_KEY}: b\nannotations:\n  y:\n    {MANIFESTS_KEY}: c\n"
+        );
+        assert_eq!(names(&elsewhere), (None, None));
+        let list = format!("annotations:\n- {MANIFESTS_KEY}\n- a\n");
+        assert_eq!(names(&list), (None, None));
+        let mut last = format!("annotations:\n  {MANIFESTS_KEY}: a\n  {MANIFESTS_KEY}: b\n");
+        assert_eq!(names(&last).0.as_deref(), Some("b"));
+        last.push_str("broken: [\n");
+        assert_eq!(names(&last).0.as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn folder_names_are_normalised_or_refused() {
+        for good in ["manifests/", "/manifests", "./manifests//", " manifests "] {
+            assert_eq!(folder_name(good).as_deref(), Some("manifests"), "{good:?}");
+        }
+        assert_eq!(folder_name("/bundle/manifests/").as_deref(), Some("bundle/manifests"));
+        for bad in ["", "/", ".", "../etc", "a/../b", "a\nb"] {
+            assert_eq!(folder_name(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! An image: from the descriptor of its manifest or index to the files of the bundle in it.
+
+use super::archive::{Expanded, Meter, walk};
+use super::compression::Compression;
+use super::digest::{CheckedBlob, Hasher, Mismatch};
+use super::folders::Folders;
+use super::limits::{Limits, in_bytes, is_exceeded};
+use super::tree::Tree;
+use super::{BundleFiles, ImageIdentity};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+/// Where blobs come from. What it gives is not trusted: size and digest are checked here.
+pub(super) trait Blobs {
+    /// Opens a blob; `None` when there is none of this digest.
+    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostic>;
+}
+
+const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
+const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const DOCKER_INDEX: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
+const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
+const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
+
+/// Indexes inside indexes that are followed; one level is usual.
+const DEEPEST_INDEX: usize = 8;
+
+/// How a layer of this media type is compressed; `None` for what is no layer of files.
+fn layer_compression(media_type: &str) -> Option<Compression> {
+    let suffix = [
+        "application/vnd.oci.image.layer.v1.tar",
+        "application/vnd.oci.image.layer.nondistributable.v1.tar",
+        "application/vnd.docker.image.rootfs.diff.tar",
+        "application/vnd.docker.image.rootfs.foreign.diff.tar",
+    ]
+    .iter()
+    .find_map(|stem| media_type.strip_prefix(stem))?;
+    match suffix {
+        "" => Some(Compression::None),
+        "+gzip" | ".gzip" => Some(Compression::Gzip),
+        "+zstd" | ".zstd" => Some(Compression::Zstd),
+        _ => None,
+    }
+}
+
+/// Reads the bundle in the image that `root` describes; `root` may describe an index. Warnings
+/// come with the files.
+pub(super) fn read(
+    blobs: &dyn Blobs,
+    root: &Descriptor,
+    limits: &Limits,
+) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    let (descriptor, manifest) = resolve(blobs, root, limits)?;
+    let mut layers = layers(&manifest, limits)?;
+    let config = read_config(blobs, manifest.config(), limits)?;
+    let labels = config.config.unwrap_or_default().labels.unwrap_or_default();
+    let diff_ids = config.rootfs.unwrap_or_default().diff_ids.unwrap_or_default();
+    if !diff_ids.is_empty() {
+        if diff_ids.len() != layers.len() {
+            let message = format!(
+                "the configuration {} lists {} layers, the manifest {} lists {}",
+                manifest.config().digest(),
+                diff_ids.len(),
+                descriptor.digest(),
+                layers.len()
+            );
+            return Err(rebuilt(message).into());
+        }
+        for (layer, diff_id) in layers.iter_mut().zip(diff_ids) {
+            layer.diff_id = Some(diff_id);
+        }
+    }
+
+    let named = Folders::from_labels(&labels)?;
+    let mut warnings = Diagnostics::new();
+    let mut tree = unpack(blobs, &layers, named.candidates(), limits, &mut warnings)?;
+    let (mut decided, mut mismatches) = named.decide(&tree)?;
+    if !tree.keeps(&decided.manifests) {
+        // annotations.yaml names a folder that neither a label names nor is usual: once more.
+        let mut folders = named.candidates();
+        folders.push(decided.manifests.clone());
+        tree = unpack(blobs, &layers, folders, limits, &mut Diagnostics::new())?;
+        (decided, mismatches) = named.decide(&tree)?;
+    }
+    warnings.append(mismatches);
+    let mut files = decided.files(&tree, &labels)?;
+    files.image = Some(ImageIdentity {
+        digest: descriptor.digest().to_string(),
+        layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
+    });
+    Ok((files, warnings))
+}
+
+/// Follows indexes to the manifest of one image.
+fn resolve(
+    blobs: &dyn Blobs,
+    root: &Descriptor,
+    limits: &Limits,
+) -> Result<(Descriptor, ImageManifest), Diagnostic> {
+    let mut descriptor = root.clone();
+    for _ in 0..DEEPEST_INDEX {
+        match read_document(blobs, &descriptor, limits)? {
+            Document::Manifest(manifest) => return Ok((descriptor, manifest)),
+            Document::Index(index) => {
+                let Some(chosen) = choose_platform(index.manifests()) else {
+                    return Err(rebuilt(format!("the index {} is empty", descriptor.digest())));
+                };
+                descriptor = chosen.clone();
+            }
+        }
+    }
+    let message = format!("the index {} leads to more than {DEEPEST_INDEX} others", root.digest());
+    Err(rebuilt(message))
+}
+
+/// The entry for linux/amd64, else the first that is an image: a bundle has no programs, so any
+/// platform's will do.
+pub(super) fn choose_platform(entries: &[Descriptor]) -> Option<&Descriptor> {
+    let is = |entry: &&Descriptor, os: &str, architecture: &str| {
+        entry.platform().as_ref().is_some_and(|platform| {
+            platform.os().to_string() == os && platform.architecture().to_string() == architecture
+        })
+    };
+    entries
+        .iter()
+        .find(|entry| is(entry, "linux", "amd64"))
+        // Attestations of a build stand beside the images under this platform.
+        .or_else(|| entries.iter().find(|entry| !is(entry, "unknown", "unknown")))
+        .or(entries.first())
+}
+
+/// A manifest or an index.
+pub(super) enum Document {
+    Index(ImageIndex),
+    Manifest(ImageManifest),
+}
+
+/// Reads a manifest or an index.
+pub(super) fn read_document(
+    blobs: &dyn Blobs,
+    descriptor: &Descriptor,
+    limits: &Limits,
+) -> Result<Document, Diagnostic> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Outline {
+        media_type: Option<String>,
+        manifests: Option<IgnoredAny>,
+        layers: Option<IgnoredAny>,
+    }
+    let media_type = descriptor.media_type().to_string();
+    let is_index = match media_type.as_str() {
+        OCI_INDEX | DOCKER_INDEX => true,
+        OCI_MANIFEST | DOCKER_MANIFEST => false,
+        other => return Err(unknown_media_type(descriptor.digest(), other)),
+    };
+    let bytes = read_small(blobs, descriptor, limits)?;
+    let outline: Outline = parse(&bytes, descriptor.digest().as_ref())?;
+    // A document that reads as both means one thing to one program and another to the next.
+    if outline.media_type.is_some_and(|stated| stated != media_type)
+        || (outline.manifests.is_some() && outline.layers.is_some())
+    {
+        let message = format!(
+            "the blob {} is announced as `{media_type}`, but its content says otherwise",
+            descriptor.digest()
+        );
+        return Err(rebuilt(message));
+    }
+    Ok(if is_index {
+        Document::Index(parse(&bytes, descriptor.digest().as_ref())?)
+    } else {
+        Document::Manifest(parse(&bytes, descriptor.digest().as_ref())?)
+    })
+}
+
+/// The parts of an image's configuration that matter here.
+#[derive(Default, Deserialize)]
+struct Config {
+    config: Option<RunConfig>,
+    rootfs: Option<RootFs>,
+}
+
+#[derive(Default, Deserialize)]
+struct RunConfig {
+    #[serde(rename = "Labels")]
+    labels: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Default, Deserialize)]
+struct RootFs {
+    diff_ids: Option<Vec<Digest>>,
+}
+
+fn read_config(
+    blobs: &dyn Blobs,
+    descriptor: &Descriptor,
+    limits: &Limits,
+) -> Result<Config, Diagnostic> {
+    // Artifacts keep something else in this place; their layers decide whether they are read.
+    if !matches!(descriptor.media_type().to_string().as_str(), OCI_CONFIG | DOCKER_CONFIG) {
+        return Ok(Config::default());
+    }
+    let bytes = read_small(blobs, descriptor, limits)?;
+    parse(&bytes, descriptor.digest().as_ref())
+}
+
+/// Reads JSON; `name` says what it is.
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, Diagnostic> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| rebuilt(format!("`{name}` cannot be read as JSON of its kind: {error}")))
+}
+
+/// Reads a blob that is a document, checked, into memory.
+fn read_small(
+    blobs: &dyn Blobs,
+    descriptor: &Descriptor,
+    limits: &Limits,
+) -> Result<Vec<u8>, Diagnostic> {
+    let digest = descriptor.digest();
+    let name = format!("the blob {digest}");
+    if descriptor.size() > limits.document_bytes {
+        let limit = in_bytes(limits.document_bytes);
+        let message = format!("{name} has {}; the limit is {limit}", in_bytes(descriptor.size()));
+        return Err(too_much(message));
+    }
+    let reader = blobs.open(digest)?.ok_or_else(|| missing(&name))?;
+    let mut checked = CheckedBlob::new(reader, digest, descriptor.size())?;
+    let mut bytes = Vec::new();
+    // What is too long is found by the check.
+    let outcome = checked.read_to_end(&mut bytes);
+    check(checked, &name, descriptor.size())?;
+    outcome.map_err(|error| broken(&name, &error))?;
+    Ok(bytes)
+}
+
+/// A layer to unpack.
+struct Layer {
+    descriptor: Descriptor,
+    compression: Compression,
+    diff_id: Option<Digest>,
+    /// How messages name it.
+    name: String,
+}
+
+impl Layer {
+    fn size(&self) -> u64 {
+        self.descriptor.size()
+    }
+}
+
+/// The layers of a manifest, all of media types that are understood.
+fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagnostics> {
+    let count = manifest.layers().len();
+    if count > limits.layers {
+        let message = format!("the image has {count} layers; the limit is {}", limits.layers);
+        return Err(too_much(message).into());
+    }
+    let mut problems = Diagnostics::new();
+    let mut layers = Vec::new();
+    let mut size = 0_u64;
+    for (index, descriptor) in manifest.layers().iter().enumerate() {
+        let media_type = descriptor.media_type().to_string();
+        let Some(compression) = layer_compression(&media_type) else {
+            problems.push(unknown_media_type(descriptor.digest(), &media_type));
+            continue;
+        };
+        size = size.saturating_add(descriptor.size());
+        let name = format!("layer {} of {count} ({})", index + 1, descriptor.digest());
+        layers.push(Layer { descriptor: descriptor.clone(), compression, diff_id: None, name });
+    }
+    if size > limits.stored_bytes {
+        let limit = in_bytes(limits.stored_bytes);
+        let message =
+            format!("the layers of the image have {}; the limit is {limit}", in_bytes(size));
+        problems.push(too_much(message));
+    }
+    if problems.is_empty() { Ok(layers) } else { Err(problems) }
+}
+
+/// Applies all layers to a tree that keeps `folders`.
+fn unpack(
+    blobs: &dyn Blobs,
+    layers: &[Layer],
+    folders: Vec<String>,
+    limits: &Limits,
+    warnings: &mut Diagnostics,
+) -> Result<Tree, Diagnostic> {
+    let mut tree = Tree::new(folders, limits);
+    let meter = Meter::new(limits);
+    for (number, layer) in layers.iter().enumerate() {
+        apply(blobs, layer, number, &meter, &mut tree, warnings)?;
+    }
+    Ok(tree)
+}
+
+/// Applies a layer; the tree is of no use after an error.
+fn apply(
+    blobs: &dyn Blobs,
+    layer: &Layer,
+    number: usize,
+    meter: &Rc<Meter>,
+    tree: &mut Tree,
+    warnings: &mut Diagnostics,
+) -> Result<(), Diagnostic> {
+    let (digest, size) = (layer.descriptor.digest(), layer.size());
+    let stored = blobs.open(digest)?.ok_or_else(|| missing(&layer.name))?;
+    let stored = CheckedBlob::new(stored, digest, size)?;
+    let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
+    let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
+    let compression = stream.compression();
+    let (stream, outcome) = walk(stream, meter, &mut |entry| tree.apply_layer_entry(entry, number));
+    if let Err(error) = &outcome
+        && is_exceeded(error)
+    {
+        return Err(too_much(format!("{}: {error}", layer.name)));
+    }
+    // A blob that is not what was announced explains why it cannot be unpacked.
+    let (stored, diff_id) = stream.into_parts();
+    check(stored, &layer.name, size)?;
+    outcome.map_err(|error| broken(&layer.name, &error))?;
+    if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
+        && expected.as_ref() != found
+    {
+        let name = &layer.name;
+        return Err(Diagnostic::error(
+            Code::BlobMismatch,
+            format!("{name}: its content has the digest {found}, the image's configuration says {expected}"),
+        )
+        .hint("The image was put together wrongly. Build or copy it again."));
+    }
+    if compression != layer.compression {
+        let (found, stated) = (compression.as_str(), layer.descriptor.media_type());
+        warnings.push(
+            Diagnostic::warning(
+                Code::LayerType,
+                format!("{}: it is {found}, but its media type is `{stated}`", layer.name),
+            )
+            .hint("It was read as what it is. Other tools may refuse it: build the image again."),
+        );
+    }
+    Ok(())
+}
+
+/// Reads a blob to its end and compares it with its descriptor.
+fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Diagnostic> {
+    let announced = in_bytes(size);
+    let message = match blob.finish().map_err(|error| broken(name, &error))? {
+        Ok(()) => return Ok(()),
+        Err(Mismatch::Shorter(found)) => {
+            format!("{name} has {}, but its descriptor says {announced}", in_bytes(found))
+        }
+        Err(Mismatch::Longer) => {
+            format!("{name} has more than the {announced} that its descriptor says")
+        }
+        Err(Mismatch::Digest(found)) => format!("{name} has the digest {found}"),
+    };
+    Err(Diagnostic::error(Code::BlobMismatch, message).hint(
+        "The blob is damaged, cut short or not the one that was asked for. Copy the image again.",
+    ))
+}
+
+fn missing(name: &str) -> Diagnostic {
+    Diagnostic::error(Code::MissingBlob, format!("{name} is missing"))
+        .hint("The copy of the image is not complete. Copy it again.")
+}
+
+fn unknown_media_type(digest: &Digest, media_type: &str) -> Diagnostic {
+    let media_type = media_type.escape_debug();
+    Diagnostic::error(
+        Code::UnknownMediaType,
+        format!("the blob {digest} has the media type `{media_type}`, which is not part of a bundle image"),
+    )
+    .hint("A bundle image has an OCI or Docker (schema 2) manifest and layers that are tars, plain or compressed with gzip or zstd.")
+}
+
+fn rebuilt(message: String) -> Diagnostic {
+    Diagnostic::error(Code::InvalidLayout, message).hint("Build or copy the image again.")
+}
+
+fn too_much(message: String) -> Diagnostic {
+    Diagnostic::error(Code::SourceLimit, message).hint(
+        "No real bundle needs as much; this looks like an image of something else, or one made to \
+         exhaust what reads it.",
+    )
+}
+
+/// An error of reading or unpacking `name`, or of a limit passed on the way.
+pub(super) fn broken(name: &str, error: &io::Error) -> Diagnostic {
+    if is_exceeded(error) {
+        return too_much(format!("{name}: {error}"));
+    }
+    let why = match error.kind() {
+        io::ErrorKind::UnexpectedEof => format!("it ends too early ({error})"),
+        _ => error.to_string(),
+    };
+    Diagnostic::error(Code::BrokenArchive, format!("{name} cannot be unpacked: {why}"))
+        .hint("The file is damaged, or not what it is said to be. Build or copy it again.")
+}

@@ -1,0 +1,395 @@
+#![expect(clippy::disallowed_methods, reason = "reads image layouts")]
+//! OCI image layouts, in a folder or in a tar, and finding an image in one.
+//!
+//! <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>
+
+use super::image::{self, Blobs, Document, choose_platform, read_document};
+use super::limits::{Limits, in_bytes};
+use super::reference::Reference;
+use super::tarball::Tarball;
+use super::{BundleFiles, unreadable};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use oci_spec::image::{Descriptor, Digest, ImageIndex};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The file that marks a layout.
+pub(super) const MARKER: &str = "oci-layout";
+
+/// The name of an image in a layout.
+const REF_NAME: &str = "org.opencontainers.image.ref.name";
+/// The full name of an image where the one above is only its tag, written by containerd and Docker.
+const IMAGE_NAME: &str = "io.containerd.image.name";
+
+/// Names that an error lists.
+const MOST_NAMES: usize = 8;
+
+/// Indexes that are opened in search of a digest.
+const MOST_INDEXES: usize = 256;
+
+/// An image layout.
+pub(super) struct Layout {
+    /// How messages name it.
+    shown: String,
+    files: Files,
+}
+
+enum Files {
+    Folder(PathBuf),
+    Tar(Box<Tarball>),
+}
+
+/// Which image of a layout.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    /// The only one.
+    Only,
+    /// The one with this digest.
+    Digest(Digest),
+    /// The one with a name.
+    Named {
+        /// How messages name it.
+        shown: String,
+        /// Its names, any of which will do.
+        exact: Vec<String>,
+        /// What will do when no exact name is there and exactly one image has it.
+        loose: Loose,
+    },
+}
+
+/// A second-best name.
+#[derive(Debug)]
+pub(super) enum Loose {
+    /// An image known by this tag only.
+    BareTag(String),
+    /// An image of any repository with this tag.
+    TagOfAny(String),
+    None,
+}
+
+impl Wanted {
+    /// The image of a reference, of whose name `rest` comes after the mirror's prefix.
+    pub(super) fn mirrored(reference: &Reference, rest: &str) -> Self {
+        if let Some(digest) = &reference.digest {
+            return Wanted::Digest(digest.clone());
+        }
+        let tag = reference.tag.clone().unwrap_or_default();
+        let shown = format!("{}:{tag}", reference.name);
+        let mut exact = vec![shown.clone()];
+        let loose = if rest.is_empty() {
+            exact.push(tag);
+            Loose::None
+        } else {
+            exact.push(format!("{rest}:{tag}"));
+            Loose::BareTag(tag)
+        };
+        Wanted::Named { shown, exact, loose }
+    }
+
+    /// The image that a suffix of a path asks for: `:TAG`, `:NAME` or `@DIGEST`.
+    pub(super) fn of_suffix(suffix: &str) -> Result<Self, Diagnostic> {
+        if let Some((_, digest)) = suffix.rsplit_once('@') {
+            return Digest::try_from(digest).map(Wanted::Digest).map_err(|error| {
+                let digest = digest.escape_debug();
+                Diagnostic::error(
+                    Code::InvalidReference,
+                    format!("`{digest}` is not a digest: {error}"),
+                )
+                .hint("A digest is `sha256:` and 64 lower-case hexadecimal digits.")
+            });
+        }
+        let name = suffix.trim_start_matches(':').to_owned();
+        let loose = Loose::TagOfAny(name.clone());
+        Ok(Wanted::Named { shown: name.clone(), exact: vec![name], loose })
+    }
+}
+
+impl Layout {
+    /// The layout in a folder.
+    pub(super) fn folder(path: PathBuf, shown: &str) -> Self {
+        Layout { shown: shown.to_owned(), files: Files::Folder(path) }
+    }
+
+    /// The layout in a tar.
+    pub(super) fn tar(tarball: Tarball, shown: &str) -> Self {
+        Layout { shown: shown.to_owned(), files: Files::Tar(Box::new(tarball)) }
+    }
+
+    /// Finds an image and reads the bundle in it.
+    pub(super) fn read(
+        &self,
+        wanted: &Wanted,
+        limits: &Limits,
+    ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+        let index = self.index(limits)?;
+        let (descriptor, note) = self.find(&index, wanted, limits)?;
+        let (files, mut warnings) = image::read(self, &descriptor, limits)?;
+        if let Some(note) = note {
+            warnings.push(note);
+        }
+        Ok((files, warnings))
+    }
+
+    fn index(&self, limits: &Limits) -> Result<ImageIndex, Diagnostic> {
+        #[derive(Deserialize)]
+        struct Marker {
+            #[serde(rename = "imageLayoutVersion")]
+            version: String,
+        }
+        let marker: Marker = image::parse(&self.document(MARKER, limits)?, &self.name(MARKER))?;
+        if marker.version != "1.0.0" {
+            let (shown, version) = (&self.shown, marker.version.escape_debug());
+            return Err(Diagnostic::error(
+                Code::InvalidLayout,
+                format!("`{shown}` is an OCI image layout of version `{version}`"),
+            )
+            .hint("This version of bundle2chart reads layouts of version 1.0.0."));
+        }
+        image::parse(&self.document("index.json", limits)?, &self.name("index.json"))
+    }
+
+    fn name(&self, file: &str) -> String {
+        format!("{}/{file}", self.shown)
+    }
+
+    fn document(&self, file: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostic> {
+        let name = self.name(file);
+        let reader = self.file(file)?.ok_or_else(|| {
+            Diagnostic::error(Code::InvalidLayout, format!("`{name}` is missing")).hint(
+                "An OCI image layout has `oci-layout`, `index.json` and `blobs/`. Copy it again.",
+            )
+        })?;
+        let mut bytes = Vec::new();
+        let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
+        read.map_err(|error| unreadable(&name, &error))?;
+        if bytes.len() as u64 > limits.document_bytes {
+            let limit = in_bytes(limits.document_bytes);
+            return Err(Diagnostic::error(
+                Code::SourceLimit,
+                format!("`{name}` has more than {limit}"),
+            ));
+        }
+        Ok(bytes)
+    }
+
+    /// Opens a file of the layout; symbolic links inside a layout are not followed.
+    fn file(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostic> {
+        match &self.files {
+            Files::Tar(tarball) => tarball.open(file),
+            Files::Folder(folder) => match open_inside(folder, file) {
+                Ok(opened) => Ok(Some(Box::new(opened))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(unreadable(&self.name(file), &error)),
+            },
+        }
+    }
+
+    /// The descriptor of the wanted image, and a note when it was found by a guess.
+    fn find(
+        &self,
+        index: &ImageIndex,
+        wanted: &Wanted,
+        limits: &Limits,
+    ) -> Result<(Descriptor, Option<Diagnostic>), Diagnostic> {
+        let all = index.manifests();
+        match wanted {
+            Wanted::Only => self.the_one(all.iter().collect(), all).map(|found| (found, None)),
+            Wanted::Digest(digest) => {
+                let found = match all.iter().find(|entry| entry.digest() == digest) {
+                    Some(found) => Some(found.clone()),
+                    None => self.find_nested(all, digest, limits)?,
+                };
+                found.map(|found| (found, None)).ok_or_else(|| self.not_found(digest.as_ref(), all))
+            }
+            Wanted::Named { shown, exact, loose } => {
+                for name in exact {
+                    let named: Vec<_> =
+                        all.iter().filter(|entry| names(entry).contains(&name.as_str())).collect();
+                    if !named.is_empty() {
+                        return self.the_one(named, all).map(|found| (found, None));
+                    }
+                }
+                let named: Vec<_> = all.iter().filter(|entry| loose.matches(entry)).collect();
+                if named.is_empty() {
+                    return Err(self.not_found(shown, all));
+                }
+                let found = self.the_one(named, all)?;
+                let note = matches!(loose, Loose::BareTag(_)).then(|| self.bare_tag(shown));
+                Ok((found, note))
+            }
+        }
+    }
+
+    /// One image of several entries: the same image twice, or one image for several platforms.
+    fn the_one(
+        &self,
+        entries: Vec<&Descriptor>,
+        all: &[Descriptor],
+    ) -> Result<Descriptor, Diagnostic> {
+        let Some(first) = entries.first() else {
+            return Err(Diagnostic::error(
+                Code::ImageNotFound,
+                format!("the layout `{}` has no image", self.shown),
+            )
+            .hint(
+                "Copy an image into it, for example with `skopeo copy docker://… oci:DIR:NAME`.",
+            ));
+        };
+        if entries.iter().all(|entry| entry.digest() == first.digest()) {
+            return Ok((*first).clone());
+        }
+        let platforms =
+            entries.iter().all(|entry| entry.platform().is_some() && names(entry) == names(first));
+        let candidates: Vec<Descriptor> = entries.iter().map(|entry| (*entry).clone()).collect();
+        match choose_platform(&candidates) {
+            Some(chosen) if platforms => Ok(chosen.clone()),
+            _ => Err(Diagnostic::error(
+                Code::AmbiguousImage,
+                format!("the layout `{}` has {} images that fit", self.shown, entries.len()),
+            )
+            .hint(format!(
+                "Say which one, by name or by digest (`@sha256:…`). It has: {}.",
+                listed(if entries.len() == all.len() { all } else { &candidates }, "")
+            ))),
+        }
+    }
+
+    /// Looks for a digest inside the layout's indexes: a lock may pin one platform's manifest.
+    fn find_nested(
+        &self,
+        entries: &[Descriptor],
+        digest: &Digest,
+        limits: &Limits,
+    ) -> Result<Option<Descriptor>, Diagnostic> {
+        let is_index = |entry: &Descriptor| {
+            entry.media_type().to_string().contains("index")
+                || entry.media_type().to_string().contains("manifest.list")
+        };
+        let mut queue: Vec<Descriptor> =
+            entries.iter().filter(|entry| is_index(entry)).cloned().collect();
+        let mut opened = BTreeSet::new();
+        while let Some(entry) = queue.pop() {
+            if opened.len() >= MOST_INDEXES || !opened.insert(entry.digest().to_string()) {
+                continue;
+            }
+            if let Document::Index(index) = read_document(self, &entry, limits)? {
+                if let Some(found) = index.manifests().iter().find(|e| e.digest() == digest) {
+                    return Ok(Some(found.clone()));
+                }
+                queue.extend(index.manifests().iter().filter(|entry| is_index(entry)).cloned());
+            }
+        }
+        Ok(None)
+    }
+
+    fn not_found(&self, wanted: &str, all: &[Descriptor]) -> Diagnostic {
+        let message = format!("the layout `{}` has no image `{wanted}`", self.shown);
+        let hint = if all.is_empty() {
+            "It has no image at all.".to_owned()
+        } else {
+            format!("It has: {}.", listed(all, wanted))
+        };
+        Diagnostic::error(Code::ImageNotFound, message).hint(hint)
+    }
+
+    fn bare_tag(&self, wanted: &str) -> Diagnostic {
+        let shown = &self.shown;
+        Diagnostic::note(
+            Code::BareTag,
+            format!("`{wanted}` was found in the layout `{shown}` by its tag alone"),
+        )
+        .hint(format!(
+            "The layout does not say which repository the image came from. Copy it under its full \
+             name, for example with `skopeo copy docker://{wanted} oci:{shown}:{wanted}`."
+        ))
+    }
+}
+
+impl Blobs for Layout {
+    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostic> {
+        // Only algorithms that can be checked have a place; their digests are hexadecimal.
+        super::digest::Hasher::like(digest)?;
+        self.file(&format!("blobs/{}/{}", digest.algorithm(), digest.digest()))
+    }
+}
+
+impl Loose {
+    fn matches(&self, entry: &Descriptor) -> bool {
+        let names = names(entry);
+        match self {
+            Loose::BareTag(tag) => {
+                names.contains(&tag.as_str()) && !names.iter().any(|name| name.contains('/'))
+            }
+            Loose::TagOfAny(tag) => {
+                names.iter().any(|name| name.rsplit_once(':').is_some_and(|(_, t)| t == tag))
+            }
+            Loose::None => false,
+        }
+    }
+}
+
+/// The names of an entry.
+fn names(entry: &Descriptor) -> Vec<&str> {
+    let annotations = entry.annotations().as_ref();
+    [REF_NAME, IMAGE_NAME]
+        .iter()
+        .filter_map(|key| annotations.and_then(|all| all.get(*key)))
+        .map(String::as_str)
+        .collect()
+}
+
+/// The entries by name, or by digest where they have none; those most like `wanted` first.
+fn listed(entries: &[Descriptor], wanted: &str) -> String {
+    let (repository, tag) = wanted.rsplit_once(':').unwrap_or((wanted, ""));
+    let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut shown: Vec<_> = entries
+        .iter()
+        .map(|entry| {
+            let names = names(entry);
+            let name = names.iter().max_by_key(|name| name.len()).copied();
+            let name = name.unwrap_or(entry.digest().as_ref());
+            let (its_repository, its_tag) = name.rsplit_once(':').unwrap_or((name, ""));
+            let rank = if its_repository == repository {
+                0
+            } else if last(its_repository) == last(repository) {
+                1
+            } else if its_tag == tag {
+                2
+            } else {
+                3
+            };
+            let name: String = name.chars().take(200).collect();
+            (rank, format!("`{}`", name.escape_debug()))
+        })
+        .collect();
+    shown.sort();
+    shown.dedup();
+    let more = shown.len().saturating_sub(MOST_NAMES);
+    let mut text =
+        shown.into_iter().take(MOST_NAMES).map(|(_, name)| name).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
+/// Opens a regular file at `file` below `folder`, following no symbolic link on the way.
+fn open_inside(folder: &Path, file: &str) -> io::Result<File> {
+    let mut path = folder.to_owned();
+    for part in file.split('/') {
+        path.push(part);
+        if fs::symlink_metadata(&path)?.is_symlink() {
+            return Err(io::Error::other(
+                "it is, or is in, a symbolic link, and those are not followed inside a layout",
+            ));
+        }
+    }
+    // Opening a named pipe would wait for ever.
+    if !fs::symlink_metadata(&path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    File::open(&path)
+}

@@ -1,0 +1,86 @@
+//! How much a source may cost.
+
+use std::io;
+
+/// What reading one bundle may cost; past a limit, reading stops with an error.
+///
+/// The defaults leave ample room for real bundles, also for those that stand on the layers of an
+/// operating system, and stop a hostile image within seconds and within a few hundred MiB of
+/// memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of an index, a manifest or a configuration (default 4 MiB, what registries allow).
+    pub document_bytes: u64,
+    /// Layers of an image (default 128, one more than Docker's storage drivers could stack).
+    pub layers: usize,
+    /// Bytes of all layers of an image as stored, and of a tar file (default 2 GiB).
+    pub stored_bytes: u64,
+    /// Bytes of all layers of an image once decompressed, kept or skipped (default 4 GiB).
+    pub expanded_bytes: u64,
+    /// How many times its stored size a layer may expand to (default 100) once it has given
+    /// [`expansion_floor`](Self::expansion_floor) bytes. Gzip reaches 1000 on zeros and about 10 on
+    /// the content of real layers.
+    pub expansion_ratio: u64,
+    /// Bytes that a layer may expand to at any ratio (default 64 MiB).
+    pub expansion_floor: u64,
+    /// Entries of all layers of an image, kept or skipped (default 1,000,000).
+    pub entries: u64,
+    /// Bytes of the headers of one tar entry, long names and PAX records included (default 1 MiB).
+    pub entry_header_bytes: u64,
+    /// Bytes of paths and link targets that are remembered while layers are applied (default
+    /// 64 MiB).
+    pub name_bytes: u64,
+    /// Bytes of the window of a zstd frame (default 64 MiB; usual encoders stay within 8 MiB).
+    pub zstd_window_bytes: u64,
+    /// Files kept: those of the manifests and metadata folders (default 4,096).
+    pub kept_files: u64,
+    /// Bytes of one kept file (default 16 MiB).
+    pub kept_file_bytes: u64,
+    /// Bytes of all kept files, also of those that a later layer replaces (default 64 MiB).
+    pub kept_bytes: u64,
+}
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            document_bytes: 4 * MIB,
+            layers: 128,
+            stored_bytes: 2 * GIB,
+            expanded_bytes: 4 * GIB,
+            expansion_ratio: 100,
+            expansion_floor: 64 * MIB,
+            entries: 1_000_000,
+            entry_header_bytes: MIB,
+            name_bytes: 64 * MIB,
+            zstd_window_bytes: 64 * MIB,
+            kept_files: 4_096,
+            kept_file_bytes: 16 * MIB,
+            kept_bytes: 64 * MIB,
+        }
+    }
+}
+
+/// The error of a stream that passed a limit. Readers of archives hand it through, and
+/// [`is_exceeded`] recognises it at the other end.
+pub(super) fn exceeded(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::QuotaExceeded, message)
+}
+
+/// Whether an error was made by [`exceeded`].
+pub(super) fn is_exceeded(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::QuotaExceeded
+}
+
+/// A number of bytes for people, exact or in the largest unit that loses nothing.
+pub(super) fn in_bytes(count: u64) -> String {
+    match count {
+        0 => "0 bytes".to_owned(),
+        c if c % GIB == 0 => format!("{} GiB", c / GIB),
+        c if c % MIB == 0 => format!("{} MiB", c / MIB),
+        c if c % 1024 == 0 => format!("{} KiB", c / 1024),
+        c => format!("{c} bytes"),
+    }
+}

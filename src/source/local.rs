@@ -1,0 +1,93 @@
+//! What a path names: a bundle folder, an image layout, or a tar of either.
+
+use super::layout::{Layout, MARKER, Wanted};
+use super::limits::Limits;
+use super::tarball::{Holds, Tarball};
+use super::{BundleFiles, directory, unreadable};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use std::io;
+use std::path::{Path, PathBuf};
+
+const EXPECTED: &str = "A path names a bundle folder (with `manifests/`), an OCI image layout (with \
+                        `oci-layout`; `:TAG` or `@sha256:…` after the path picks an image), or a \
+                        tar of either (plain, gzip or zstd).";
+
+/// A path that exists, and what stands after it: `:TAG` or `@DIGEST`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found<'t> {
+    path: PathBuf,
+    /// The path as written.
+    shown: &'t str,
+    suffix: &'t str,
+}
+
+/// Takes a path with an optional suffix apart. What exists literally wins; else the longest part
+/// before a `:` or `@` that exists.
+pub(super) fn find<'t>(text: &'t str, base: &Path) -> Option<Found<'t>> {
+    let exists = |shown: &str| !shown.is_empty() && base.join(shown).symlink_metadata().is_ok();
+    let ends = text.char_indices().rev().filter(|(_, c)| matches!(c, ':' | '@')).map(|(i, _)| i);
+    let end = std::iter::once(text.len()).chain(ends).find(|end| exists(&text[..*end]))?;
+    let (shown, suffix) = text.split_at(end);
+    Some(Found { path: base.join(shown), shown, suffix })
+}
+
+/// Reads the bundle that a path names.
+pub(super) fn read(
+    text: &str,
+    base: &Path,
+    limits: &Limits,
+) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    let Some(Found { path, shown, suffix }) = find(text, base) else {
+        let message = format!("`{}` does not exist", text.escape_debug());
+        return Err(Diagnostic::error(Code::SourceNotFound, message).hint(EXPECTED).into());
+    };
+    let kind = path.metadata().map_err(|error| unreadable(shown, &error))?;
+    let layout = if kind.is_dir() {
+        let has_marker = path.join(MARKER).symlink_metadata().is_ok();
+        if directory::is_bundle(&path) && (suffix.is_empty() || !has_marker) {
+            no_suffix(shown, suffix)?;
+            return directory::read(&path, shown, limits);
+        }
+        if !has_marker {
+            return Err(unknown(shown).into());
+        }
+        Layout::folder(path, shown)
+    } else if kind.is_file() {
+        let tarball = Tarball::open_file(path, shown, limits)?;
+        match tarball.holds() {
+            Holds::Layout => Layout::tar(tarball, shown),
+            Holds::Bundle => {
+                no_suffix(shown, suffix)?;
+                return tarball.read_bundle();
+            }
+            Holds::DockerArchive => return Err(docker_archive(shown).into()),
+            Holds::Unknown => return Err(unknown(shown).into()),
+        }
+    } else {
+        let error = io::Error::other("it is neither a file nor a folder");
+        return Err(unreadable(shown, &error).into());
+    };
+    let wanted = if suffix.is_empty() { Wanted::Only } else { Wanted::of_suffix(suffix)? };
+    layout.read(&wanted, limits)
+}
+
+fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostic> {
+    if suffix.is_empty() {
+        return Ok(());
+    }
+    let suffix = suffix.escape_debug();
+    let message = format!("`{shown}` is a bundle folder, so `{suffix}` after it has no meaning");
+    Err(Diagnostic::error(Code::SourceNotFound, message).hint(format!("Write `{shown}`.")))
+}
+
+fn unknown(shown: &str) -> Diagnostic {
+    Diagnostic::error(Code::UnknownSource, format!("`{shown}` is nothing that holds a bundle"))
+        .hint(EXPECTED)
+}
+
+fn docker_archive(shown: &str) -> Diagnostic {
+    Diagnostic::error(Code::UnknownSource, format!("`{shown}` is a Docker archive")).hint(
+        "Turn it into an OCI image layout, for example with `skopeo copy docker-archive:FILE \
+         oci:DIR:NAME`.",
+    )
+}

@@ -1,0 +1,167 @@
+#![expect(clippy::disallowed_methods, reason = "reads tar files")]
+//! A tar file on disk, plain or compressed, with an image layout or a bundle folder in it.
+
+use super::archive::{EntryKind, Expanded, Meter, walk};
+use super::folders::Folders;
+use super::image::broken;
+use super::layout::MARKER;
+use super::limits::{Limits, exceeded, in_bytes};
+use super::tree::{Tree, normalise};
+use super::{BundleFiles, unreadable};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+/// A tar file and where its regular files are in it.
+pub(super) struct Tarball {
+    path: PathBuf,
+    shown: String,
+    limits: Limits,
+    compressed: bool,
+    /// Position in the expanded archive and size, by path.
+    files: BTreeMap<Vec<u8>, (u64, u64)>,
+    /// The folder that everything is in; empty when it is the archive's root.
+    root: Vec<u8>,
+}
+
+/// What a tar file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    Layout,
+    Bundle,
+    /// What `docker save` wrote before Docker 25.
+    DockerArchive,
+    Unknown,
+}
+
+impl Tarball {
+    /// Looks through a tar file once.
+    pub(super) fn open_file(
+        path: PathBuf,
+        shown: &str,
+        limits: &Limits,
+    ) -> Result<Self, Diagnostic> {
+        let mut tarball = Tarball {
+            path,
+            shown: shown.to_owned(),
+            limits: limits.clone(),
+            compressed: false,
+            files: BTreeMap::new(),
+            root: Vec::new(),
+        };
+        let meter = Meter::new(limits);
+        let stream = tarball.stream(&meter)?;
+        tarball.compressed = stream.compression() != super::compression::Compression::None;
+        let mut name_bytes = 0_u64;
+        // Of folders only the names matter, for finding the root.
+        let mut folders = Vec::new();
+        let (_, outcome) = walk(stream, &meter, &mut |entry| {
+            let (path, climbs) = normalise(&entry.path);
+            name_bytes += path.len() as u64 + 64;
+            if name_bytes > limits.name_bytes {
+                let limit = in_bytes(limits.name_bytes);
+                return Err(exceeded(format!("its file names take more than {limit}")));
+            }
+            if entry.kind == EntryKind::File && !climbs {
+                tarball.files.insert(path, (entry.position, entry.size));
+            } else {
+                folders.push(path);
+            }
+            Ok(())
+        });
+        outcome.map_err(|error| broken(&format!("`{shown}`"), &error))?;
+        if tarball.holds() == Holds::Unknown
+            && let Some(root) = common_root(tarball.files.keys().chain(&folders))
+        {
+            tarball.root = root;
+        }
+        Ok(tarball)
+    }
+
+    /// What is in it.
+    pub(super) fn holds(&self) -> Holds {
+        let has = |name: &str| self.files.contains_key(&self.inside(name));
+        let manifests = self.inside("manifests/");
+        if has(MARKER) {
+            Holds::Layout
+        } else if has("metadata/annotations.yaml")
+            || self.files.keys().any(|path| path.starts_with(&manifests))
+        {
+            Holds::Bundle
+        } else if has("manifest.json") {
+            Holds::DockerArchive
+        } else {
+            Holds::Unknown
+        }
+    }
+
+    /// Opens a file in it; `None` when it has none of this path.
+    pub(super) fn open(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostic> {
+        let Some((position, size)) = self.files.get(&self.inside(file)) else { return Ok(None) };
+        let failed = |error: io::Error| broken(&format!("`{}`", self.shown), &error);
+        if self.compressed {
+            let mut stream = self.stream(&Meter::new(&self.limits))?;
+            io::copy(&mut stream.by_ref().take(*position), &mut io::sink()).map_err(failed)?;
+            Ok(Some(Box::new(stream.take(*size))))
+        } else {
+            let mut stream = self.stored()?;
+            stream.seek(SeekFrom::Start(*position)).map_err(failed)?;
+            Ok(Some(Box::new(stream.take(*size))))
+        }
+    }
+
+    /// Reads the bundle folder in it.
+    pub(super) fn read_bundle(&self) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+        let named = Folders::default();
+        let mut tree = self.tree(named.candidates())?;
+        let (mut decided, mut warnings) = named.decide(&tree)?;
+        if !tree.keeps(&decided.manifests) {
+            let mut folders = named.candidates();
+            folders.push(decided.manifests);
+            tree = self.tree(folders)?;
+            (decided, warnings) = named.decide(&tree)?;
+        }
+        Ok((decided.files(&tree, &BTreeMap::new())?, warnings))
+    }
+
+    /// A path below the root as the archive has it.
+    fn inside(&self, file: &str) -> Vec<u8> {
+        let separator: &[u8] = if self.root.is_empty() { b"" } else { b"/" };
+        [&self.root, separator, file.as_bytes()].concat()
+    }
+
+    fn tree(&self, folders: Vec<String>) -> Result<Tree, Diagnostic> {
+        let mut tree = Tree::new(folders, &self.limits).rooted(&self.root);
+        let meter = Meter::new(&self.limits);
+        let (_, outcome) = walk(self.stream(&meter)?, &meter, &mut |entry| tree.apply(entry, 0));
+        outcome.map_err(|error| broken(&format!("`{}`", self.shown), &error))?;
+        Ok(tree)
+    }
+
+    fn stored(&self) -> Result<File, Diagnostic> {
+        let file = File::open(&self.path).map_err(|error| unreadable(&self.shown, &error))?;
+        let size = file.metadata().map_err(|error| unreadable(&self.shown, &error))?.len();
+        if size > self.limits.stored_bytes {
+            let limit = in_bytes(self.limits.stored_bytes);
+            let message = format!("`{}` has {}; the limit is {limit}", self.shown, in_bytes(size));
+            return Err(Diagnostic::error(Code::SourceLimit, message));
+        }
+        Ok(file)
+    }
+
+    fn stream(&self, meter: &std::rc::Rc<Meter>) -> Result<Expanded<File>, Diagnostic> {
+        Expanded::new(self.stored()?, meter, None)
+            .map_err(|error| broken(&format!("`{}`", self.shown), &error))
+    }
+}
+
+/// The first part that all paths have in common.
+fn common_root<'p>(paths: impl Iterator<Item = &'p Vec<u8>>) -> Option<Vec<u8>> {
+    let mut firsts = paths
+        .filter(|path| !path.is_empty())
+        .map(|path| path.split(|byte| *byte == b'/').next().unwrap_or_default());
+    let root = firsts.next()?;
+    firsts.all(|first| first == root).then(|| root.to_vec())
+}
