@@ -2,20 +2,17 @@
 
 use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
-use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, run_watched};
+use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
+use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::emit::ChartFiles;
 use crate::ir::{Release, Unit};
 use crate::olm;
-use crate::passes::{self, Context, Hits};
-use crate::source::{self, BundleFiles, Limits};
+use crate::passes::{self, Context, Filtered};
+use crate::source::{self, BundleFiles, Limits, Mirrors};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-
-/// How long the filters of one bundle may take.
-const FILTER_DEADLINE: Duration = Duration::from_secs(5);
 
 /// A bundle compiled to the objects and values of a chart.
 #[derive(Clone, Debug)]
@@ -27,7 +24,7 @@ pub struct Compiled {
     /// The namespace that it is meant for.
     pub namespace: String,
     /// How many objects each filter matched.
-    pub hits: Hits,
+    pub hits: Vec<(Filter, usize)>,
 }
 
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
@@ -53,19 +50,19 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
         .collect();
 
     let mut charts = Vec::new();
-    let mut hits = Hits::default();
+    let mut hits: Vec<(Filter, usize)> = Vec::new();
     for (bundle, (built, found)) in
         selected.iter().zip(in_parallel(&selected, jobs, |bundle| build_one(config, bundle)))
     {
         diagnostics.append(found.for_bundle(&bundle.name));
         if let Some((chart, chart_hits)) = built {
-            hits.add(chart_hits);
+            hits.extend(chart_hits);
             charts.push(chart);
         }
     }
     // A filter of [defaults] is used when it matches in any bundle, so all must have been built.
     if names.is_empty() && !diagnostics.has_errors() {
-        diagnostics.append(hits.unused());
+        diagnostics.append(passes::unused_filters(hits.iter().map(|(filter, count)| (filter, *count))));
     }
     if diagnostics.has_errors() {
         charts.clear();
@@ -73,10 +70,16 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
     (charts, diagnostics)
 }
 
-fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<(ChartFiles, Hits)>, Diagnostics) {
+/// A chart and how often each of its filters was true.
+type Built = (ChartFiles, Vec<(Filter, usize)>);
+
+fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnostics) {
+    let mirrors = Mirrors { base: &config.base, list: &config.mirrors };
     let (files, mut diagnostics) =
-        source::fetch(&bundle.source, &config.base, &config.mirrors, &Limits::default());
-    let Some(files) = files else { return (None, diagnostics) };
+        match source::fetch(&bundle.source, &config.base, mirrors, &Limits::default()) {
+            Ok(fetched) => fetched,
+            Err(problems) => return (None, problems),
+        };
     let (compiled, found) = compile(&files, bundle);
     drop(files);
     diagnostics.append(found);
@@ -126,16 +129,14 @@ pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>,
         let release = Release { namespace: &filter_namespace, values: &values };
         passes::filter(objects, &include, &exclude, &release)
     });
-    let (objects, hits) = match filtered {
-        Ok((objects, hits, found)) => {
-            diagnostics.append(found);
-            (objects, hits)
-        }
-        Err(_) => {
-            diagnostics.push(filter_timeout(&config.include, &config.exclude));
-            return (None, diagnostics);
-        }
+    let Ok(filtered) = filtered else {
+        diagnostics.push(filter_timeout(&config.include, &config.exclude));
+        return (None, diagnostics);
     };
+    let Filtered { objects, include_hits, exclude_hits, diagnostics: found } = filtered;
+    diagnostics.append(found);
+    let filters = config.include.iter().chain(&config.exclude).cloned();
+    let hits = filters.zip(include_hits.into_iter().chain(exclude_hits)).collect();
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));

@@ -26,7 +26,7 @@ impl Explain {
             }
             None => {
                 let names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
-                let near = similar::get_close_matches(name, &names, 3, 0.6);
+                let near = similar::get_close_matches(name.as_str(), &names, 3, 0.6);
                 let hint = match near.as_slice() {
                     [] => "`bundle2chart explain` lists all codes".to_owned(),
                     near => format!("did you mean {}?", near.join(" or ")),

@@ -95,6 +95,29 @@ pub struct BundleConfig {
     pub span: Span,
 }
 
+impl BundleConfig {
+    /// A bundle with every default, for compiling one that no configuration names.
+    pub fn new(name: &str, source: Source) -> Self {
+        let span = match &source {
+            Source::Image { span, .. } | Source::Path { span, .. } => span.clone(),
+        };
+        BundleConfig {
+            name: name.to_owned(),
+            source,
+            namespace: None,
+            watch: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            pull_secret: None,
+            auth_reader: false,
+            crds: CrdPlacement::default(),
+            chart_version: None,
+            depends_on: Vec::new(),
+            span,
+        }
+    }
+}
+
 /// Where a bundle comes from.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -113,6 +136,16 @@ pub enum Source {
         /// The value in the file.
         span: Span,
     },
+}
+
+impl Source {
+    /// The reference or path, as written.
+    pub fn text(&self) -> &str {
+        match self {
+            Source::Image { reference, .. } => reference,
+            Source::Path { path, .. } => path,
+        }
+    }
 }
 
 /// Which namespaces an operator watches.
