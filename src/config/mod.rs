@@ -5,6 +5,7 @@ mod file;
 pub mod filter;
 pub mod keys;
 mod read;
+pub mod schema;
 mod suggest;
 mod text;
 mod tree;

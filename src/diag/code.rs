@@ -259,3 +259,29 @@ codes! {
         "The image's labels and annotations.yaml name different folders."
         "annotations.yaml is authoritative, as it is to OLM, but other tools read the labels.";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_kebab_case_and_unique_and_texts_are_sentences() {
+        let mut names = BTreeSet::new();
+        for code in Code::ALL {
+            let name = code.as_str();
+            assert!(names.insert(name), "{name} is used twice");
+            let words = || name.split('-');
+            assert!(words().all(|word| !word.is_empty()
+                && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())));
+            // The variant is the same words.
+            let variant: String = format!("{code:?}").to_lowercase();
+            assert_eq!(variant, words().collect::<String>());
+            for text in [code.description(), code.explanation()] {
+                let begins = |c: char| c.is_uppercase() || c == '`';
+                let sentence = text.starts_with(begins) || text.starts_with("bundle2chart");
+                assert!(sentence && text.ends_with('.'), "{name}: {text}");
+            }
+        }
+    }
+}

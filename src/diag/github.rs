@@ -1,1 +1,107 @@
-//! Diagnostics as github.
+//! Diagnostics as workflow commands, which GitHub shows at the lines of a pull request.
+
+use super::location::Location;
+use super::{Diagnostic, Diagnostics, Severity};
+
+/// One command (`::error file=…,line=…::…`) for each of `diagnostics`, in order.
+pub fn render(diagnostics: &Diagnostics) -> String {
+    diagnostics.iter().map(command).collect()
+}
+
+fn command(diagnostic: &Diagnostic) -> String {
+    let name = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    };
+    let place = &diagnostic.place;
+    let at = Location::from(place);
+    let mut properties = Vec::new();
+    let mut property = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            properties.push(format!("{key}={}", escape_property(&value)));
+        }
+    };
+    let number = |value: Option<usize>| value.map(|value| value.to_string());
+    property("file", at.file.map(str::to_owned));
+    property("line", number(at.line));
+    // GitHub takes columns only together with a single line; the last column is inclusive.
+    if at.end_line.is_none() || at.end_line == at.line {
+        property("col", number(at.column));
+        property(
+            "endColumn",
+            number(at.end_column.map(|end| end.max(2) - 1).filter(|end| Some(*end) >= at.column)),
+        );
+    } else {
+        property("endLine", number(at.end_line));
+    }
+    property("title", Some(diagnostic.code.as_str().to_owned()));
+
+    let mut message = diagnostic.message.clone();
+    let facts = [("bundle", &place.bundle), ("object", &place.object), ("path", &place.path)];
+    for (name, fact) in facts {
+        if let Some(fact) = fact {
+            message.push_str(&format!("\n{name}: {fact}"));
+        }
+    }
+    for (related, why) in &diagnostic.related {
+        let at = Location::from(related);
+        let place = [at.file.map(str::to_owned), number(at.line), number(at.column)];
+        let place: Vec<String> = place.into_iter().flatten().collect();
+        let object = related.object.as_deref().map(|object| format!(" ({object})"));
+        message.push_str(&format!(
+            "\n{}{}: {why}",
+            if place.is_empty() { "note".to_owned() } else { place.join(":") },
+            object.unwrap_or_default()
+        ));
+    }
+    if let Some(hint) = &diagnostic.hint {
+        message.push_str(&format!("\nhint: {hint}"));
+    }
+    format!("::{name} {}::{}\n", properties.join(","), escape_data(&message))
+}
+
+/// What the runner decodes in a message; anything else could end the command. Other control
+/// characters, which could steer a terminal that shows the log, are replaced.
+fn escape_data(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '%' => escaped.push_str("%25"),
+            '\r' => escaped.push_str("%0D"),
+            '\n' => escaped.push_str("%0A"),
+            control if control.is_control() => escaped.push(char::REPLACEMENT_CHARACTER),
+            plain => escaped.push(plain),
+        }
+    }
+    escaped
+}
+
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Code, Diagnostic, Place, sample};
+
+    #[test]
+    fn one_command_each() {
+        let text = super::render(&sample::diagnostics());
+        assert!(text.lines().all(|line| line.starts_with("::")));
+        insta::assert_snapshot!(text, @r#"
+        ::error file=bundles.toml,line=5,col=8,endColumn=13,title=duplicate-name::two bundles have the name `über`%0Abundles.toml:2:8: the first one%0Ahint: give each its own
+        ::error file=bundles.toml,line=6,endLine=8,title=wrong-type::this range has several lines
+        ::warning file=manifests/role%3A a.yaml,line=14,col=3,title=filter-failed::100%25 of it fails,%0Ain two lines%0Abundle: lws%0Aobject: Role/a%0Apath: .rules[0].verbs%0Amanifests/b.yaml (Role/b): here �[31mtoo%0Anote: and where nobody knows
+        ::notice title=unused-filter::nobody knows where
+        ::notice file=bundles.toml,title=config-unreadable::only the file is known%0Ahint: look into it%0Awith two lines
+        "#);
+    }
+
+    #[test]
+    fn nothing_in_a_message_or_a_file_name_ends_a_command() {
+        let diagnostic = Diagnostic::note(Code::UnusedFilter, "100%\r\n::error::gone")
+            .at(Place::file("a,b:c%\n::error::d.yaml"));
+        insta::assert_snapshot!(super::render(&diagnostic.into()), @r#"::notice file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ad.yaml,title=unused-filter::100%25%0D%0A::error::gone"#);
+    }
+}

@@ -120,3 +120,94 @@ fn range(span: &Span) -> Range<usize> {
     let end = boundary(span.range.end.clamp(start, text.len())).unwrap_or_default();
     start..end.max(start)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Code, Place, SourceText, sample};
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn all_shapes_without_colour() {
+        insta::assert_snapshot!(render(&sample::diagnostics(), false), @r#"
+        error[duplicate-name]: two bundles have the name `über`
+         --> bundles.toml:5:8
+          |
+        2 | name = "über"
+          |        ------ the first one
+        ...
+        5 | name = "über"
+          |        ^^^^^^
+          |
+          = hint: give each its own
+
+        error[wrong-type]: this range has several lines
+         --> bundles.toml:6:11
+          |
+        6 |   exclude = [
+          |  ___________^
+        7 | |   '.a',
+        8 | | ]
+          | |_^
+
+        warning[filter-failed]: 100% of it fails,
+                                in two lines
+        --> manifests/role: a.yaml:14:3
+         = bundle: lws
+         = document: 2
+         = object: Role/a
+         = path: .rules[0].verbs
+        note: here ␛[31mtoo
+        --> manifests/b.yaml
+         = object: Role/b
+        note: and where nobody knows
+
+        note[unused-filter]: nobody knows where
+
+        note[config-unreadable]: only the file is known
+        --> bundles.toml
+         = hint: look into it
+                 with two lines
+
+        2 errors, 1 warning, 2 notes
+        "#);
+    }
+
+    #[test]
+    fn colour_says_nothing_new() {
+        let coloured = render(&sample::diagnostics(), true);
+        assert!(coloured.contains("\u{1b}["));
+        let plain = anstream::adapter::strip_str(&coloured).to_string();
+        assert_eq!(plain, render(&sample::diagnostics(), false));
+    }
+
+    #[test]
+    fn nothing_is_said_about_nothing() {
+        assert_eq!(render(&Diagnostics::new(), true), "");
+    }
+
+    #[test]
+    fn ranges_that_do_not_fit_their_text_are_moved() {
+        let source = Arc::new(SourceText { name: "a".to_owned(), text: "é".to_owned() });
+        let shown = |range: Range<usize>| super::range(&Span::new(&source, range));
+        assert_eq!(shown(1..2), 0..2);
+        assert_eq!(shown(9..12), 2..2);
+        #[expect(clippy::reversed_empty_ranges, reason = "that is the point")]
+        let reversed = 2..0;
+        assert_eq!(shown(reversed), 2..2);
+        let place = Place::span(Span::new(&source, 7..9));
+        assert!(
+            render(&Diagnostic::error(Code::WrongType, "x").at(place).into(), false)
+                .contains("a:1")
+        );
+    }
+
+    #[test]
+    fn what_a_bundle_says_cannot_steer_the_terminal() {
+        let diagnostic = Diagnostic::error(Code::FilterFailed, "a\u{1b}]0;b\u{7}")
+            .at(Place::file("c\u{1b}[2J").object("Role/\u{1b}[8m"))
+            .related(Place::file("d\u{1b}[2J"), "e\u{1b}[2J")
+            .hint("f\u{1b}[2J");
+        assert!(!render(&diagnostic.into(), false).contains(['\u{1b}', '\u{7}']));
+    }
+}

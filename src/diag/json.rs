@@ -1,1 +1,114 @@
-//! Diagnostics as json.
+//! Diagnostics as JSON lines, for programs.
+//!
+//! Each line is an object with the fields `severity` (`error`, `warning`, `note`), `code`,
+//! `message`, and where known `hint`, `place` and `related`. A place has any of `bundle`, `file`,
+//! `document`, `line`, `column`, `end_line`, `end_column`, `object` and `path`; numbers are
+//! 1-based, columns count characters, and an end is after the last character. `related` is a list
+//! of objects with a `message` and, where known, a `place`.
+
+use super::location::Location;
+use super::{Diagnostic, Diagnostics, Place};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    severity: &'static str,
+    code: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<Where<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related: Vec<Related<'a>>,
+}
+
+#[derive(Serialize)]
+struct Related<'a> {
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<Where<'a>>,
+}
+
+#[derive(Serialize)]
+struct Where<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+}
+
+/// One line for each of `diagnostics`, in order.
+pub fn render(diagnostics: &Diagnostics) -> String {
+    let mut text = String::new();
+    for diagnostic in diagnostics.iter() {
+        // Strings and numbers always have a JSON form.
+        text.push_str(&serde_json::to_string(&line(diagnostic)).unwrap_or_default());
+        text.push('\n');
+    }
+    text
+}
+
+fn line(diagnostic: &Diagnostic) -> Line<'_> {
+    let related = diagnostic.related.iter();
+    Line {
+        severity: diagnostic.severity.as_str(),
+        code: diagnostic.code.as_str(),
+        message: &diagnostic.message,
+        hint: diagnostic.hint.as_deref(),
+        place: place(&diagnostic.place),
+        related: related.map(|(at, why)| Related { message: why, place: place(at) }).collect(),
+    }
+}
+
+fn place(place: &Place) -> Option<Where<'_>> {
+    if *place == Place::default() {
+        return None;
+    }
+    let Location { file, line, column, end_line, end_column } = Location::from(place);
+    Some(Where {
+        bundle: place.bundle.as_deref(),
+        file,
+        document: place.document,
+        line,
+        column,
+        end_line,
+        end_column,
+        object: place.object.as_deref(),
+        path: place.path.as_deref(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+
+    #[test]
+    fn every_line_is_an_object() {
+        let text = super::render(&sample::diagnostics());
+        for line in text.lines() {
+            assert!(serde_json::from_str::<serde_json::Value>(line).unwrap().is_object());
+        }
+        insta::assert_snapshot!(text, @r#"
+        {"severity":"error","code":"duplicate-name","message":"two bundles have the name `über`","hint":"give each its own","place":{"file":"bundles.toml","line":5,"column":8,"end_line":5,"end_column":14},"related":[{"message":"the first one","place":{"file":"bundles.toml","line":2,"column":8,"end_line":2,"end_column":14}}]}
+        {"severity":"error","code":"wrong-type","message":"this range has several lines","place":{"file":"bundles.toml","line":6,"column":11,"end_line":8,"end_column":2}}
+        {"severity":"warning","code":"filter-failed","message":"100% of it fails,\nin two lines","place":{"bundle":"lws","file":"manifests/role: a.yaml","document":2,"line":14,"column":3,"object":"Role/a","path":".rules[0].verbs"},"related":[{"message":"here \u001b[31mtoo","place":{"file":"manifests/b.yaml","object":"Role/b"}},{"message":"and where nobody knows"}]}
+        {"severity":"note","code":"unused-filter","message":"nobody knows where"}
+        {"severity":"note","code":"config-unreadable","message":"only the file is known","hint":"look into it\nwith two lines","place":{"file":"bundles.toml"}}
+        "#);
+    }
+}

@@ -7,6 +7,9 @@ mod code;
 pub mod github;
 pub mod human;
 pub mod json;
+mod location;
+#[cfg(test)]
+mod sample;
 pub mod sarif;
 
 pub use code::Code;
