@@ -12,4 +12,5 @@ mod value;
 pub use expr::{Condition, Expr, Part, ValuesPath};
 pub use object::{Object, ObjectId, Origin};
 pub use resolve::Release;
+pub(crate) use resolve::truth;
 pub use value::{Map, Number, Value};
