@@ -414,3 +414,52 @@ proptest! {
         let _ = render::render(&format!("{{{{ {inside} }}}}"), &release);
     }
 }
+
+/// Every hostile fragment, alone and before every other, with and without text between.
+fn hostile_texts() -> impl Iterator<Item = String> {
+    let pairs = HOSTILE.iter().flat_map(|first| {
+        HOSTILE
+            .iter()
+            .flat_map(move |last| ["", "a"].map(|between| format!("{first}{between}{last}")))
+    });
+    HOSTILE.iter().map(|text| (*text).to_owned()).chain(pairs)
+}
+
+#[test]
+fn hostile_texts_in_every_position() {
+    let texts: Vec<String> = hostile_texts().collect();
+    assert!(texts.len() > 10_000, "{}", texts.len());
+    let values = values();
+    for chunk in texts.chunks(100) {
+        let concat = |text: &String| {
+            let text = || Part::Text(text.clone());
+            Value::Expr(Expr::Concat(vec![text(), Part::ReleaseNamespace, text(), text()]))
+        };
+        let on = || Condition::Set(path(&["on"]));
+        let off = || Condition::Set(path(&["off"]));
+        let around = |text: &String| {
+            vec![
+                Value::when(off(), Value::text(text)),
+                Value::text(text),
+                Value::when(on(), Value::text(text)),
+                Value::Seq(vec![Value::text(text), Value::Seq(vec![Value::text(text)])]),
+                Value::map([(text, Value::when(off(), Value::text(text)))]),
+                Value::map([(text, Value::map([(text, Value::Seq(Vec::new()))]))]),
+            ]
+        };
+        let maps: [Vec<(String, Value)>; 4] = [
+            chunk.iter().map(|text| (text.clone(), Value::text(text))).collect(),
+            chunk.iter().map(|text| (text.clone(), concat(text))).collect(),
+            chunk
+                .iter()
+                .map(|text| (text.repeat(900), Value::when(on(), text.clone().into())))
+                .collect(),
+            vec![("items".to_owned(), Value::Seq(chunk.iter().flat_map(around).collect()))],
+        ];
+        for entries in maps {
+            let root = Map::from_iter(entries);
+            let object = Object { root, origin: Origin::Added("test"), when: None };
+            check(&object, &values).unwrap();
+        }
+    }
+}
