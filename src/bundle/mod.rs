@@ -9,9 +9,23 @@ mod yaml;
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
 pub use load::load;
 
-use crate::ir::Object;
+use crate::ir::{Object, Value};
 use crate::source::ImageIdentity;
 use indexmap::IndexMap;
+
+/// The documents of a YAML or JSON text, without empty ones, as Kubernetes reads them: what
+/// [`load`] reads of a file, before it looks for objects.
+///
+/// # Errors
+/// When the text is no YAML or goes beyond the limits of a manifest; says where and why.
+pub fn parse(text: &str) -> Result<Vec<Value>, String> {
+    match yaml::read(text) {
+        Ok(read) => Ok(read.documents.into_iter().map(|document| document.value).collect()),
+        Err(problem) => {
+            Err(format!("line {}, column {}: {}", problem.line, problem.column, problem.message))
+        }
+    }
+}
 
 /// A bundle.
 #[derive(Clone, Debug)]

@@ -13,8 +13,8 @@ pub(super) enum Scalar {
     Value(Value),
     /// The merge key `<<`.
     Merge,
-    /// `.inf` or `.nan`, which JSON cannot hold.
-    NotJson,
+    /// `.inf`, `-.inf` or `.nan`, which JSON cannot hold except as a key.
+    NotJson(&'static str),
 }
 
 /// Resolves an unquoted scalar without a tag.
@@ -23,7 +23,7 @@ pub(super) fn resolve(text: &str) -> Scalar {
         return constant;
     }
     let value = match text.as_bytes().first() {
-        Some(b'.') => parse_float(text),
+        Some(b'.') => point_float(text),
         Some(b'0'..=b'9' | b'+' | b'-') => number(text),
         _ => None,
     };
@@ -39,8 +39,9 @@ fn constant(text: &str) -> Option<Scalar> {
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
             Scalar::Value(Value::Bool(false))
         }
-        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF"
-        | "-.inf" | "-.Inf" | "-.INF" => Scalar::NotJson,
+        ".nan" | ".NaN" | ".NAN" => Scalar::NotJson(".nan"),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::NotJson(".inf"),
+        "-.inf" | "-.Inf" | "-.INF" => Scalar::NotJson("-.inf"),
         "<<" => Scalar::Merge,
         _ => return None,
     })
@@ -62,21 +63,34 @@ fn number(text: &str) -> Option<Number> {
         Some([b'0', _]) => (8, &digits[1..]),
         _ => (10, digits),
     };
-    // from_str_radix takes a sign of its own, which Go does not after a prefix.
+    // from_str_radix takes a sign of its own, which Go does only after `0b`.
     if body.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && let Ok(magnitude) = u64::from_str_radix(body, radix)
     {
-        if !negative {
-            return Some(match i64::try_from(magnitude) {
-                Ok(value) => Number::Int(value),
-                Err(_) => Number::Uint(magnitude),
-            });
+        match i64::try_from(magnitude) {
+            Ok(value) if !negative => return Some(Number::Int(value)),
+            // With a sign, Go tries only the signed type.
+            Err(_) if digits.len() == plain.len() => return Some(Number::Uint(magnitude)),
+            _ => {}
         }
-        if let Some(value) = 0i64.checked_sub_unsigned(magnitude) {
+        if let Some(value) = 0i64.checked_sub_unsigned(magnitude).filter(|_| negative) {
             return Some(Number::Int(value));
         }
     }
-    if is_yaml_float(&plain) { parse_float(&plain) } else { None }
+    if is_yaml_float(&plain) {
+        return parse_float(&plain);
+    }
+    let signed = plain.strip_prefix("0b")?;
+    i64::from_str_radix(signed, 2).ok().map(Number::Int)
+}
+
+/// A float that begins with a point, where Go takes underscores only between digits.
+fn point_float(text: &str) -> Option<Number> {
+    let bytes = text.as_bytes();
+    let is_digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
+    let well_placed =
+        text.match_indices('_').all(|(index, _)| is_digit(index - 1) && is_digit(index + 1));
+    if well_placed { parse_float(&text.replace('_', "")) } else { None }
 }
 
 /// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`
@@ -99,27 +113,48 @@ fn is_yaml_float(text: &str) -> bool {
     mantissa_ok && exponent_ok
 }
 
-/// A float as it is after the way through JSON: one without a fraction is an integer there.
 fn parse_float(text: &str) -> Option<Number> {
     let shaped = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     let value = text.parse::<f64>().ok().filter(|value| shaped && value.is_finite())?;
-    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53: above it not every integer is a float.
-    #[expect(clippy::cast_possible_truncation, reason = "exact below 2^53")]
-    if value.fract() == 0.0 && value.abs() <= EXACT {
-        return Some(Number::Int(value as i64));
-    }
     Some(Number::Float(value))
 }
 
-/// The JSON key that a map key becomes; nothing for keys that cannot be one.
+/// A value as it is after the way through JSON: a float without a fraction is an integer there.
+pub(super) fn through_json(value: Value) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53: above it not every integer is a float.
+    match value {
+        #[expect(clippy::cast_possible_truncation, reason = "exact below 2^53")]
+        Value::Number(Number::Float(float)) if float.fract() == 0.0 && float.abs() <= EXACT => {
+            Value::Number(Number::Int(float as i64))
+        }
+        _ => value,
+    }
+}
+
+/// The JSON key that a map key becomes; nothing for keys that cannot be one: to
+/// sigs.k8s.io/yaml these include integers beyond 63 bits.
 pub(super) fn key(value: Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text),
         Value::Bool(value) => Some(value.to_string()),
         Value::Number(Number::Int(value)) => Some(value.to_string()),
-        Value::Number(Number::Uint(value)) => Some(value.to_string()),
-        Value::Number(Number::Float(value)) => Some(value.to_string()),
+        Value::Number(Number::Float(value)) => Some(float_key(value)),
         _ => None,
+    }
+}
+
+/// Go's `strconv.FormatFloat(value, 'g', -1, 32)`, which sigs.k8s.io/yaml uses for keys.
+#[expect(clippy::cast_possible_truncation, reason = "Go rounds here, too")]
+fn float_key(value: f64) -> String {
+    let value = value as f32;
+    let scientific = format!("{value:e}");
+    match scientific.split_once('e').map(|(m, exponent)| (m, exponent.parse::<i32>())) {
+        Some((mantissa, Ok(exponent))) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{mantissa}e{sign}{:02}", exponent.abs())
+        }
+        _ if value.is_infinite() => scientific.replace("inf", ".inf"),
+        _ => value.to_string(),
     }
 }
 
@@ -129,7 +164,10 @@ mod tests {
 
     fn number_of(text: &str) -> Option<Number> {
         match resolve(text) {
-            Scalar::Value(Value::Number(number)) => Some(number),
+            Scalar::Value(value) => match through_json(value) {
+                Value::Number(number) => Some(number),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -159,6 +197,9 @@ mod tests {
             ("-1.5e-3", Number::Float(-0.0015)),
             ("0", Number::Int(0)),
             ("-0", Number::Int(0)),
+            ("+18446744073709551615", Number::Float(18_446_744_073_709_551_615.0)),
+            ("0b-101", Number::Int(-5)),
+            (".8_7", Number::Float(0.87)),
         ] {
             assert_eq!(number_of(text), Some(expected), "{text}");
         }
@@ -191,6 +232,9 @@ mod tests {
             "0xg",
             "1.5.",
             "5m",
+            ".8_",
+            "._8",
+            "0b",
         ] {
             let expected = if text == "1__" { Some(Number::Int(1)) } else { None };
             assert_eq!(number_of(text), expected, "{text}");
@@ -211,6 +255,30 @@ mod tests {
         for text in ["tRUE", "oN", "nULL", "yEs", "None"] {
             assert_eq!(resolve(text), Scalar::Value(Value::text(text)), "{text}");
         }
-        assert_eq!(resolve(".inf"), Scalar::NotJson);
+        assert_eq!(resolve("+.Inf"), Scalar::NotJson(".inf"));
+    }
+
+    #[test]
+    fn keys_as_go_spells_them() {
+        for (text, expected) in [
+            ("0644", "420"),
+            ("1.50", "1.5"),
+            ("1.0", "1"),
+            ("-.0", "-0"),
+            ("1e5", "100000"),
+            ("1e6", "1e+06"),
+            ("0.0001", "0.0001"),
+            ("1e-5", "1e-05"),
+            ("-1.25e22", "-1.25e+22"),
+            ("1e300", ".inf"),
+            ("-1e300", "-.inf"),
+            ("0.1234567891", "0.12345679"),
+            ("on", "true"),
+            ("2020-01-01", "2020-01-01"),
+        ] {
+            let Scalar::Value(value) = resolve(text) else { panic!("{text}") };
+            assert_eq!(key(value).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(key(Value::Null), None);
     }
 }

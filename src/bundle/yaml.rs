@@ -5,7 +5,9 @@
 //! keys become strings.
 
 use super::scalar::{self, Scalar};
-use crate::ir::{Map, Value, push_key};
+use crate::ir::{Map, Number, Value, push_key};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span, StrInput, Tag};
 use std::collections::HashMap;
 
@@ -151,11 +153,18 @@ impl Builder {
             Event::Scalar(text, style, anchor, tag) => {
                 self.open(marker)?;
                 let scalar = self.scalar(&text, style, tag.as_deref(), marker)?;
+                let is_key = self.expects_key();
                 match scalar {
-                    Scalar::Merge if self.expects_key() => self.set_key(Name::Merge, marker),
+                    Scalar::Merge if is_key => self.set_key(Name::Merge, marker),
                     Scalar::Merge => self.close(Value::text("<<"), anchor, self.nodes, marker)?,
-                    Scalar::Value(value) => self.close(value, anchor, self.nodes, marker)?,
-                    Scalar::NotJson => {
+                    Scalar::NotJson(key) if is_key => {
+                        self.close(Value::text(key), anchor, self.nodes, marker)?;
+                    }
+                    Scalar::Value(value) => {
+                        let value = if is_key { value } else { scalar::through_json(value) };
+                        self.close(value, anchor, self.nodes, marker)?;
+                    }
+                    Scalar::NotJson(_) => {
                         let message = format!(
                             "`{text}` is a YAML number that JSON and Kubernetes cannot hold"
                         );
@@ -195,19 +204,33 @@ impl Builder {
                 _ => Scalar::Value(Value::text(text)),
             });
         };
-        // An explicit core tag must agree with the text; any other tag makes it a string.
+        // A tag of YAML's own types must agree with the text; any other makes it a string.
         let resolved = scalar::resolve(text);
-        let agrees = match tag.core_suffix() {
-            Some("int" | "float") => matches!(resolved, Scalar::Value(Value::Number(_))),
+        let agrees = match tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() {
+            Some("int") => {
+                matches!(resolved, Scalar::Value(Value::Number(Number::Int(_) | Number::Uint(_))))
+            }
+            Some("float") => {
+                matches!(resolved, Scalar::Value(Value::Number(_)) | Scalar::NotJson(_))
+            }
             Some("bool") => matches!(resolved, Scalar::Value(Value::Bool(_))),
             Some("null") => matches!(resolved, Scalar::Value(Value::Null)),
-            Some("binary") => false,
+            Some("timestamp") => matches!(resolved, Scalar::Value(Value::Text(_))),
+            Some("binary") => {
+                // As in Go, this is the content and not the base64 text that a Secret has.
+                let bytes = STANDARD.decode(text.replace(['\n', '\r'], "")).ok();
+                match bytes.map(String::from_utf8) {
+                    Some(Ok(decoded)) => return Ok(Scalar::Value(Value::Text(decoded))),
+                    _ => false,
+                }
+            }
             _ => return Ok(Scalar::Value(Value::text(text))),
         };
         if agrees {
             Ok(resolved)
         } else {
-            let message = format!("`{text}` does not fit its tag `{}`", tag.original());
+            // The text itself may be a secret.
+            let message = format!("the value does not fit its tag `{}`", tag.original());
             Err(self.problem(marker, message, false))
         }
     }

@@ -9,6 +9,7 @@ mod failure;
 pub mod ownership;
 mod stage;
 mod swap;
+pub mod render;
 mod template;
 mod tree;
 pub mod yaml;

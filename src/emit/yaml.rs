@@ -21,10 +21,8 @@ pub struct ExpressionInPlainFile;
 pub fn template(root: &Map, when: Option<&Condition>) -> String {
     let mut writer = Writer { out: String::new(), template: true, misplaced: false };
     match when {
-        Some(condition) => {
-            writer.guard(condition, 0, |writer| writer.entries(root, 0));
-        }
-        None => writer.entries(root, 0),
+        Some(condition) => writer.guard(condition, 0, |writer| writer.root(root)),
+        None => writer.root(root),
     }
     writer.out
 }
@@ -34,11 +32,25 @@ pub fn template(root: &Map, when: Option<&Condition>) -> String {
 /// # Errors
 /// When the object holds expressions: those need [`template`].
 pub fn plain(root: &Map) -> Result<String, ExpressionInPlainFile> {
+    plain_text(|writer| writer.root(root))
+}
+
+/// The text of a plain YAML file with this value of any type.
+///
+/// # Errors
+/// When the value holds expressions: those need [`template`].
+pub fn plain_value(value: &Value) -> Result<String, ExpressionInPlainFile> {
+    plain_text(|writer| match value {
+        Value::Map(map) => writer.root(map),
+        Value::Seq(items) if !items.is_empty() => writer.items(items, 0),
+        _ => writer.scalar(value, 0),
+    })
+    .map(|text| text.trim_start_matches(' ').to_owned())
+}
+
+fn plain_text(body: impl FnOnce(&mut Writer)) -> Result<String, ExpressionInPlainFile> {
     let mut writer = Writer { out: String::new(), template: false, misplaced: false };
-    if root.is_empty() {
-        writer.out.push_str("{}\n");
-    }
-    writer.entries(root, 0);
+    body(&mut writer);
     if writer.misplaced { Err(ExpressionInPlainFile) } else { Ok(writer.out) }
 }
 
@@ -49,6 +61,13 @@ struct Writer {
 }
 
 impl Writer {
+    fn root(&mut self, map: &Map) {
+        if map.is_empty() {
+            self.out.push_str("{}\n");
+        }
+        self.entries(map, 0);
+    }
+
     fn entries(&mut self, map: &Map, indent: usize) {
         for (key, value) in map {
             self.entry(key, value, indent);
@@ -248,6 +267,11 @@ pub fn spell(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
     }
+    quoted(text)
+}
+
+/// A string in double quotes.
+pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     quote_into(&mut quoted, text);

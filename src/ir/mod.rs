@@ -15,5 +15,6 @@ pub use expr::{Condition, Expr, Part, ValuesPath};
 pub use object::{Object, ObjectId, Origin};
 pub use path::push_key;
 pub use resolve::Release;
+pub(crate) use resolve::truth;
 pub use unit::{Unit, ValueSpec};
 pub use value::{Map, Number, Value};

@@ -104,7 +104,7 @@ impl Release<'_> {
 }
 
 /// What text/template calls true.
-fn truth(value: &Json) -> bool {
+pub(crate) fn truth(value: &Json) -> bool {
     match value {
         Json::Null => false,
         Json::Bool(value) => *value,

@@ -2,6 +2,7 @@
 
 use super::{Condition, Expr};
 use indexmap::IndexMap;
+use serde_json::Value as Json;
 
 /// A map in the order in which it was read.
 pub type Map = IndexMap<String, Value>;
@@ -128,10 +129,7 @@ impl Value {
             }
         };
         match self {
-            Value::When(when) => Some(match when.1.presence() {
-                Some(inner) => Condition::All(vec![when.0.clone(), inner]),
-                None => when.0.clone(),
-            }),
+            Value::When(when) => Some(both(&when.0, when.1.presence())),
             Value::Seq(items) => any(items.iter().map(Value::item_presence).collect()),
             Value::Map(map) => any(map.values().map(Value::presence).collect()),
             _ => None,
@@ -143,6 +141,7 @@ impl Value {
     pub fn item_presence(&self) -> Option<Condition> {
         match self {
             Value::Expr(Expr::Values(path)) => Some(Condition::Set(path.clone())),
+            Value::When(when) => Some(both(&when.0, when.1.item_presence())),
             _ => self.presence(),
         }
     }
@@ -168,6 +167,38 @@ impl Value {
             Value::Seq(_) => "a list",
             Value::Map(_) => "a map",
             Value::When(_) => "a conditional value",
+        }
+    }
+}
+
+fn both(outer: &Condition, inner: Option<Condition>) -> Condition {
+    match inner {
+        Some(inner) => Condition::All(vec![outer.clone(), inner]),
+        None => outer.clone(),
+    }
+}
+
+impl From<&Json> for Value {
+    fn from(json: &Json) -> Self {
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(value) => Value::Bool(*value),
+            Json::Number(number) => Value::Number(number.into()),
+            Json::String(text) => Value::text(text),
+            Json::Array(items) => Value::Seq(items.iter().map(Value::from).collect()),
+            Json::Object(entries) => {
+                Value::map(entries.iter().map(|(key, value)| (key, Value::from(value))))
+            }
+        }
+    }
+}
+
+impl From<&serde_json::Number> for Number {
+    fn from(number: &serde_json::Number) -> Self {
+        match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => Number::Int(value),
+            (None, Some(value)) => Number::Uint(value),
+            (None, None) => Number::Float(number.as_f64().unwrap_or_default()),
         }
     }
 }

@@ -102,11 +102,12 @@ fn rewrite_hosts(value: &mut Value, context: &Context) {
     }
 }
 
-/// Keys whose text is a name, label or image and never a namespace.
-const NAMES: [&str; 10] = [
+/// Keys under which a text is a name, label, path or image and never a namespace.
+const NAMES: [&str; 15] = [
     "name",
     "labels",
     "matchLabels",
+    "selector",
     "annotations",
     "image",
     "serviceAccountName",
@@ -114,8 +115,14 @@ const NAMES: [&str; 10] = [
     "secretName",
     "resourceNames",
     "generateName",
+    "mountPath",
+    "subPath",
+    "path",
+    "workingDir",
 ];
 
+/// Reports what remains: a warning where the place says that it means a namespace, else a note,
+/// since operators are often called like their namespace.
 fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnostics) {
     let mut mentions = Vec::new();
     for (key, value) in &object.root {
@@ -123,16 +130,24 @@ fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnos
         push_key(&mut path, key);
         find_mentions(key, value, &path, context, &mut mentions);
     }
-    for (path, namespace) in mentions {
-        diagnostics.push(
-            Diagnostic::warning(
-                Code::NamespaceLiteral,
-                format!("{} names the namespace `{namespace}` at `{path}`", object.label()),
-            )
-            .at(object.place().path(path))
-            .hint(format!("this stays as it is: install the chart into `{namespace}`, or check that the operator does not need it")),
-        );
+    for Mention { path, namespace, certain } in mentions {
+        let message =
+            format!("{} names the namespace `{namespace}` at `{path}`", object.label());
+        let diagnostic = if certain {
+            Diagnostic::warning(Code::NamespaceLiteral, message).hint(format!(
+                "it is not rewritten: install the chart into `{namespace}`, or see to it that the operator does not mind"
+            ))
+        } else {
+            Diagnostic::note(Code::NamespaceLiteral, message)
+        };
+        diagnostics.push(diagnostic.at(object.place().path(path)));
     }
+}
+
+struct Mention {
+    path: String,
+    namespace: String,
+    certain: bool,
 }
 
 fn find_mentions(
@@ -140,7 +155,7 @@ fn find_mentions(
     value: &Value,
     path: &str,
     context: &Context,
-    mentions: &mut Vec<(String, String)>,
+    mentions: &mut Vec<Mention>,
 ) {
     if NAMES.contains(&key) {
         return;
@@ -148,18 +163,26 @@ fn find_mentions(
     match value {
         Value::Text(text) => {
             if let Some(namespace) = context.namespaces.iter().find(|ns| mentions_word(text, ns)) {
-                mentions.push((path.to_owned(), namespace.clone()));
+                let means = |text: &str| text.to_ascii_lowercase().contains("namespace");
+                mentions.push(Mention {
+                    path: path.to_owned(),
+                    namespace: namespace.clone(),
+                    certain: means(key) || means(text),
+                });
             }
         }
         Value::Seq(items) => {
             for (index, item) in items.iter().enumerate() {
-                find_mentions("", item, &format!("{path}[{index}]"), context, mentions);
+                find_mentions(key, item, &format!("{path}[{index}]"), context, mentions);
             }
         }
         Value::Map(map) => {
+            // An environment variable's name says what its value means.
+            let variable = map.get("name").and_then(Value::as_str);
             for (key, value) in map.iter() {
                 let mut path = path.to_owned();
                 push_key(&mut path, key);
+                let key = if key == "value" { variable.unwrap_or(key) } else { key };
                 find_mentions(key, value, &path, context, mentions);
             }
         }
@@ -167,13 +190,14 @@ fn find_mentions(
     }
 }
 
-/// Whether `word` stands in `text` with no letter, digit, dash or dot beside it.
+/// Whether `word` stands in `text` with no letter, digit, dash or dot beside it, and is no part of
+/// a path.
 fn mentions_word(text: &str, word: &str) -> bool {
     let joins =
         |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || b"-._".contains(b));
     text.match_indices(word).any(|(start, _)| {
         let bytes = text.as_bytes();
         let before = start.checked_sub(1).and_then(|index| bytes.get(index));
-        !joins(before) && !joins(bytes.get(start + word.len()))
+        !joins(before) && before != Some(&b'/') && !joins(bytes.get(start + word.len()))
     })
 }
