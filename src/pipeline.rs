@@ -35,8 +35,11 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
         if !config.bundles.iter().any(|bundle| bundle.name == *name) {
             let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
             diagnostics.push(
-                Diagnostic::error(Code::UnknownBundle, format!("there is no bundle named `{name}`"))
-                    .hint(format!("bundles.toml has {}", known.join(", "))),
+                Diagnostic::error(
+                    Code::UnknownBundle,
+                    format!("there is no bundle named `{name}`"),
+                )
+                .hint(format!("bundles.toml has {}", known.join(", "))),
             );
         }
     }
@@ -62,7 +65,8 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
     }
     // A filter of [defaults] is used when it matches in any bundle, so all must have been built.
     if names.is_empty() && !diagnostics.has_errors() {
-        diagnostics.append(passes::unused_filters(hits.iter().map(|(filter, count)| (filter, *count))));
+        diagnostics
+            .append(passes::unused_filters(hits.iter().map(|(filter, count)| (filter, *count))));
     }
     if diagnostics.has_errors() {
         charts.clear();
@@ -151,7 +155,8 @@ pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>,
             crds_in_templates: config.crds == CrdPlacement::Templates,
         },
     ));
-    let compiled = (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits });
+    let compiled =
+        (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits });
     (compiled, diagnostics)
 }
 
@@ -182,7 +187,10 @@ fn chart_version(
             diagnostics.push(
                 Diagnostic::error(
                     Code::InvalidVersion,
-                    format!("the CSV's version `{}` cannot be a chart's: {why}", bundle.csv.version),
+                    format!(
+                        "the CSV's version `{}` cannot be a chart's: {why}",
+                        bundle.csv.version
+                    ),
                 )
                 .at(bundle.csv.place(".spec.version"))
                 .hint("set chart-version for this bundle, for example chart-version = \"1.0.0\""),
@@ -202,8 +210,15 @@ fn chart_files(chart: Chart, layout: Layout) -> ChartFiles {
 }
 
 /// Applies `work` to every item on up to `jobs` threads; results in the order of the items.
-#[expect(clippy::disallowed_methods, reason = "bundles are compiled side by side; order is restored")]
-fn in_parallel<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "bundles are compiled side by side; order is restored"
+)]
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    jobs: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
     std::thread::scope(|scope| {

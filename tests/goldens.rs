@@ -13,11 +13,11 @@ use bundle2chart::diag::{Code, Severity};
 use bundle2chart::ir::Release;
 use bundle2chart::pipeline;
 use bundle2chart::source::{self, Limits, Mirrors};
+use deviations::{Comparison, DEVIATIONS};
 use serde_json::{Value as Json, json};
+use shared::shared;
 use std::collections::BTreeMap;
 use std::path::Path;
-use deviations::{Comparison, DEVIATIONS};
-use shared::shared;
 
 const NAMESPACE: &str = "op-ns";
 
@@ -113,7 +113,8 @@ fn every_bundle_in_every_mode() {
                 }
                 (Err(errors), expected) => {
                     let codes: Vec<&str> = errors.iter().map(|(code, _)| code.as_str()).collect();
-                    let webhooks = errors.iter().all(|(code, _)| *code == Code::WebhooksUnsupported);
+                    let webhooks =
+                        errors.iter().all(|(code, _)| *code == Code::WebhooksUnsupported);
                     if expected.is_ok() || webhooks {
                         format!("refused: {}", summary(&codes))
                     } else {
@@ -127,7 +128,11 @@ fn every_bundle_in_every_mode() {
     }
     println!("{table}");
     for deviation in &DEVIATIONS {
-        println!("deviation {:<28} in {} cases", deviation.name, used.get(deviation.name).unwrap_or(&0));
+        println!(
+            "deviation {:<28} in {} cases",
+            deviation.name,
+            used.get(deviation.name).unwrap_or(&0)
+        );
     }
     assert_eq!(wrong, 0, "{table}");
 }

@@ -45,7 +45,8 @@ impl Build {
         }
         let out = self.out.clone().unwrap_or_else(|| config.base.join(&config.output.dir));
         let result = if self.check {
-            emit::compare(&out, &charts).map(|comparison| self.checked(&comparison, output, &mut diagnostics, &out))
+            emit::compare(&out, &charts)
+                .map(|comparison| self.checked(&comparison, output, &mut diagnostics, &out))
         } else {
             emit::write(&out, &charts, self.replace).map(|written| {
                 output.note(&summary(&charts, &written, &out));
@@ -99,9 +100,17 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
         } else {
             "unchanged"
         };
-        let crds = chart.files.keys().filter(|path| path.contains("crds/") && path.ends_with(".yaml")).count();
+        let crds = chart
+            .files
+            .keys()
+            .filter(|path| path.contains("crds/") && path.ends_with(".yaml"))
+            .count();
         let crds = crds - usize::from(chart.files.contains_key("charts/crds/Chart.yaml"));
-        let templates = chart.files.keys().filter(|p| p.starts_with("templates/") && p.ends_with(".yaml")).count();
+        let templates = chart
+            .files
+            .keys()
+            .filter(|p| p.starts_with("templates/") && p.ends_with(".yaml"))
+            .count();
         let bytes: usize = chart.files.values().map(Vec::len).sum();
         let _ = writeln!(
             text,

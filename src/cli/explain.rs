@@ -21,7 +21,12 @@ impl Explain {
         };
         match Code::ALL.iter().find(|code| code.as_str() == name) {
             Some(code) => {
-                output.data(&format!("{}\n\n{}\n\n{}\n", code.as_str(), code.description(), code.explanation()));
+                output.data(&format!(
+                    "{}\n\n{}\n\n{}\n",
+                    code.as_str(),
+                    code.description(),
+                    code.explanation()
+                ));
                 Exit::Clean
             }
             None => {

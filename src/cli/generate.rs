@@ -5,7 +5,7 @@ use super::{Cli, Exit};
 use clap::CommandFactory as _;
 
 pub(super) fn schema(output: &mut Output) -> Exit {
-    output.data(&format!("{:#}\n", crate::config::json_schema()));
+    output.data(&format!("{:#}\n", crate::config::schema::json_schema()));
     Exit::Clean
 }
 

@@ -99,8 +99,11 @@ fn objects(unit: &crate::ir::Unit, release: &Release<'_>) -> String {
         .iter()
         .filter_map(|object| release.object(object))
         .map(|object| {
-            let text = |pointer: &str| object.pointer(pointer).and_then(|v| v.as_str()).unwrap_or_default();
-            let key = [text("/kind"), text("/metadata/namespace"), text("/metadata/name")].join("\0");
+            let text = |pointer: &str| {
+                object.pointer(pointer).and_then(|v| v.as_str()).unwrap_or_default()
+            };
+            let key =
+                [text("/kind"), text("/metadata/namespace"), text("/metadata/name")].join("\0");
             (key, object)
         })
         .collect();

@@ -13,7 +13,10 @@ pub(super) struct Output {
 }
 
 impl Output {
-    #[expect(clippy::disallowed_methods, reason = "NO_COLOR and TERM are the terminal's, not the build's")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "NO_COLOR and TERM are the terminal's, not the build's"
+    )]
     pub(super) fn new(global: &Global) -> Self {
         let colour = match global.color {
             Colour::Always => true,

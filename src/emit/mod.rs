@@ -7,9 +7,9 @@
 mod compare;
 mod failure;
 pub mod ownership;
+pub mod render;
 mod stage;
 mod swap;
-pub mod render;
 mod template;
 mod tree;
 pub mod yaml;

@@ -131,8 +131,7 @@ fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnos
         find_mentions(key, value, &path, context, &mut mentions);
     }
     for Mention { path, namespace, certain } in mentions {
-        let message =
-            format!("{} names the namespace `{namespace}` at `{path}`", object.label());
+        let message = format!("{} names the namespace `{namespace}` at `{path}`", object.label());
         let diagnostic = if certain {
             Diagnostic::warning(Code::NamespaceLiteral, message).hint(format!(
                 "it is not rewritten: install the chart into `{namespace}`, or see to it that the operator does not mind"

@@ -113,7 +113,11 @@ impl Comparison {
             let theirs = expected.remove(&label).unwrap_or_default();
             let ours = actual.remove(&label).unwrap_or_default();
             if theirs.len() != ours.len() {
-                differences.push(format!("  {label}: OLM has {}, we have {}", theirs.len(), ours.len()));
+                differences.push(format!(
+                    "  {label}: OLM has {}, we have {}",
+                    theirs.len(),
+                    ours.len()
+                ));
                 continue;
             }
             for (theirs, ours) in theirs.iter().zip(&ours) {
@@ -145,7 +149,9 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
         if spec.get("strategy") == Some(&json!({})) {
             spec.remove("strategy");
         }
-        if let Some(metadata) = object.pointer_mut("/spec/template/metadata").and_then(Json::as_object_mut) {
+        if let Some(metadata) =
+            object.pointer_mut("/spec/template/metadata").and_then(Json::as_object_mut)
+        {
             if metadata.get("creationTimestamp") == Some(&Json::Null) {
                 metadata.remove("creationTimestamp");
             }
@@ -162,7 +168,8 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
         used.insert("no-server-fields");
     }
     let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-    let cluster = ["ClusterRole", "ClusterRoleBinding", "PriorityClass", "CustomResourceDefinition"];
+    let cluster =
+        ["ClusterRole", "ClusterRoleBinding", "PriorityClass", "CustomResourceDefinition"];
     if cluster.contains(&kind.as_str()) || kind.starts_with("Console") {
         if object["metadata"].as_object_mut().expect("metadata").remove("namespace").is_some() {
             used.insert("cluster-scope");
@@ -177,7 +184,9 @@ fn normal_container(container: &mut Map<String, Json>) {
     }
     for group in ["requests", "limits"] {
         let quantities = container.get_mut("resources").and_then(|r| r.get_mut(group));
-        for quantity in quantities.and_then(Json::as_object_mut).into_iter().flat_map(|m| m.values_mut()) {
+        for quantity in
+            quantities.and_then(Json::as_object_mut).into_iter().flat_map(|m| m.values_mut())
+        {
             *quantity = json!(amount(quantity));
         }
     }
@@ -222,10 +231,12 @@ fn hollow(value: &Json) -> bool {
 fn rename_roles(objects: &mut [Json], used: &mut BTreeSet<&'static str>) {
     let generated = |name: &str| {
         let last = name.rsplit('-').next().unwrap_or_default();
-        let hashed = last.len() > 38 && last.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let hashed =
+            last.len() > 38 && last.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         let suffixes = ["-role", "-clusterrole", "-rolebinding", "-clusterrolebinding"];
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
-        hashed || (name.starts_with("operator") && suffixes.iter().any(|s| stem.ends_with(s)))
+        hashed
+            || (name.starts_with("operator") && suffixes.iter().any(|s| stem.ends_with(s)))
             || suffixes.iter().any(|s| stem.ends_with(s)) && name.contains("operator")
     };
     let mut names: BTreeMap<String, String> = BTreeMap::new();
@@ -234,7 +245,12 @@ fn rename_roles(objects: &mut [Json], used: &mut BTreeSet<&'static str>) {
     let subjects: BTreeMap<String, String> = objects
         .iter()
         .filter(|o| o["kind"].as_str().is_some_and(|k| k.ends_with("RoleBinding")))
-        .map(|o| (role_key(&o["roleRef"]["kind"], o, &o["roleRef"]["name"]), o["subjects"][0]["name"].to_string()))
+        .map(|o| {
+            (
+                role_key(&o["roleRef"]["kind"], o, &o["roleRef"]["name"]),
+                o["subjects"][0]["name"].to_string(),
+            )
+        })
         .collect();
     for object in objects.iter_mut() {
         let kind = object["kind"].clone();
@@ -268,7 +284,8 @@ fn rename_roles(objects: &mut [Json], used: &mut BTreeSet<&'static str>) {
 }
 
 fn role_key(kind: &Json, object: &Json, name: &Json) -> String {
-    let namespace = if kind == "ClusterRole" { &Json::Null } else { &object["metadata"]["namespace"] };
+    let namespace =
+        if kind == "ClusterRole" { &Json::Null } else { &object["metadata"]["namespace"] };
     format!("{kind} {namespace} {name}")
 }
 
@@ -281,7 +298,9 @@ fn differ(label: &str, path: &str, theirs: &Json, ours: &Json, differences: &mut
                 let path = format!("{path}.{key}");
                 match (theirs.get(key), ours.get(key)) {
                     (Some(theirs), Some(ours)) => differ(label, &path, theirs, ours, differences),
-                    (theirs, ours) => differences.push(format!("  {label}: {path}: OLM {theirs:?}, we {ours:?}")),
+                    (theirs, ours) => {
+                        differences.push(format!("  {label}: {path}: OLM {theirs:?}, we {ours:?}"))
+                    }
                 }
             }
         }
