@@ -779,3 +779,23 @@ fn files_that_cannot_be_read() {
     1 error
     "#);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(256))]
+
+    /// A file that is cut or joined anywhere is reported, in places that exist.
+    #[test]
+    fn no_text_makes_the_reader_fail(from in 0_usize..400, length in 0_usize..60, at in 0_usize..400) {
+        const TEXT: &str = "#é\nrequired-version = \">=0\"\n[defaults]\nexclude = ['.a', \"\\u00e9\\\\\", \
+            '''\n.b''', \"\"\"\\\n  .c\"\"\"]\nwatch = ['a', 'b']\n[output]\ndir = 'out'\n[[mirror]]\nfrom = 'a.b/c'\n\
+            to = 'oci-layout:x'\n[[bundle]]\nname = 'a'\npath = 'x'\ndepends-on = ['b']\npull-secret = false\n\
+            [[bundle]]\nname = 'b'\nimage = 'a.b/c/d:1'\nchart-version = '1.2.3'\ninclude = ['.kind == \"A\"']\n";
+        let characters: Vec<char> = TEXT.chars().collect();
+        let from = from.min(characters.len());
+        let piece: Vec<char> = characters[from..(from + length).min(characters.len())].to_vec();
+        let mut text = characters;
+        let at = at.min(text.len());
+        text.splice(at..at, piece);
+        shown(&text.into_iter().collect::<String>());
+    }
+}

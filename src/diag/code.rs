@@ -63,7 +63,7 @@ codes! {
         "The excerpt marks the position inside the filter where the jq reader stopped.";
     RefusedFilter "refused-filter"
         "A jq filter uses something that a filter may not use."
-        "Filters decide whether one object is kept. They may not read files or the environment, and they may not use constructs that can run or allocate without end (def, reduce, foreach, label, range, repeat, recurse with a function, assignments, multiplication).";
+        "Filters decide whether one object is kept. They may not read files or the environment, and they may not use constructs that can run or allocate without end (def, reduce, foreach, label, range, repeat, recurse with a function, assignments, multiplication) or build values far larger than the object. `any`, `all`, `map` and `select` do what such filters are for.";
     RequiredVersion "required-version"
         "This bundle2chart is not the version that the configuration requires."
         "`required-version` in bundles.toml names the versions of bundle2chart that may build it. Install one of these, or change the requirement.";

@@ -2,7 +2,7 @@
 //!
 //! A filter decides whether one object is kept. jq is a whole programming language, so three
 //! things keep a filter from harming a build: its length and nesting are limited before it is
-//! parsed; [`lint`] accepts only filters that end and whose values stay in proportion to the
+//! parsed; `lint` accepts only filters that end and whose values stay in proportion to the
 //! object; and the caller runs it under [`super::watchdog`].
 
 mod growth;

@@ -356,3 +356,99 @@ fn a_filter_that_takes_too_long_is_given_up() {
     let stopped = run_watched(Duration::from_millis(30), work);
     assert_eq!(stopped, Err(Stopped::Deadline));
 }
+
+/// Pieces of which jq programs, sound and unsound, are made.
+const PIECES: &[&str] = &[
+    ".",
+    "..",
+    ".a",
+    ".[]",
+    ".[0]",
+    ".[1:]",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    "{a: .}",
+    "|",
+    ",",
+    "and",
+    "or",
+    "not",
+    "==",
+    "<",
+    "+",
+    "-",
+    "/",
+    "%",
+    "//",
+    "?",
+    "as $x |",
+    "$x",
+    "1",
+    "1e999",
+    "\"a\"",
+    "\"\\(",
+    "\"",
+    "\\",
+    "if",
+    "then",
+    "elif",
+    "else",
+    "end",
+    "try",
+    "catch",
+    "map(",
+    "select(",
+    "any(",
+    ";",
+    "test(\"a+\")",
+    "test(\"(\")",
+    "split(\"\")",
+    "add",
+    "join(\",\")",
+    "tojson",
+    "keys",
+    "to_entries",
+    "sort_by(.)",
+    "group_by(.a)",
+    "first(",
+    "recurse",
+    "@text",
+    "é",
+    "#",
+    "\n",
+    "::",
+    "def",
+    "reduce",
+    "label",
+    "null",
+    "true",
+    "length",
+    "index(\"a\")",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(256))]
+
+    #[test]
+    fn no_filter_makes_the_compiler_or_a_run_fail(
+        pieces in proptest::collection::vec(proptest::sample::select(PIECES), 1..12)
+    ) {
+        let text = pieces.join(" ");
+        let object = route();
+        match Filter::check(&text) {
+            Err(error) => {
+                assert!(!error.message.contains("compile"), "{text}: {}", error.message);
+                assert!(text.get(error.range.clone()).is_some(), "{text}: {:?}", error.range);
+            }
+            Ok(()) => {
+                let copy = text.clone();
+                let ran = run_watched(FILTER_DEADLINE, move || matches(&copy, &object));
+                assert!(ran.is_ok(), "{text}: {ran:?}");
+            }
+        }
+    }
+}
