@@ -21,7 +21,7 @@ fn refused(image: &Image, words: &[&str]) {
     let start = Instant::now();
     let outcome = layout.read();
     assert_error(&outcome, Code::SourceLimit, words);
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 /// The most memory that this process has had, in bytes.
@@ -116,7 +116,7 @@ fn sparse_files_do_not_expand() {
     let start = Instant::now();
     assert!(read_layers([skipped]).is_ok());
     assert_error(&read_layers([kept]), Code::UnexpectedEntry, &["sparse"]);
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(60));
 }
 
 fn limited(change: impl Fn(&mut Limits), image: &Image, words: &[&str]) {
@@ -170,7 +170,7 @@ fn deep_paths_and_many_links_do_not_take_long() {
         .file("short", "")
         .end();
     assert_error(&read_layers([bundle_tar().end(), layer]), Code::SourceLimit, &["path"]);
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 
     // Paths that go round in circles.
     let mut tar = bundle_tar().symlink("l", "l/../l/../l/x");
@@ -179,7 +179,7 @@ fn deep_paths_and_many_links_do_not_take_long() {
     }
     let start = Instant::now();
     assert_error(&read_layers([tar.end()]), Code::SourceLimit, &["symbolic links"]);
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 #[test]
