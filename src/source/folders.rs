@@ -1,8 +1,8 @@
 //! Which folders of an image or a tree are the manifests and the metadata.
 
-use super::BundleFiles;
 use super::limits::Limits;
 use super::tree::{Tree, normalise};
+use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use granit_parser::{Event, Parser};
 use std::collections::BTreeMap;
@@ -27,11 +27,14 @@ pub(super) struct Folders {
 
 impl Folders {
     /// Reads the labels; an error when one names no folder of the image.
-    pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Diagnostic> {
+    pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Diagnostics> {
         let read = |key: &str| {
             labels
                 .get(key)
-                .map(|value| folder_name(value).ok_or_else(|| bad_name("the label", key, value)))
+                .map(|value| {
+                    folder_name(value)
+                        .ok_or_else(|| bad_name(Place::default(), "the label", key, value))
+                })
                 .transpose()
         };
         Ok(Folders { manifests: read(MANIFESTS_KEY)?, metadata: read(METADATA_KEY)? })
@@ -61,7 +64,7 @@ impl Folders {
     }
 
     /// Decides on the folders; annotations.yaml is right where it and the labels differ.
-    pub(super) fn decide(&self, tree: &Tree) -> Result<(Decided, Diagnostics), Diagnostic> {
+    pub(super) fn decide(&self, tree: &Tree) -> Result<(Decided, Diagnostics), Diagnostics> {
         let mut warnings = Diagnostics::new();
         let (metadata, text) = self.annotations(tree);
         let file = format!("{metadata}/{ANNOTATIONS_FILE}");
@@ -71,7 +74,7 @@ impl Folders {
                 .as_ref()
                 .map(|value| {
                     folder_name(value).ok_or_else(|| {
-                        bad_name("the annotation", key, value).at(Place::file(file.clone()))
+                        bad_name(Place::file(file.clone()), "the annotation", key, value)
                     })
                 })
                 .transpose()
@@ -149,7 +152,7 @@ impl Decided {
         let manifests = accept(tree.take(&self.manifests, true));
         let metadata = accept(tree.take(&self.metadata, false));
         if problems.is_empty() && manifests.is_empty() {
-            problems.push(self.no_manifests(labels));
+            problems.append(self.no_manifests(labels));
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -164,7 +167,7 @@ impl Decided {
         })
     }
 
-    fn no_manifests(&self, labels: &BTreeMap<String, String>) -> Diagnostic {
+    fn no_manifests(&self, labels: &BTreeMap<String, String>) -> Diagnostics {
         let folder = &self.manifests;
         let (message, hint) = if labels.contains_key(CATALOG_KEY) {
             (
@@ -187,7 +190,7 @@ impl Decided {
                  operator's own image is not its bundle; the bundle's name often ends in `-bundle`.",
             )
         };
-        Diagnostic::error(Code::NoManifests, message).hint(hint)
+        failure(Code::NoManifests, message, hint)
     }
 }
 
@@ -199,13 +202,15 @@ fn folder_name(value: &str) -> Option<String> {
     (!climbs && !path.is_empty() && !path.contains(char::is_control)).then_some(path)
 }
 
-fn bad_name(what: &str, key: &str, value: &str) -> Diagnostic {
+fn bad_name(place: Place, what: &str, key: &str, value: &str) -> Diagnostics {
     let value: String = value.chars().take(200).collect();
     Diagnostic::error(
         Code::UnexpectedEntry,
         format!("{what} `{key}` is {value:?}, which is no folder inside the bundle"),
     )
+    .at(place)
     .hint("It is normally `manifests/` or `metadata/`.")
+    .into()
 }
 
 /// The values of the two keys in annotations.yaml.

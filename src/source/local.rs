@@ -3,8 +3,8 @@
 use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
 use super::tarball::{Holds, Tarball};
-use super::{BundleFiles, directory, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use super::{BundleFiles, directory, failure, unreadable};
+use crate::diag::{Code, Diagnostics};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub(super) fn read(
 ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
     let Some(Found { path, shown, suffix }) = find(text, base) else {
         let message = format!("`{}` does not exist", text.escape_debug());
-        return Err(Diagnostic::error(Code::SourceNotFound, message).hint(EXPECTED).into());
+        return Err(failure(Code::SourceNotFound, message, EXPECTED));
     };
     let kind = path.metadata().map_err(|error| unreadable(shown, &error))?;
     let layout = if kind.is_dir() {
@@ -49,7 +49,7 @@ pub(super) fn read(
             return directory::read(&path, shown, limits);
         }
         if !has_marker {
-            return Err(unknown(shown).into());
+            return Err(unknown(shown));
         }
         Layout::folder(path, shown)
     } else if kind.is_file() {
@@ -60,33 +60,34 @@ pub(super) fn read(
                 no_suffix(shown, suffix)?;
                 return tarball.read_bundle();
             }
-            Holds::DockerArchive => return Err(docker_archive(shown).into()),
-            Holds::Unknown => return Err(unknown(shown).into()),
+            Holds::DockerArchive => return Err(docker_archive(shown)),
+            Holds::Unknown => return Err(unknown(shown)),
         }
     } else {
         let error = io::Error::other("it is neither a file nor a folder");
-        return Err(unreadable(shown, &error).into());
+        return Err(unreadable(shown, &error));
     };
     let wanted = if suffix.is_empty() { Wanted::Only } else { Wanted::of_suffix(suffix)? };
     layout.read(&wanted, limits)
 }
 
-fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostic> {
+fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostics> {
     if suffix.is_empty() {
         return Ok(());
     }
     let suffix = suffix.escape_debug();
     let message = format!("`{shown}` is a bundle folder, so `{suffix}` after it has no meaning");
-    Err(Diagnostic::error(Code::SourceNotFound, message).hint(format!("Write `{shown}`.")))
+    Err(failure(Code::SourceNotFound, message, format!("Write `{shown}`.")))
 }
 
-fn unknown(shown: &str) -> Diagnostic {
-    Diagnostic::error(Code::UnknownSource, format!("`{shown}` is nothing that holds a bundle"))
-        .hint(EXPECTED)
+fn unknown(shown: &str) -> Diagnostics {
+    failure(Code::UnknownSource, format!("`{shown}` is nothing that holds a bundle"), EXPECTED)
 }
 
-fn docker_archive(shown: &str) -> Diagnostic {
-    Diagnostic::error(Code::UnknownSource, format!("`{shown}` is a Docker archive")).hint(
+fn docker_archive(shown: &str) -> Diagnostics {
+    failure(
+        Code::UnknownSource,
+        format!("`{shown}` is a Docker archive"),
         "Turn it into an OCI image layout, for example with `skopeo copy docker-archive:FILE \
          oci:DIR:NAME`.",
     )

@@ -1,6 +1,7 @@
 //! References to images in registries.
 
-use crate::diag::{Code, Diagnostic};
+use super::failure;
+use crate::diag::{Code, Diagnostics};
 use oci_spec::distribution::ParseError;
 use oci_spec::image::Digest;
 use std::str::FromStr as _;
@@ -19,11 +20,11 @@ pub struct Reference {
 impl Reference {
     /// Reads a reference. The registry's host must be written: which one `a/b` means depends on
     /// the machine.
-    pub fn parse(text: &str) -> Result<Self, Diagnostic> {
+    pub fn parse(text: &str) -> Result<Self, Diagnostics> {
         let invalid = |why: &str, hint: &str| {
             let message =
                 format!("`{}` is not a reference to an image: {why}", text.escape_debug());
-            Err(Diagnostic::error(Code::InvalidReference, message).hint(hint))
+            Err(failure(Code::InvalidReference, message, hint))
         };
         if let Some((scheme, rest)) = text.split_once("://") {
             return invalid(
@@ -43,10 +44,21 @@ impl Reference {
         }
         let whole = "Write it as HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 \
                      lower-case hexadecimal digits.";
-        match oci_spec::distribution::Reference::from_str(text) {
+        let (rest, digest) = match text.split_once('@') {
+            None => (text, None),
+            Some((rest, digest)) => match Digest::from_str(digest) {
+                Ok(digest) => (rest, Some(digest)),
+                Err(error) => return invalid(&error.to_string(), whole),
+            },
+        };
+        // The library judges only: it fills in defaults and renames hosts, and what is looked up
+        // is what was written.
+        match oci_spec::distribution::Reference::from_str(rest) {
             Ok(_) => {}
             Err(ParseError::ReferenceInvalidFormat)
-                if text.split(['@', ':']).next().is_some_and(|n| n != n.to_lowercase()) =>
+                if rest.split_once('/').is_some_and(|(_, path)| {
+                    path.split(':').next().is_some_and(|name| name != name.to_lowercase())
+                }) =>
             {
                 return invalid(
                     "a repository has lower-case letters only",
@@ -55,14 +67,6 @@ impl Reference {
             }
             Err(error) => return invalid(&error.to_string(), whole),
         }
-        // The library fills in defaults and renames hosts; what was written is what is looked up.
-        let (rest, digest) = match text.split_once('@') {
-            None => (text, None),
-            Some((rest, digest)) => match Digest::from_str(digest) {
-                Ok(digest) => (rest, Some(digest)),
-                Err(error) => return invalid(&error.to_string(), whole),
-            },
-        };
         let colon = rest.rfind(':').filter(|colon| !rest[*colon..].contains('/'));
         let (name, tag) = match colon {
             Some(colon) => (&rest[..colon], Some(rest[colon + 1..].to_owned())),
@@ -117,7 +121,8 @@ mod tests {
             ("quay.io/a/b@sha256:abcd", "digest"),
             ("quay.io/a/b\n:1", "format"),
         ] {
-            let error = Reference::parse(text).unwrap_err();
+            let errors = Reference::parse(text).unwrap_err();
+            let error = errors.iter().next().unwrap();
             assert!(error.message.contains(why), "{text:?}: {}", error.message);
             assert!(!error.message.contains('\n'), "{text:?}");
         }
