@@ -9,7 +9,7 @@ use crate::emit::ChartFiles;
 use crate::ir::{Release, Unit};
 use crate::olm;
 use crate::passes::{self, Context, Filtered};
-use crate::source::{self, BundleFiles, Limits, Mirrors};
+use crate::source::{self, BundleFiles, Limits};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -78,12 +78,9 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
 type Built = (ChartFiles, Vec<(Filter, usize)>);
 
 fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnostics) {
-    let mirrors = Mirrors { base: &config.base, list: &config.mirrors };
     let (files, mut diagnostics) =
-        match source::fetch(&bundle.source, &config.base, mirrors, &Limits::default()) {
-            Ok(fetched) => fetched,
-            Err(problems) => return (None, problems),
-        };
+        source::fetch(&bundle.source, &config.base, &config.mirrors, &Limits::default());
+    let Some(files) = files else { return (None, diagnostics) };
     let (compiled, found) = compile(&files, bundle);
     drop(files);
     diagnostics.append(found);

@@ -264,7 +264,7 @@ fn rename_roles(objects: &mut [Json], used: &mut BTreeSet<&'static str>) {
         let key = role_key(&kind, object, &object["metadata"]["name"]);
         let Some(subject) = subjects.get(&key) else { continue };
         used.insert("stable-rbac-names");
-        let content = format!("{}{}", subject, object["rules"]);
+        let content = format!("{}{}", subject, sorted(&object["rules"]));
         let scope = format!("{kind}{}{content}", object["metadata"]["namespace"]);
         let number = count.entry(scope).or_default();
         *number += 1;
@@ -280,6 +280,17 @@ fn rename_roles(objects: &mut [Json], used: &mut BTreeSet<&'static str>) {
                 object["metadata"]["name"] = json!(name);
             }
         }
+    }
+}
+
+/// With the keys of every map in one order.
+fn sorted(value: &Json) -> Json {
+    match value {
+        Json::Array(items) => items.iter().map(sorted).collect(),
+        Json::Object(map) => {
+            map.iter().map(|(k, v)| (k.clone(), sorted(v))).collect::<BTreeMap<_, _>>().into_iter().collect()
+        }
+        other => other.clone(),
     }
 }
 
