@@ -141,7 +141,7 @@ pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>,
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
-    let mut unit = Unit { objects, values: Vec::new() };
+    let mut unit = Unit { objects, ..Unit::default() };
     diagnostics.append(passes::run(
         &mut unit,
         &Context {
