@@ -450,9 +450,11 @@ fn hostile_texts_in_every_position() {
         let maps: [Vec<(String, Value)>; 4] = [
             chunk.iter().map(|text| (text.clone(), Value::text(text))).collect(),
             chunk.iter().map(|text| (text.clone(), concat(text))).collect(),
+            // Long enough for an explicit key, however short the fragment is.
             chunk
                 .iter()
-                .map(|text| (text.repeat(900), Value::when(on(), text.clone().into())))
+                .step_by(10)
+                .map(|text| (text.repeat(1100), Value::when(on(), text.clone().into())))
                 .collect(),
             vec![("items".to_owned(), Value::Seq(chunk.iter().flat_map(around).collect()))],
         ];

@@ -20,26 +20,7 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let annotations = annotations(files, &mut diagnostics);
     let mut objects = Vec::new();
-    for (name, bytes) in &files.manifests {
-        let file = format!("{}/{name}", files.manifests_dir);
-        if let Some(documents) = documents(&file, bytes, &mut diagnostics) {
-            for document in documents.documents {
-                let origin = Position {
-                    file: &file,
-                    document: document.number,
-                    line: document.line,
-                    path: String::new(),
-                };
-                flatten(
-                    document.value,
-                    &origin,
-                    &document.item_lines,
-                    &mut objects,
-                    &mut diagnostics,
-                );
-            }
-        }
-    }
+    read_manifests(files, &mut objects, &mut diagnostics);
 
     let mut csvs = Vec::new();
     let mut crds = Vec::new();
@@ -91,6 +72,24 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
             .collect(),
     });
     (bundle, diagnostics)
+}
+
+/// The objects of all manifests, in order.
+fn read_manifests(files: &BundleFiles, objects: &mut Vec<Object>, diagnostics: &mut Diagnostics) {
+    for (name, bytes) in &files.manifests {
+        let file = format!("{}/{name}", files.manifests_dir);
+        if let Some(documents) = documents(&file, bytes, diagnostics) {
+            for document in documents.documents {
+                let origin = Position {
+                    file: &file,
+                    document: document.number,
+                    line: document.line,
+                    path: String::new(),
+                };
+                flatten(document.value, &origin, &document.item_lines, objects, diagnostics);
+            }
+        }
+    }
 }
 
 fn annotations_place(files: &BundleFiles) -> Place {
@@ -390,3 +389,6 @@ fn is_hollow(value: &Value) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;
