@@ -355,7 +355,7 @@ fn reads_as(text: &str, expected: Option<&Json>) -> Result<(), String> {
     let documents = bundle::parse(text).map_err(|problem| format!("{problem} in\n{text}"))?;
     let ours: Vec<Json> = documents.iter().map(literal).collect();
     let theirs: Vec<Json> = serde_yaml::Deserializer::from_str(text)
-        .map(|document| serde::Deserialize::deserialize(document))
+        .map(serde::Deserialize::deserialize)
         .collect::<Result<_, serde_yaml::Error>>()
         .map_err(|problem| format!("{problem} in\n{text}"))?;
     let theirs: Vec<Json> = theirs.into_iter().filter(|document| !document.is_null()).collect();
