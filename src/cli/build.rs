@@ -43,7 +43,10 @@ impl Build {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
-        let out = self.out.clone().unwrap_or_else(|| config.base.join(&config.output.dir));
+        let configured = config.base.join(&config.output.dir);
+        // `./out` is `out` to people.
+        let configured = configured.strip_prefix(".").unwrap_or(&configured);
+        let out = self.out.clone().unwrap_or_else(|| configured.to_owned());
         let result = if self.check {
             emit::compare(&out, &charts)
                 .map(|comparison| self.checked(&comparison, output, &mut diagnostics, &out))
