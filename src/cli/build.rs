@@ -45,8 +45,8 @@ impl Build {
         }
         let configured = config.base.join(&config.output.dir);
         // `./out` is `out` to people.
-        let configured = configured.strip_prefix(".").unwrap_or(&configured);
-        let out = self.out.clone().unwrap_or_else(|| configured.to_owned());
+        let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
+        let out = self.out.clone().unwrap_or_else(|| plain.unwrap_or(&configured).to_owned());
         let result = if self.check {
             emit::compare(&out, &charts)
                 .map(|comparison| self.checked(&comparison, output, &mut diagnostics, &out))

@@ -102,7 +102,7 @@ fn permissions(text: &mut String, bundle: &Bundle) {
         for permission in permissions {
             match same.iter_mut().find(|(_, rules)| **rules == permission.rules) {
                 Some((accounts, _)) => accounts.push(&permission.service_account),
-                None => same.push((vec![&permission.service_account], &permission.rules)),
+                None => same.push((vec![permission.service_account.as_str()], &permission.rules)),
             }
         }
         for (accounts, rules) in same {
