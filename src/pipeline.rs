@@ -10,7 +10,7 @@ use crate::emit::ChartFiles;
 use crate::ir::{Release, Unit};
 use crate::olm;
 use crate::passes::{self, Context, Filtered};
-use crate::source::{self, BundleFiles, Limits, Mirrors};
+use crate::source::{self, BundleFiles, Limits};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// A bundle compiled to the objects and values of a chart.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The bundle.
+    /// The bundle, without the objects that are now in `unit`.
     pub bundle: Bundle,
     /// What became of it.
     pub unit: Unit,
@@ -79,12 +79,9 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
 type Built = (ChartFiles, Vec<(Filter, usize)>);
 
 fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnostics) {
-    let mirrors = Mirrors { base: &config.base, list: &config.mirrors };
     let (files, mut diagnostics) =
-        match source::fetch(&bundle.source, &config.base, mirrors, &Limits::default()) {
-            Ok(fetched) => fetched,
-            Err(problems) => return (None, problems),
-        };
+        source::fetch(&bundle.source, &config.base, &config.mirrors, &Limits::default());
+    let Some(files) = files else { return (None, diagnostics) };
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
     let Some(compiled) = compiled else { return (None, diagnostics) };
@@ -115,7 +112,7 @@ pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>,
 
 fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
     let (bundle, mut diagnostics) = bundle::load(files);
-    let Some(bundle) = bundle else { return (None, diagnostics) };
+    let Some(mut bundle) = bundle else { return (None, diagnostics) };
     let suggested = bundle.suggested_namespace().map(str::to_owned);
     let namespace = config
         .namespace
@@ -125,7 +122,7 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
 
     let options =
         olm::Options { chart: &config.name, namespace: &namespace, watch: config.watch.as_ref() };
-    let (objects, found) = olm::lower(&bundle, &options);
+    let (objects, found) = olm::lower(&mut bundle, &options);
     let failed = found.has_errors();
     diagnostics.append(found);
     if failed {
@@ -150,7 +147,7 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
-    let mut unit = Unit { objects, values: Vec::new() };
+    let mut unit = Unit { objects, ..Unit::default() };
     diagnostics.append(passes::run(
         &mut unit,
         &Context {

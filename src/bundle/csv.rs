@@ -1,7 +1,8 @@
 //! The ClusterServiceVersion: the parts that decide what is installed, checked and typed.
 
+use super::typed;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Object, Origin, Value, push_key};
+use crate::ir::{Object, Origin, Value};
 
 /// A CSV and a checked view of it. Users' objects inside (rules, deployment specs) stay the trees
 /// that they are.
@@ -182,7 +183,7 @@ fn text_of(value: &Value, key: &str) -> String {
 
 /// Why a value does not fit its type, from serde's words but without the value, which may be a
 /// secret.
-fn misfit(error: &str) -> String {
+fn in_words(error: &str) -> String {
     let Some((found, expected)) = error.split_once(", expected ") else {
         return error.to_owned();
     };
@@ -338,30 +339,18 @@ impl<'a> Reader<'a> {
     /// Whether the spec has the types that the API demands; k8s-openapi only reads here.
     fn deployment_spec_fits(&mut self, spec: &Value, path: &str) -> bool {
         use k8s_openapi::api::apps::v1::DeploymentSpec;
-        use serde_path_to_error::Segment;
         if spec.as_map().is_none() {
             self.wrong_type(spec, "a map", format!("{path}.spec"));
             return false;
         }
         let release = crate::ir::Release { namespace: "", values: &serde_json::Value::Null };
-        let json = release.value(spec);
-        match serde_path_to_error::deserialize::<_, DeploymentSpec>(json) {
-            Ok(_) => true,
-            Err(error) => {
-                let mut at = format!("{path}.spec");
-                for segment in error.path() {
-                    match segment {
-                        Segment::Seq { index } => at.push_str(&format!("[{index}]")),
-                        Segment::Map { key } => push_key(&mut at, key),
-                        Segment::Enum { .. } | Segment::Unknown => {}
-                    }
-                }
-                let why = misfit(&error.inner().to_string());
-                let message = format!("`{at}` does not fit a Deployment: {why}");
-                self.report(Code::CsvFieldType, message, at);
-                false
-            }
-        }
+        let Some(misfit) = typed::misfit::<DeploymentSpec>(&release.value(spec)) else {
+            return true;
+        };
+        let at = format!("{path}.spec{}", misfit.path);
+        let why = in_words(&misfit.why);
+        self.report(Code::CsvFieldType, format!("`{at}` does not fit a Deployment: {why}"), at);
+        false
     }
 
     fn permissions(&mut self, spec: &'a Value, key: &str) -> Vec<Permission> {

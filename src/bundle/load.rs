@@ -21,26 +21,7 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
     let annotations = annotations(files, &mut diagnostics);
     let readable = !diagnostics.has_errors();
     let mut objects = Vec::new();
-    for (name, bytes) in &files.manifests {
-        let file = format!("{}/{name}", files.manifests_dir);
-        if let Some(documents) = documents(&file, bytes, files, &mut diagnostics) {
-            for document in documents.documents {
-                let origin = Position {
-                    file: &file,
-                    document: document.number,
-                    line: document.line,
-                    path: String::new(),
-                };
-                flatten(
-                    document.value,
-                    &origin,
-                    &document.item_lines,
-                    &mut objects,
-                    &mut diagnostics,
-                );
-            }
-        }
-    }
+    read_manifests(files, &mut objects, &mut diagnostics);
 
     let mut csvs = Vec::new();
     let mut crds = Vec::new();
@@ -93,6 +74,24 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
             .collect(),
     });
     (bundle, locate(diagnostics, files))
+}
+
+/// The objects of all manifests, in order.
+fn read_manifests(files: &BundleFiles, objects: &mut Vec<Object>, diagnostics: &mut Diagnostics) {
+    for (name, bytes) in &files.manifests {
+        let file = format!("{}/{name}", files.manifests_dir);
+        if let Some(documents) = documents(&file, bytes, files, diagnostics) {
+            for document in documents.documents {
+                let origin = Position {
+                    file: &file,
+                    document: document.number,
+                    line: document.line,
+                    path: String::new(),
+                };
+                flatten(document.value, &origin, &document.item_lines, objects, diagnostics);
+            }
+        }
+    }
 }
 
 fn annotations_place(files: &BundleFiles) -> Place {
@@ -417,3 +416,6 @@ fn is_hollow(value: &Value) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ mod csv;
 mod load;
 mod position;
 mod scalar;
+mod typed;
 mod yaml;
 
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};

@@ -56,7 +56,7 @@ pub fn chart(unit: &Unit, description: &Description<'_>) -> Chart {
     }
     files.insert("Chart.yaml".to_owned(), metadata::chart(description, subchart));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
-    files.insert("values.schema.json".to_owned(), values::schema(&unit.values, subchart));
+    files.insert("values.schema.json".to_owned(), values::schema(unit, subchart));
     files.insert("README.md".to_owned(), readme::readme(unit, description, &crds));
     files.insert("templates/NOTES.txt".to_owned(), notes::notes(unit, &crds));
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());

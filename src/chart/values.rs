@@ -1,7 +1,7 @@
 //! values.yaml with comments, and its closed JSON schema.
 
 use crate::emit::yaml;
-use crate::ir::{Map, Value, ValueSpec};
+use crate::ir::{Map, Unit, Value, ValueSpec};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 
@@ -74,13 +74,16 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
 
 /// values.schema.json (draft-07, what Helm's validator knows): unknown keys are refused, so that a
 /// typing error does not pass in silence.
-pub(super) fn schema(specs: &[ValueSpec], with_crds_subchart: bool) -> String {
+pub(super) fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
     let mut root = json!({"$schema": "http://json-schema.org/draft-07/schema#"});
-    merge(&mut root, schema_of(&tree(specs)));
+    merge(&mut root, schema_of(&tree(&unit.values)));
     // Helm itself puts these in: global values, and those of a subchart under its name.
     root["properties"]["global"] = json!({"type": "object"});
     if with_crds_subchart {
         root["properties"]["crds"] = json!({"type": "object"});
+    }
+    if !unit.constraints.is_empty() {
+        root["allOf"] = json!(unit.constraints);
     }
     let mut text = format!("{root:#}");
     text.push('\n');

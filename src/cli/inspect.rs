@@ -5,7 +5,7 @@ use super::output::Output;
 use crate::config::{BundleConfig, Config, Watch};
 use crate::diag::Diagnostics;
 use crate::ir::Release;
-use crate::source::{self, Limits, Mirrors};
+use crate::source::{self, Limits};
 use crate::{bundle, inspect, pipeline};
 use std::path::Path;
 
@@ -48,17 +48,12 @@ impl Inspect {
         } else {
             (Vec::new(), Path::new("").to_owned())
         };
-        let here = Path::new("");
-        let source = source::from_argument(&self.bundle, here);
-        let mirrors = Mirrors { base: &base, list: &mirrors };
-        let (files, mut diagnostics) =
-            match source::fetch(&source, here, mirrors, &Limits::default()) {
-                Ok(fetched) => fetched,
-                Err(problems) => {
-                    output.diagnostics(&problems);
-                    return Exit::Error;
-                }
-            };
+        let source = source::from_argument(&self.bundle);
+        let (files, mut diagnostics) = source::fetch(&source, &base, &mirrors, &Limits::default());
+        let Some(files) = files else {
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        };
         let (loaded, found) = bundle::load(&files);
         let Some(loaded) = loaded else {
             diagnostics.append(found);

@@ -315,8 +315,12 @@ fn is_printable(character: char) -> bool {
 /// Whether a string may stand without quotes: one line, and nothing in it that any YAML reader
 /// could take for a boolean, null, number, timestamp, key, comment or other syntax.
 fn is_plain(text: &str) -> bool {
-    let Some(first) = text.chars().next() else { return false };
-    let starts_well = first.is_alphabetic() || matches!(first, '/' | '_' | '(' | '$');
+    // Flags such as `--leader-elect` and `-c` are everywhere in arguments.
+    let word = text.strip_prefix("--").or_else(|| text.strip_prefix('-'));
+    let starts_well = match word {
+        Some(word) => word.starts_with(|c: char| c.is_ascii_alphabetic()),
+        None => text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '_' | '(' | '$')),
+    };
     starts_well
         && !text.ends_with([' ', ':'])
         && !text.contains(": ")

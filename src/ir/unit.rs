@@ -10,6 +10,8 @@ pub struct Unit {
     pub objects: Vec<Object>,
     /// The values, in the order in which values.yaml shows them. Every one is read by an object.
     pub values: Vec<ValueSpec>,
+    /// What values must satisfy together: JSON schemas (draft-07) over all values.
+    pub constraints: Vec<Json>,
 }
 
 /// A value that a person can set when installing the chart.

@@ -33,6 +33,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
     if used {
         unit.objects.push(secret());
         unit.values.extend(values(context.pull_secret.as_deref().unwrap_or_default()));
+        unit.constraints.push(content_needs_name());
     }
 }
 
@@ -88,6 +89,12 @@ fn secret() -> Object {
     let mut secret = Object::new(root, Origin::Added("pull secret"));
     secret.when = Some(Condition::Set(secret_content()));
     secret
+}
+
+/// A Secret without a name could not be created.
+fn content_needs_name() -> serde_json::Value {
+    let filled = |key: &str| json!({"properties": {"pullSecret": {"properties": {key: {"minLength": 1}}, "required": [key]}}});
+    json!({"if": filled("dockerConfigJson"), "then": filled("name")})
 }
 
 fn values(name: &str) -> [ValueSpec; 3] {

@@ -1,6 +1,7 @@
 //! Digests of blobs: naming, computing, checking.
 
-use crate::diag::{Code, Diagnostic};
+use super::failure;
+use crate::diag::{Code, Diagnostics};
 use oci_spec::image::{Digest, DigestAlgorithm};
 use sha2::{Digest as _, Sha256, Sha512};
 use std::fmt::Write as _;
@@ -15,17 +16,17 @@ pub(super) enum Hasher {
 impl Hasher {
     /// A hash to compare with `digest`; an error for algorithms other than sha256 and sha512, the
     /// two that the OCI image specification registers.
-    pub(super) fn like(digest: &Digest) -> Result<Self, Diagnostic> {
+    pub(super) fn like(digest: &Digest) -> Result<Self, Diagnostics> {
         match digest.algorithm() {
             DigestAlgorithm::Sha256 => Ok(Hasher::Sha256(Sha256::new())),
             DigestAlgorithm::Sha512 => Ok(Hasher::Sha512(Sha512::new())),
-            other => Err(Diagnostic::error(
+            other => Err(failure(
                 Code::InvalidLayout,
                 format!(
                     "the digest `{digest}` uses the algorithm `{other}`, which cannot be checked"
                 ),
-            )
-            .hint("Use an image whose digests are sha256 or sha512.")),
+                "Use an image whose digests are sha256 or sha512.",
+            )),
         }
     }
 
@@ -71,7 +72,7 @@ pub(super) struct CheckedBlob<R> {
 }
 
 impl<R: Read> CheckedBlob<R> {
-    pub(super) fn new(inner: R, digest: &Digest, size: u64) -> Result<Self, Diagnostic> {
+    pub(super) fn new(inner: R, digest: &Digest, size: u64) -> Result<Self, Diagnostics> {
         let hasher = Hasher::like(digest)?;
         Ok(CheckedBlob { inner, hasher, digest: digest.clone(), size, read: 0 })
     }

@@ -4,8 +4,8 @@
 use super::folders::{Folders, named_in};
 use super::limits::Limits;
 use super::tree::Tree;
-use super::{BundleFiles, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use super::{BundleFiles, failure, unreadable};
+use crate::diag::{Code, Diagnostics};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -29,7 +29,7 @@ pub(super) fn read(
     let annotations = folder.join("metadata/annotations.yaml");
     if annotations.is_file() {
         let text = read_file(&annotations, limits.kept_file_bytes)
-            .map_err(|error| unreadable(&format!("{shown}/metadata/annotations.yaml"), &error))?;
+            .map_err(|error| failed(shown, "metadata/annotations.yaml", &error))?;
         for name in named_in(&text, limits) {
             if !folders.contains(&name) {
                 folders.push(name);
@@ -42,7 +42,7 @@ pub(super) fn read(
             .map_err(|(path, error)| failed(shown, &path, &error))?;
     }
     let (decided, warnings) = named.decide(&tree)?;
-    Ok((decided.files(&tree, &BTreeMap::new())?, warnings))
+    Ok((decided.files(tree, &BTreeMap::new())?, warnings))
 }
 
 /// Adds a folder and what is in it, in the order of the names.
@@ -103,10 +103,13 @@ fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-fn failed(shown: &str, path: &str, error: &io::Error) -> Diagnostic {
+fn failed(shown: &str, path: &str, error: &io::Error) -> Diagnostics {
     if super::limits::is_exceeded(error) {
-        return Diagnostic::error(Code::SourceLimit, format!("`{shown}`: {error}"))
-            .hint("No real bundle needs as much. Is this the right folder?");
+        return failure(
+            Code::SourceLimit,
+            format!("`{shown}/{path}`: {error}"),
+            "No real bundle needs as much. Is this the right folder?",
+        );
     }
     unreadable(&format!("{shown}/{path}"), error)
 }

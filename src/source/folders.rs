@@ -1,11 +1,12 @@
 //! Which folders of an image or a tree are the manifests and the metadata.
 
-use super::BundleFiles;
 use super::limits::Limits;
 use super::tree::{Tree, normalise};
+use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use granit_parser::{Event, Parser};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Label and annotation that name the manifests folder.
 const MANIFESTS_KEY: &str = "operators.operatorframework.io.bundle.manifests.v1";
@@ -27,11 +28,14 @@ pub(super) struct Folders {
 
 impl Folders {
     /// Reads the labels; an error when one names no folder of the image.
-    pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Diagnostic> {
+    pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Diagnostics> {
         let read = |key: &str| {
             labels
                 .get(key)
-                .map(|value| folder_name(value).ok_or_else(|| bad_name("the label", key, value)))
+                .map(|value| {
+                    folder_name(value)
+                        .ok_or_else(|| bad_name(Place::default(), "the label", key, value))
+                })
                 .transpose()
         };
         Ok(Folders { manifests: read(MANIFESTS_KEY)?, metadata: read(METADATA_KEY)? })
@@ -61,7 +65,7 @@ impl Folders {
     }
 
     /// Decides on the folders; annotations.yaml is right where it and the labels differ.
-    pub(super) fn decide(&self, tree: &Tree) -> Result<(Decided, Diagnostics), Diagnostic> {
+    pub(super) fn decide(&self, tree: &Tree) -> Result<(Decided, Diagnostics), Diagnostics> {
         let mut warnings = Diagnostics::new();
         let (metadata, text) = self.annotations(tree);
         let file = format!("{metadata}/{ANNOTATIONS_FILE}");
@@ -71,7 +75,7 @@ impl Folders {
                 .as_ref()
                 .map(|value| {
                     folder_name(value).ok_or_else(|| {
-                        bad_name("the annotation", key, value).at(Place::file(file.clone()))
+                        bad_name(Place::file(file.clone()), "the annotation", key, value)
                     })
                 })
                 .transpose()
@@ -134,7 +138,7 @@ impl Decided {
     /// The bundle's files from a tree that keeps both folders.
     pub(super) fn files(
         self,
-        tree: &Tree,
+        tree: Tree,
         labels: &BTreeMap<String, String>,
     ) -> Result<BundleFiles, Diagnostics> {
         let mut problems = Diagnostics::new();
@@ -149,14 +153,19 @@ impl Decided {
         let manifests = accept(tree.take(&self.manifests, true));
         let metadata = accept(tree.take(&self.metadata, false));
         if problems.is_empty() && manifests.is_empty() {
-            problems.push(self.no_manifests(labels));
+            problems.append(self.no_manifests(labels));
         }
         if !problems.is_empty() {
             return Err(problems);
         }
+        // Now the files are nobody else's, and their content need not be copied.
+        drop(tree);
+        let owned = |files: BTreeMap<String, Rc<Vec<u8>>>| {
+            files.into_iter().map(|(name, content)| (name, Rc::unwrap_or_clone(content))).collect()
+        };
         Ok(BundleFiles {
-            manifests,
-            metadata,
+            manifests: owned(manifests),
+            metadata: owned(metadata),
             manifests_dir: self.manifests,
             metadata_dir: self.metadata,
             labels: labels.clone(),
@@ -164,7 +173,7 @@ impl Decided {
         })
     }
 
-    fn no_manifests(&self, labels: &BTreeMap<String, String>) -> Diagnostic {
+    fn no_manifests(&self, labels: &BTreeMap<String, String>) -> Diagnostics {
         let folder = &self.manifests;
         let (message, hint) = if labels.contains_key(CATALOG_KEY) {
             (
@@ -187,7 +196,7 @@ impl Decided {
                  operator's own image is not its bundle; the bundle's name often ends in `-bundle`.",
             )
         };
-        Diagnostic::error(Code::NoManifests, message).hint(hint)
+        failure(Code::NoManifests, message, hint)
     }
 }
 
@@ -199,13 +208,15 @@ fn folder_name(value: &str) -> Option<String> {
     (!climbs && !path.is_empty() && !path.contains(char::is_control)).then_some(path)
 }
 
-fn bad_name(what: &str, key: &str, value: &str) -> Diagnostic {
+fn bad_name(place: Place, what: &str, key: &str, value: &str) -> Diagnostics {
     let value: String = value.chars().take(200).collect();
     Diagnostic::error(
         Code::UnexpectedEntry,
         format!("{what} `{key}` is {value:?}, which is no folder inside the bundle"),
     )
+    .at(place)
     .hint("It is normally `manifests/` or `metadata/`.")
+    .into()
 }
 
 /// The values of the two keys in annotations.yaml.

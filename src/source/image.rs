@@ -1,12 +1,12 @@
 //! An image: from the descriptor of its manifest or index to the files of the bundle in it.
 
-use super::archive::{Expanded, Meter, walk};
+use super::archive::{Expanded, Meter, show, walk};
 use super::compression::Compression;
 use super::digest::{CheckedBlob, Hasher, Mismatch};
 use super::folders::Folders;
 use super::limits::{Limits, in_bytes, is_exceeded};
 use super::tree::Tree;
-use super::{BundleFiles, ImageIdentity};
+use super::{BundleFiles, ImageIdentity, failure};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 /// Where blobs come from. What it gives is not trusted: size and digest are checked here.
 pub(super) trait Blobs {
     /// Opens a blob; `None` when there is none of this digest.
-    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostic>;
+    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostics>;
 }
 
 const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -70,7 +70,7 @@ pub(super) fn read(
                 descriptor.digest(),
                 layers.len()
             );
-            return Err(rebuilt(message).into());
+            return Err(rebuilt(message));
         }
         for (layer, diff_id) in layers.iter_mut().zip(diff_ids) {
             layer.diff_id = Some(diff_id);
@@ -89,7 +89,7 @@ pub(super) fn read(
         (decided, mismatches) = named.decide(&tree)?;
     }
     warnings.append(mismatches);
-    let mut files = decided.files(&tree, &labels)?;
+    let mut files = decided.files(tree, &labels)?;
     files.image = Some(ImageIdentity {
         digest: descriptor.digest().to_string(),
         layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
@@ -102,11 +102,11 @@ fn resolve(
     blobs: &dyn Blobs,
     root: &Descriptor,
     limits: &Limits,
-) -> Result<(Descriptor, ImageManifest), Diagnostic> {
+) -> Result<(Descriptor, ImageManifest), Diagnostics> {
     let mut descriptor = root.clone();
     for _ in 0..DEEPEST_INDEX {
         match read_document(blobs, &descriptor, limits)? {
-            Document::Manifest(manifest) => return Ok((descriptor, manifest)),
+            Document::Manifest(manifest) => return Ok((descriptor, *manifest)),
             Document::Index(index) => {
                 let Some(chosen) = choose_platform(index.manifests()) else {
                     return Err(rebuilt(format!("the index {} is empty", descriptor.digest())));
@@ -137,8 +137,8 @@ pub(super) fn choose_platform(entries: &[Descriptor]) -> Option<&Descriptor> {
 
 /// A manifest or an index.
 pub(super) enum Document {
-    Index(ImageIndex),
-    Manifest(ImageManifest),
+    Index(Box<ImageIndex>),
+    Manifest(Box<ImageManifest>),
 }
 
 /// Reads a manifest or an index.
@@ -146,7 +146,7 @@ pub(super) fn read_document(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
     limits: &Limits,
-) -> Result<Document, Diagnostic> {
+) -> Result<Document, Diagnostics> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Outline {
@@ -173,9 +173,9 @@ pub(super) fn read_document(
         return Err(rebuilt(message));
     }
     Ok(if is_index {
-        Document::Index(parse(&bytes, descriptor.digest().as_ref())?)
+        Document::Index(Box::new(parse(&bytes, descriptor.digest().as_ref())?))
     } else {
-        Document::Manifest(parse(&bytes, descriptor.digest().as_ref())?)
+        Document::Manifest(Box::new(parse(&bytes, descriptor.digest().as_ref())?))
     })
 }
 
@@ -201,7 +201,7 @@ fn read_config(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
     limits: &Limits,
-) -> Result<Config, Diagnostic> {
+) -> Result<Config, Diagnostics> {
     // Artifacts keep something else in this place; their layers decide whether they are read.
     if !matches!(descriptor.media_type().to_string().as_str(), OCI_CONFIG | DOCKER_CONFIG) {
         return Ok(Config::default());
@@ -211,9 +211,11 @@ fn read_config(
 }
 
 /// Reads JSON; `name` says what it is.
-pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, Diagnostic> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| rebuilt(format!("`{name}` cannot be read as JSON of its kind: {error}")))
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, Diagnostics> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let why: String = show(error.to_string().as_bytes()).chars().take(300).collect();
+        rebuilt(format!("`{name}` cannot be read as JSON of its kind: {why}"))
+    })
 }
 
 /// Reads a blob that is a document, checked, into memory.
@@ -221,7 +223,7 @@ fn read_small(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
     limits: &Limits,
-) -> Result<Vec<u8>, Diagnostic> {
+) -> Result<Vec<u8>, Diagnostics> {
     let digest = descriptor.digest();
     let name = format!("the blob {digest}");
     if descriptor.size() > limits.document_bytes {
@@ -259,7 +261,7 @@ fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagn
     let count = manifest.layers().len();
     if count > limits.layers {
         let message = format!("the image has {count} layers; the limit is {}", limits.layers);
-        return Err(too_much(message).into());
+        return Err(too_much(message));
     }
     let mut problems = Diagnostics::new();
     let mut layers = Vec::new();
@@ -267,7 +269,7 @@ fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagn
     for (index, descriptor) in manifest.layers().iter().enumerate() {
         let media_type = descriptor.media_type().to_string();
         let Some(compression) = layer_compression(&media_type) else {
-            problems.push(unknown_media_type(descriptor.digest(), &media_type));
+            problems.append(unknown_media_type(descriptor.digest(), &media_type));
             continue;
         };
         size = size.saturating_add(descriptor.size());
@@ -278,7 +280,7 @@ fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagn
         let limit = in_bytes(limits.stored_bytes);
         let message =
             format!("the layers of the image have {}; the limit is {limit}", in_bytes(size));
-        problems.push(too_much(message));
+        problems.append(too_much(message));
     }
     if problems.is_empty() { Ok(layers) } else { Err(problems) }
 }
@@ -290,7 +292,7 @@ fn unpack(
     folders: Vec<String>,
     limits: &Limits,
     warnings: &mut Diagnostics,
-) -> Result<Tree, Diagnostic> {
+) -> Result<Tree, Diagnostics> {
     let mut tree = Tree::new(folders, limits);
     let meter = Meter::new(limits);
     for (number, layer) in layers.iter().enumerate() {
@@ -307,7 +309,7 @@ fn apply(
     meter: &Rc<Meter>,
     tree: &mut Tree,
     warnings: &mut Diagnostics,
-) -> Result<(), Diagnostic> {
+) -> Result<(), Diagnostics> {
     let (digest, size) = (layer.descriptor.digest(), layer.size());
     let stored = blobs.open(digest)?.ok_or_else(|| missing(&layer.name))?;
     let stored = CheckedBlob::new(stored, digest, size)?;
@@ -328,11 +330,13 @@ fn apply(
         && expected.as_ref() != found
     {
         let name = &layer.name;
-        return Err(Diagnostic::error(
+        return Err(failure(
             Code::BlobMismatch,
-            format!("{name}: its content has the digest {found}, the image's configuration says {expected}"),
-        )
-        .hint("The image was put together wrongly. Build or copy it again."));
+            format!(
+                "{name}: its content has the digest {found}, the image's configuration says {expected}"
+            ),
+            "The image was put together wrongly. Build or copy it again.",
+        ));
     }
     if compression != layer.compression {
         let (found, stated) = (compression.as_str(), layer.descriptor.media_type());
@@ -348,7 +352,7 @@ fn apply(
 }
 
 /// Reads a blob to its end and compares it with its descriptor.
-fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Diagnostic> {
+fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Diagnostics> {
     let announced = in_bytes(size);
     let message = match blob.finish().map_err(|error| broken(name, &error))? {
         Ok(()) => return Ok(()),
@@ -360,45 +364,59 @@ fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Dia
         }
         Err(Mismatch::Digest(found)) => format!("{name} has the digest {found}"),
     };
-    Err(Diagnostic::error(Code::BlobMismatch, message).hint(
+    Err(failure(
+        Code::BlobMismatch,
+        message,
         "The blob is damaged, cut short or not the one that was asked for. Copy the image again.",
     ))
 }
 
-fn missing(name: &str) -> Diagnostic {
-    Diagnostic::error(Code::MissingBlob, format!("{name} is missing"))
-        .hint("The copy of the image is not complete. Copy it again.")
-}
-
-fn unknown_media_type(digest: &Digest, media_type: &str) -> Diagnostic {
-    let media_type = media_type.escape_debug();
-    Diagnostic::error(
-        Code::UnknownMediaType,
-        format!("the blob {digest} has the media type `{media_type}`, which is not part of a bundle image"),
+fn missing(name: &str) -> Diagnostics {
+    failure(
+        Code::MissingBlob,
+        format!("{name} is missing"),
+        "The copy of the image is not complete. Copy it again.",
     )
-    .hint("A bundle image has an OCI or Docker (schema 2) manifest and layers that are tars, plain or compressed with gzip or zstd.")
 }
 
-fn rebuilt(message: String) -> Diagnostic {
-    Diagnostic::error(Code::InvalidLayout, message).hint("Build or copy the image again.")
+fn unknown_media_type(digest: &Digest, media_type: &str) -> Diagnostics {
+    let media_type = media_type.escape_debug();
+    failure(
+        Code::UnknownMediaType,
+        format!(
+            "the blob {digest} has the media type `{media_type}`, which is not part of a bundle image"
+        ),
+        "A bundle image has an OCI or Docker (schema 2) manifest and layers that are tars, plain or compressed with gzip or zstd.",
+    )
 }
 
-fn too_much(message: String) -> Diagnostic {
-    Diagnostic::error(Code::SourceLimit, message).hint(
+fn rebuilt(message: String) -> Diagnostics {
+    failure(Code::InvalidLayout, message, "Build or copy the image again.")
+}
+
+fn too_much(message: String) -> Diagnostics {
+    failure(
+        Code::SourceLimit,
+        message,
         "No real bundle needs as much; this looks like an image of something else, or one made to \
          exhaust what reads it.",
     )
 }
 
 /// An error of reading or unpacking `name`, or of a limit passed on the way.
-pub(super) fn broken(name: &str, error: &io::Error) -> Diagnostic {
+pub(super) fn broken(name: &str, error: &io::Error) -> Diagnostics {
     if is_exceeded(error) {
         return too_much(format!("{name}: {error}"));
     }
+    // Readers quote what they could not read, as it is.
+    let quoted: String = show(error.to_string().as_bytes()).chars().take(300).collect();
     let why = match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("it ends too early ({error})"),
-        _ => error.to_string(),
+        io::ErrorKind::UnexpectedEof => format!("it ends too early ({quoted})"),
+        _ => quoted,
     };
-    Diagnostic::error(Code::BrokenArchive, format!("{name} cannot be unpacked: {why}"))
-        .hint("The file is damaged, or not what it is said to be. Build or copy it again.")
+    failure(
+        Code::BrokenArchive,
+        format!("{name} cannot be unpacked: {why}"),
+        "The file is damaged, or not what it is said to be. Build or copy it again.",
+    )
 }

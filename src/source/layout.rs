@@ -7,7 +7,7 @@ use super::image::{self, Blobs, Document, choose_platform, read_document};
 use super::limits::{Limits, in_bytes};
 use super::reference::Reference;
 use super::tarball::Tarball;
-use super::{BundleFiles, unreadable};
+use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use oci_spec::image::{Descriptor, Digest, ImageIndex};
 use serde::Deserialize;
@@ -90,15 +90,15 @@ impl Wanted {
     }
 
     /// The image that a suffix of a path asks for: `:TAG`, `:NAME` or `@DIGEST`.
-    pub(super) fn of_suffix(suffix: &str) -> Result<Self, Diagnostic> {
+    pub(super) fn of_suffix(suffix: &str) -> Result<Self, Diagnostics> {
         if let Some((_, digest)) = suffix.rsplit_once('@') {
             return Digest::try_from(digest).map(Wanted::Digest).map_err(|error| {
                 let digest = digest.escape_debug();
-                Diagnostic::error(
+                failure(
                     Code::InvalidReference,
                     format!("`{digest}` is not a digest: {error}"),
+                    "A digest is `sha256:` and 64 lower-case hexadecimal digits.",
                 )
-                .hint("A digest is `sha256:` and 64 lower-case hexadecimal digits.")
             });
         }
         let name = suffix.trim_start_matches(':').to_owned();
@@ -133,7 +133,7 @@ impl Layout {
         Ok((files, warnings))
     }
 
-    fn index(&self, limits: &Limits) -> Result<ImageIndex, Diagnostic> {
+    fn index(&self, limits: &Limits) -> Result<ImageIndex, Diagnostics> {
         #[derive(Deserialize)]
         struct Marker {
             #[serde(rename = "imageLayoutVersion")]
@@ -142,11 +142,11 @@ impl Layout {
         let marker: Marker = image::parse(&self.document(MARKER, limits)?, &self.name(MARKER))?;
         if marker.version != "1.0.0" {
             let (shown, version) = (&self.shown, marker.version.escape_debug());
-            return Err(Diagnostic::error(
+            return Err(failure(
                 Code::InvalidLayout,
                 format!("`{shown}` is an OCI image layout of version `{version}`"),
-            )
-            .hint("This version of bundle2chart reads layouts of version 1.0.0."));
+                "This version of bundle2chart reads layouts of version 1.0.0.",
+            ));
         }
         image::parse(&self.document("index.json", limits)?, &self.name("index.json"))
     }
@@ -155,10 +155,12 @@ impl Layout {
         format!("{}/{file}", self.shown)
     }
 
-    fn document(&self, file: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostic> {
+    fn document(&self, file: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostics> {
         let name = self.name(file);
         let reader = self.file(file)?.ok_or_else(|| {
-            Diagnostic::error(Code::InvalidLayout, format!("`{name}` is missing")).hint(
+            failure(
+                Code::InvalidLayout,
+                format!("`{name}` is missing"),
                 "An OCI image layout has `oci-layout`, `index.json` and `blobs/`. Copy it again.",
             )
         })?;
@@ -170,13 +172,14 @@ impl Layout {
             return Err(Diagnostic::error(
                 Code::SourceLimit,
                 format!("`{name}` has more than {limit}"),
-            ));
+            )
+            .into());
         }
         Ok(bytes)
     }
 
     /// Opens a file of the layout; symbolic links inside a layout are not followed.
-    fn file(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostic> {
+    fn file(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostics> {
         match &self.files {
             Files::Tar(tarball) => tarball.open(file),
             Files::Folder(folder) => match open_inside(folder, file) {
@@ -193,7 +196,7 @@ impl Layout {
         index: &ImageIndex,
         wanted: &Wanted,
         limits: &Limits,
-    ) -> Result<(Descriptor, Option<Diagnostic>), Diagnostic> {
+    ) -> Result<(Descriptor, Option<Diagnostic>), Diagnostics> {
         let all = index.manifests();
         match wanted {
             Wanted::Only => self.the_one(all.iter().collect(), all).map(|found| (found, None)),
@@ -228,13 +231,11 @@ impl Layout {
         &self,
         entries: Vec<&Descriptor>,
         all: &[Descriptor],
-    ) -> Result<Descriptor, Diagnostic> {
+    ) -> Result<Descriptor, Diagnostics> {
         let Some(first) = entries.first() else {
-            return Err(Diagnostic::error(
+            return Err(failure(
                 Code::ImageNotFound,
                 format!("the layout `{}` has no image", self.shown),
-            )
-            .hint(
                 "Copy an image into it, for example with `skopeo copy docker://… oci:DIR:NAME`.",
             ));
         };
@@ -246,14 +247,14 @@ impl Layout {
         let candidates: Vec<Descriptor> = entries.iter().map(|entry| (*entry).clone()).collect();
         match choose_platform(&candidates) {
             Some(chosen) if platforms => Ok(chosen.clone()),
-            _ => Err(Diagnostic::error(
+            _ => Err(failure(
                 Code::AmbiguousImage,
                 format!("the layout `{}` has {} images that fit", self.shown, entries.len()),
-            )
-            .hint(format!(
-                "Say which one, by name or by digest (`@sha256:…`). It has: {}.",
-                listed(if entries.len() == all.len() { all } else { &candidates }, "")
-            ))),
+                format!(
+                    "Say which one, by name or by digest (`@sha256:…`). It has: {}.",
+                    listed(if entries.len() == all.len() { all } else { &candidates }, "")
+                ),
+            )),
         }
     }
 
@@ -263,7 +264,7 @@ impl Layout {
         entries: &[Descriptor],
         digest: &Digest,
         limits: &Limits,
-    ) -> Result<Option<Descriptor>, Diagnostic> {
+    ) -> Result<Option<Descriptor>, Diagnostics> {
         let is_index = |entry: &Descriptor| {
             entry.media_type().to_string().contains("index")
                 || entry.media_type().to_string().contains("manifest.list")
@@ -285,14 +286,14 @@ impl Layout {
         Ok(None)
     }
 
-    fn not_found(&self, wanted: &str, all: &[Descriptor]) -> Diagnostic {
+    fn not_found(&self, wanted: &str, all: &[Descriptor]) -> Diagnostics {
         let message = format!("the layout `{}` has no image `{wanted}`", self.shown);
         let hint = if all.is_empty() {
             "It has no image at all.".to_owned()
         } else {
             format!("It has: {}.", listed(all, wanted))
         };
-        Diagnostic::error(Code::ImageNotFound, message).hint(hint)
+        failure(Code::ImageNotFound, message, hint)
     }
 
     fn bare_tag(&self, wanted: &str) -> Diagnostic {
@@ -309,7 +310,7 @@ impl Layout {
 }
 
 impl Blobs for Layout {
-    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostic> {
+    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostics> {
         // Only algorithms that can be checked have a place; their digests are hexadecimal.
         super::digest::Hasher::like(digest)?;
         self.file(&format!("blobs/{}/{}", digest.algorithm(), digest.digest()))

@@ -3,9 +3,9 @@
 use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
 use super::tarball::{Holds, Tarball};
-use super::{BundleFiles, directory, unreadable};
+use super::{BundleFiles, directory, failure, unreadable};
 use crate::config::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostics};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ pub(super) fn read(
             Some(near) => format!("Did you mean `{near}`?"),
             None => EXPECTED.to_owned(),
         };
-        return Err(Diagnostic::error(Code::SourceNotFound, message).hint(hint).into());
+        return Err(failure(Code::SourceNotFound, message, hint));
     };
     let kind = path.metadata().map_err(|error| unreadable(shown, &error))?;
     let layout = if kind.is_dir() {
@@ -57,7 +57,7 @@ pub(super) fn read(
             return directory::read(&path, shown, limits);
         }
         if !has_marker {
-            return Err(unknown(shown).into());
+            return Err(unknown(shown));
         }
         Layout::folder(path, shown)
     } else if kind.is_file() {
@@ -68,12 +68,12 @@ pub(super) fn read(
                 no_suffix(shown, suffix)?;
                 return tarball.read_bundle();
             }
-            Holds::DockerArchive => return Err(docker_archive(shown).into()),
-            Holds::Unknown => return Err(unknown(shown).into()),
+            Holds::DockerArchive => return Err(docker_archive(shown)),
+            Holds::Unknown => return Err(unknown(shown)),
         }
     } else {
         let error = io::Error::other("it is neither a file nor a folder");
-        return Err(unreadable(shown, &error).into());
+        return Err(unreadable(shown, &error));
     };
     let wanted = if suffix.is_empty() { Wanted::Only } else { Wanted::of_suffix(suffix)? };
     layout.read(&wanted, limits)
@@ -94,22 +94,23 @@ fn beside(text: &str, base: &Path) -> Option<String> {
     Some(folder.join(near).display().to_string())
 }
 
-fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostic> {
+fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostics> {
     if suffix.is_empty() {
         return Ok(());
     }
     let suffix = suffix.escape_debug();
     let message = format!("`{shown}` is a bundle folder, so `{suffix}` after it has no meaning");
-    Err(Diagnostic::error(Code::SourceNotFound, message).hint(format!("Write `{shown}`.")))
+    Err(failure(Code::SourceNotFound, message, format!("Write `{shown}`.")))
 }
 
-fn unknown(shown: &str) -> Diagnostic {
-    Diagnostic::error(Code::UnknownSource, format!("`{shown}` is nothing that holds a bundle"))
-        .hint(EXPECTED)
+fn unknown(shown: &str) -> Diagnostics {
+    failure(Code::UnknownSource, format!("`{shown}` is nothing that holds a bundle"), EXPECTED)
 }
 
-fn docker_archive(shown: &str) -> Diagnostic {
-    Diagnostic::error(Code::UnknownSource, format!("`{shown}` is a Docker archive")).hint(
+fn docker_archive(shown: &str) -> Diagnostics {
+    failure(
+        Code::UnknownSource,
+        format!("`{shown}` is a Docker archive"),
         "Turn it into an OCI image layout, for example with `skopeo copy docker-archive:FILE \
          oci:DIR:NAME`.",
     )

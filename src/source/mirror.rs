@@ -2,31 +2,22 @@
 
 use super::reference::Reference;
 use crate::config::Mirror;
-use std::path::Path;
 
-/// The `[[mirror]]` tables and the folder that their relative targets start from.
-#[derive(Clone, Copy, Debug)]
-pub struct Mirrors<'a> {
-    /// The tables in the order of the file.
-    pub list: &'a [Mirror],
-    /// The folder of the configuration file.
-    pub base: &'a Path,
-}
-
-impl<'a> Mirrors<'a> {
-    /// The mirror with the longest prefix of the reference, and the rest of the reference's name.
-    /// Of two equal prefixes the first counts.
-    pub(super) fn find<'r>(&self, reference: &'r Reference) -> Option<(&'a Mirror, &'r str)> {
-        let mut best: Option<(&Mirror, &str)> = None;
-        for mirror in self.list {
-            if let Some(rest) = reference.after(&mirror.from)
-                && best.is_none_or(|(_, shortest)| rest.len() < shortest.len())
-            {
-                best = Some((mirror, rest));
-            }
+/// The mirror with the longest prefix of the reference, and the rest of the reference's name. Of
+/// two equal prefixes the first counts.
+pub(super) fn find<'m, 'r>(
+    mirrors: &'m [Mirror],
+    reference: &'r Reference,
+) -> Option<(&'m Mirror, &'r str)> {
+    let mut best: Option<(&Mirror, &str)> = None;
+    for mirror in mirrors {
+        if let Some(rest) = reference.after(&mirror.from)
+            && best.is_none_or(|(_, shortest)| rest.len() < shortest.len())
+        {
+            best = Some((mirror, rest));
         }
-        best
     }
+    best
 }
 
 #[cfg(test)]
@@ -47,7 +38,7 @@ mod tests {
             })
             .collect();
         let reference = Reference::parse(reference).unwrap();
-        let (mirror, rest) = Mirrors { list: &list, base: Path::new("") }.find(&reference)?;
+        let (mirror, rest) = find(&list, &reference)?;
         let index = list.iter().position(|m| std::ptr::eq(m, mirror)).unwrap();
         Some((index, rest.to_owned()))
     }

@@ -19,10 +19,9 @@ mod tarball;
 mod tree;
 
 pub use limits::Limits;
-pub use mirror::Mirrors;
 pub use reference::Reference;
 
-use crate::config::{MirrorTarget, Source};
+use crate::config::{Mirror, MirrorTarget, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use layout::{Layout, Wanted};
 use std::collections::BTreeMap;
@@ -56,61 +55,68 @@ pub struct ImageIdentity {
     pub layers: Vec<(String, u64)>,
 }
 
-/// Reads the bundle that `source` names; relative paths in it start from `base`.
+/// Reads the bundle that `source` names; there are no files when there is an error. Relative paths
+/// of sources and mirrors start from `base`, except those of [`from_argument`].
 ///
-/// Warnings and notes come with the files. Errors name the place in the configuration, or the
-/// file inside the bundle, that they are about.
+/// Findings name the place in the configuration, or the file inside the bundle, that they are
+/// about.
 pub fn fetch(
     source: &Source,
     base: &Path,
-    mirrors: Mirrors<'_>,
+    mirrors: &[Mirror],
     limits: &Limits,
-) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+) -> (Option<BundleFiles>, Diagnostics) {
     let (outcome, span) = match source {
-        Source::Image { reference, span } => (fetch_image(reference, mirrors, limits), span),
-        Source::Path { path, span } => (local::read(path, base, limits), span),
+        Source::Image { reference, span } => (fetch_image(reference, base, mirrors, limits), span),
+        Source::Path { path, span } => {
+            let base = if span.source.name == ARGUMENT { Path::new("") } else { base };
+            (local::read(path, base, limits), span)
+        }
     };
-    let placed = |found: Diagnostics| {
-        found.into_iter().map(|found| place(found, span)).collect::<Diagnostics>()
+    let (files, found) = match outcome {
+        Ok((files, found)) => (Some(files), found),
+        Err(found) => (None, found),
     };
-    outcome.map(|(files, notes)| (files, placed(notes))).map_err(placed)
+    (files, found.into_iter().map(|found| place(found, span)).collect())
 }
+
+/// Name of the text that findings about an argument point into.
+const ARGUMENT: &str = "command line";
 
 fn fetch_image(
     reference: &str,
-    mirrors: Mirrors<'_>,
+    base: &Path,
+    mirrors: &[Mirror],
     limits: &Limits,
 ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
     let reference = Reference::parse(reference)?;
-    match mirrors.find(&reference) {
+    match mirror::find(mirrors, &reference) {
         Some((mirror, rest)) => match &mirror.to {
             MirrorTarget::Layout(folder) => {
                 let shown = folder.display().to_string();
-                let path = mirrors.base.join(folder);
+                let path = base.join(folder);
                 if !path.join(layout::MARKER).is_file() {
-                    return Err(no_layout(&shown, &path, &mirror.span).into());
+                    return Err(no_layout(&shown, &path, &mirror.span));
                 }
                 Layout::folder(path, &shown).read(&Wanted::mirrored(&reference, rest), limits)
             }
         },
         // A registry client takes its place here: an `image::Blobs` over HTTPS, and the descriptor
         // that the registry gives for the tag, for `image::read`.
-        None => Err(no_registry(&reference).into()),
+        None => Err(no_registry(&reference)),
     }
 }
 
 /// What an argument of the command line names: an existing path, with or without `:TAG` or
-/// `@DIGEST`, else a reference. `base` is the working folder.
-///
-/// Messages about it show the argument itself.
-pub fn from_argument(argument: &str, base: &Path) -> Source {
-    let text = Arc::new(SourceText { name: "argument".to_owned(), text: argument.to_owned() });
+/// `@DIGEST` and relative to the working folder, else a reference.
+pub fn from_argument(argument: &str) -> Source {
+    let text = Arc::new(SourceText { name: ARGUMENT.to_owned(), text: argument.to_owned() });
     let span = Span::new(&text, 0..argument.len());
     // What is spelt like a path is one also when it does not exist, for the better message.
     let spelt = ["/", "./", "../", "~"].iter().any(|start| argument.starts_with(start))
         || matches!(argument, "" | "." | "..")
         || [".tar", ".tgz", ".tar.gz", ".tar.zst"].iter().any(|end| argument.ends_with(end));
-    if spelt || local::find(argument, base).is_some() {
+    if spelt || local::find(argument, Path::new("")).is_some() {
         Source::Path { path: argument.to_owned(), span }
     } else {
         Source::Image { reference: argument.to_owned(), span }
@@ -127,20 +133,29 @@ fn place(mut found: Diagnostic, span: &Span) -> Diagnostic {
     found
 }
 
-fn no_registry(reference: &Reference) -> Diagnostic {
+/// An error that says what to do about it.
+fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Diagnostics {
+    Diagnostic::error(code, message).hint(hint).into()
+}
+
+fn no_registry(reference: &Reference) -> Diagnostics {
     let host = reference.name.split('/').next().unwrap_or_default();
     let name = &reference.name;
     let message = format!(
         "no mirror has `{name}`, and this version of bundle2chart has no registry client to fetch it"
     );
-    Diagnostic::error(Code::NoMirror, message).hint(format!(
-        "Copy the image into an OCI image layout, for example with `skopeo copy docker://{name}… \
+    failure(
+        Code::NoMirror,
+        message,
+        format!(
+            "Copy the image into an OCI image layout, for example with `skopeo copy docker://{name}… \
          oci:DIR:{name}…`, and add a table to bundles.toml: [[mirror]] from = \"{host}\", to = \
          \"oci-layout:DIR\"."
-    ))
+        ),
+    )
 }
 
-fn no_layout(shown: &str, path: &Path, span: &Span) -> Diagnostic {
+fn no_layout(shown: &str, path: &Path, span: &Span) -> Diagnostics {
     let (what, hint) = if path.symlink_metadata().is_ok() {
         ("is not an OCI image layout: it has no file `oci-layout`", "Name the folder that has it.")
     } else {
@@ -149,10 +164,14 @@ fn no_layout(shown: &str, path: &Path, span: &Span) -> Diagnostic {
     Diagnostic::error(Code::SourceNotFound, format!("the mirror's folder `{shown}` {what}"))
         .at(Place::span(span.clone()))
         .hint(hint)
+        .into()
 }
 
 /// An error of the operating system about a file.
-fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(Code::SourceUnreadable, format!("`{name}` cannot be read: {error}"))
-        .hint("Check that the path is right, and that you may read it.")
+fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
+    failure(
+        Code::SourceUnreadable,
+        format!("`{name}` cannot be read: {error}"),
+        "Check that the path is right, and that you may read it.",
+    )
 }

@@ -1,7 +1,7 @@
 //! References to images in registries.
 
-use crate::diag::{Code, Diagnostic};
-use oci_spec::distribution::ParseError;
+use super::failure;
+use crate::diag::{Code, Diagnostics};
 use oci_spec::image::Digest;
 use std::str::FromStr as _;
 
@@ -19,11 +19,11 @@ pub struct Reference {
 impl Reference {
     /// Reads a reference. The registry's host must be written: which one `a/b` means depends on
     /// the machine.
-    pub fn parse(text: &str) -> Result<Self, Diagnostic> {
+    pub fn parse(text: &str) -> Result<Self, Diagnostics> {
         let invalid = |why: &str, hint: &str| {
             let message =
                 format!("`{}` is not a reference to an image: {why}", text.escape_debug());
-            Err(Diagnostic::error(Code::InvalidReference, message).hint(hint))
+            Err(failure(Code::InvalidReference, message, hint))
         };
         if let Some((scheme, rest)) = text.split_once("://") {
             return invalid(
@@ -43,19 +43,6 @@ impl Reference {
         }
         let whole = "Write it as HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 \
                      lower-case hexadecimal digits.";
-        match oci_spec::distribution::Reference::from_str(text) {
-            Ok(_) => {}
-            Err(ParseError::ReferenceInvalidFormat)
-                if text.split(['@', ':']).next().is_some_and(|n| n != n.to_lowercase()) =>
-            {
-                return invalid(
-                    "a repository has lower-case letters only",
-                    "Write the name as the registry has it.",
-                );
-            }
-            Err(error) => return invalid(&error.to_string(), whole),
-        }
-        // The library fills in defaults and renames hosts; what was written is what is looked up.
         let (rest, digest) = match text.split_once('@') {
             None => (text, None),
             Some((rest, digest)) => match Digest::from_str(digest) {
@@ -65,10 +52,25 @@ impl Reference {
         };
         let colon = rest.rfind(':').filter(|colon| !rest[*colon..].contains('/'));
         let (name, tag) = match colon {
-            Some(colon) => (&rest[..colon], Some(rest[colon + 1..].to_owned())),
-            None if digest.is_none() => (rest, Some("latest".to_owned())),
+            Some(colon) => (&rest[..colon], Some(&rest[colon + 1..])),
+            None if digest.is_none() => (rest, Some("latest")),
             None => (rest, None),
         };
+        let (host, repository) = name.split_once('/').unwrap_or_default();
+        if repository.len() > LONGEST_REPOSITORY {
+            let why = format!("its repository has more than {LONGEST_REPOSITORY} characters");
+            return invalid(&why, whole);
+        }
+        if !is_repository(repository) && is_repository(&repository.to_lowercase()) {
+            return invalid(
+                "a repository has lower-case letters only",
+                "Write the name as the registry has it.",
+            );
+        }
+        if !is_host(host) || !is_repository(repository) || !tag.is_none_or(is_tag) {
+            return invalid("invalid reference format", whole);
+        }
+        let tag = tag.map(str::to_owned);
         Ok(Reference { name: name.to_owned(), tag, digest })
     }
 
@@ -78,6 +80,40 @@ impl Reference {
         let rest = self.name.strip_prefix(prefix.trim_end_matches('/'))?;
         if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
     }
+}
+
+/// What registries take, as the reference implementation has it (distribution, `reference`).
+const LONGEST_REPOSITORY: usize = 255;
+
+/// Dot-separated names of letters, digits and inner dashes, and perhaps a port.
+fn is_host(host: &str) -> bool {
+    let (name, port) = host.split_once(':').unwrap_or((host, "0"));
+    let is_label = |label: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        !label.is_empty()
+            && label.bytes().all(fits)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.split('.').all(is_label) && !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Components of lower-case letters and digits, with `.`, `_`, `__` or dashes between them.
+fn is_repository(path: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_separator =
+        |run: &str| matches!(run, "." | "_" | "__") || run.bytes().all(|byte| byte == b'-');
+    path.split('/').all(|component| {
+        component.starts_with(is_word)
+            && component.ends_with(is_word)
+            && component.split(is_word).all(is_separator)
+    })
+}
+
+/// At most 128 letters, digits, `_`, `.` and `-`, and neither of the last two first.
+fn is_tag(tag: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    (1..=128).contains(&tag.len()) && tag.bytes().all(fits) && !tag.starts_with(['.', '-'])
 }
 
 #[cfg(test)]
@@ -97,6 +133,10 @@ mod tests {
         assert_eq!(parse("localhost/b"), ("localhost/b".into(), tag("latest"), None));
         assert_eq!(parse("host:5000/a:v1"), ("host:5000/a".into(), tag("v1"), None));
         assert_eq!(parse("host:5000/a"), ("host:5000/a".into(), tag("latest"), None));
+        assert_eq!(
+            parse("a-b.c/d--e/f__g_h.i:_1.-x"),
+            ("a-b.c/d--e/f__g_h.i".into(), tag("_1.-x"), None)
+        );
         let pinned = format!("quay.io/a/b@{digest}");
         assert_eq!(parse(&pinned), ("quay.io/a/b".into(), None, Some(digest.clone())));
         let both = format!("host:5000/a/b:1.0@{digest}");
@@ -116,8 +156,18 @@ mod tests {
             ("quay.io/a/../b:1", "format"),
             ("quay.io/a/b@sha256:abcd", "digest"),
             ("quay.io/a/b\n:1", "format"),
+            ("quay.io/a/b:\u{e4}", "format"),
+            ("quay.io/a/b:-1", "format"),
+            ("quay.io/a..b:1", "format"),
+            ("quay.io/a-/b:1", "format"),
+            ("quay.io//b:1", "format"),
+            ("-quay.io/b:1", "format"),
+            ("quay..io/b:1", "format"),
+            ("quay.io:/b:1", "format"),
+            ("quay.io:port/b:1", "format"),
         ] {
-            let error = Reference::parse(text).unwrap_err();
+            let errors = Reference::parse(text).unwrap_err();
+            let error = errors.iter().next().unwrap();
             assert!(error.message.contains(why), "{text:?}: {}", error.message);
             assert!(!error.message.contains('\n'), "{text:?}");
         }

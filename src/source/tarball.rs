@@ -5,7 +5,7 @@ use super::archive::{EntryKind, Expanded, Meter, walk};
 use super::folders::Folders;
 use super::image::broken;
 use super::layout::MARKER;
-use super::limits::{Limits, exceeded, in_bytes};
+use super::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use super::tree::{Tree, normalise};
 use super::{BundleFiles, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -42,7 +42,7 @@ impl Tarball {
         path: PathBuf,
         shown: &str,
         limits: &Limits,
-    ) -> Result<Self, Diagnostic> {
+    ) -> Result<Self, Diagnostics> {
         let mut tarball = Tarball {
             path,
             shown: shown.to_owned(),
@@ -71,7 +71,14 @@ impl Tarball {
             }
             Ok(())
         });
-        outcome.map_err(|error| broken(&format!("`{shown}`"), &error))?;
+        if let Err(error) = outcome {
+            // Not even the first header is one: this is some other file.
+            let other = tarball.files.is_empty() && folders.is_empty() && !tarball.compressed;
+            if other && !is_exceeded(&error) {
+                return Ok(tarball);
+            }
+            return Err(broken(&format!("`{shown}`"), &error));
+        }
         if tarball.holds() == Holds::Unknown
             && let Some(root) = common_root(tarball.files.keys().chain(&folders))
         {
@@ -98,7 +105,7 @@ impl Tarball {
     }
 
     /// Opens a file in it; `None` when it has none of this path.
-    pub(super) fn open(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostic> {
+    pub(super) fn open(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostics> {
         let Some((position, size)) = self.files.get(&self.inside(file)) else { return Ok(None) };
         let failed = |error: io::Error| broken(&format!("`{}`", self.shown), &error);
         if self.compressed {
@@ -123,7 +130,7 @@ impl Tarball {
             tree = self.tree(folders)?;
             (decided, warnings) = named.decide(&tree)?;
         }
-        Ok((decided.files(&tree, &BTreeMap::new())?, warnings))
+        Ok((decided.files(tree, &BTreeMap::new())?, warnings))
     }
 
     /// A path below the root as the archive has it.
@@ -132,7 +139,7 @@ impl Tarball {
         [&self.root, separator, file.as_bytes()].concat()
     }
 
-    fn tree(&self, folders: Vec<String>) -> Result<Tree, Diagnostic> {
+    fn tree(&self, folders: Vec<String>) -> Result<Tree, Diagnostics> {
         let mut tree = Tree::new(folders, &self.limits).rooted(&self.root);
         let meter = Meter::new(&self.limits);
         let (_, outcome) = walk(self.stream(&meter)?, &meter, &mut |entry| tree.apply(entry, 0));
@@ -140,18 +147,18 @@ impl Tarball {
         Ok(tree)
     }
 
-    fn stored(&self) -> Result<File, Diagnostic> {
+    fn stored(&self) -> Result<File, Diagnostics> {
         let file = File::open(&self.path).map_err(|error| unreadable(&self.shown, &error))?;
         let size = file.metadata().map_err(|error| unreadable(&self.shown, &error))?.len();
         if size > self.limits.stored_bytes {
             let limit = in_bytes(self.limits.stored_bytes);
             let message = format!("`{}` has {}; the limit is {limit}", self.shown, in_bytes(size));
-            return Err(Diagnostic::error(Code::SourceLimit, message));
+            return Err(Diagnostic::error(Code::SourceLimit, message).into());
         }
         Ok(file)
     }
 
-    fn stream(&self, meter: &std::rc::Rc<Meter>) -> Result<Expanded<File>, Diagnostic> {
+    fn stream(&self, meter: &std::rc::Rc<Meter>) -> Result<Expanded<File>, Diagnostics> {
         Expanded::new(self.stored()?, meter, None)
             .map_err(|error| broken(&format!("`{}`", self.shown), &error))
     }

@@ -5,17 +5,17 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A named difference to OLM's renderer.
-pub struct Deviation {
+pub(crate) struct Deviation {
     /// Short name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What differs.
-    pub what: &'static str,
+    pub(crate) what: &'static str,
     /// Why.
-    pub why: &'static str,
+    pub(crate) why: &'static str,
 }
 
 /// All of them; docs/deviations.md is generated from this list.
-pub const DEVIATIONS: [Deviation; 6] = [
+pub(crate) const DEVIATIONS: [Deviation; 6] = [
     Deviation {
         name: "stable-rbac-names",
         what: "Roles and bindings of the install strategy are named after their ServiceAccount (`ACCOUNT-role`, `ACCOUNT-clusterrole`, the chart's name before it where the account does not hold it) instead of after a hash of their content.",
@@ -49,18 +49,18 @@ pub const DEVIATIONS: [Deviation; 6] = [
 ];
 
 /// The outcome of comparing one case.
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// How many objects were compared.
-    pub objects: usize,
+    pub(crate) objects: usize,
     /// What differs and should not.
-    pub differences: Vec<String>,
+    pub(crate) differences: Vec<String>,
     /// Names of the deviations that were met.
-    pub used: BTreeSet<&'static str>,
+    pub(crate) used: BTreeSet<&'static str>,
 }
 
 impl Comparison {
     /// Compares OLM's `expected` objects with our `actual` ones in a mode of the goldens.
-    pub fn new(expected: Vec<Json>, actual: Vec<Json>, mode: &str, namespace: &str) -> Self {
+    pub(crate) fn new(expected: Vec<Json>, actual: Vec<Json>, mode: &str, namespace: &str) -> Self {
         let mut used = BTreeSet::new();
         let mut expected: Vec<Json> = expected.into_iter().map(|o| normal(o, &mut used)).collect();
         let mut actual: Vec<Json> = actual.into_iter().map(|o| normal(o, &mut used)).collect();
@@ -264,7 +264,7 @@ fn rename_roles(objects: &mut [Json], used: &mut BTreeSet<&'static str>) {
         let key = role_key(&kind, object, &object["metadata"]["name"]);
         let Some(subject) = subjects.get(&key) else { continue };
         used.insert("stable-rbac-names");
-        let content = format!("{}{}", subject, object["rules"]);
+        let content = format!("{}{}", subject, sorted(&object["rules"]));
         let scope = format!("{kind}{}{content}", object["metadata"]["namespace"]);
         let number = count.entry(scope).or_default();
         *number += 1;
@@ -280,6 +280,20 @@ fn rename_roles(objects: &mut [Json], used: &mut BTreeSet<&'static str>) {
                 object["metadata"]["name"] = json!(name);
             }
         }
+    }
+}
+
+/// With the keys of every map in one order.
+fn sorted(value: &Json) -> Json {
+    match value {
+        Json::Array(items) => items.iter().map(sorted).collect(),
+        Json::Object(map) => map
+            .iter()
+            .map(|(k, v)| (k.clone(), sorted(v)))
+            .collect::<BTreeMap<_, _>>()
+            .into_iter()
+            .collect(),
+        other => other.clone(),
     }
 }
 

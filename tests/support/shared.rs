@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The folder `name` of the shared test data, or nothing where the data is absent, which is said.
-pub fn shared(name: &str) -> Option<PathBuf> {
+pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("BUNDLE2CHART_SHARED")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     let folder = root.join(name);
