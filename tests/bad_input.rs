@@ -2,6 +2,13 @@
 //! little memory, and leaves the output folder alone. Each case breaks a good bundle in one way;
 //! tests/snapshots shows what a person sees.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
 #![expect(clippy::disallowed_methods, reason = "tests write what the program reads")]
 
 mod support {

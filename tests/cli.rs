@@ -1,5 +1,12 @@
 //! Every command as a person or a pipeline meets it: exit code, standard output, standard error.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
 #![expect(clippy::disallowed_methods, reason = "reads the configuration of the project")]
 
 mod support {
