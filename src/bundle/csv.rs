@@ -390,22 +390,22 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::misfit;
+    use super::in_words;
 
     #[test]
     fn what_does_not_fit_is_said_without_the_value() {
         assert_eq!(
-            misfit("invalid type: string \"s3cret\", expected i32"),
+            in_words("invalid type: string \"s3cret\", expected i32"),
             "it must be a whole number, but it is a string"
         );
         assert_eq!(
-            misfit("invalid type: integer `1234`, expected a string"),
+            in_words("invalid type: integer `1234`, expected a string"),
             "it must be a string, but it is a whole number"
         );
         assert_eq!(
-            misfit("invalid value: integer `99999999999`, expected i32"),
+            in_words("invalid value: integer `99999999999`, expected i32"),
             "it must be a whole number, but it is something else"
         );
-        assert_eq!(misfit("missing field `template`"), "missing field `template`");
+        assert_eq!(in_words("missing field `template`"), "missing field `template`");
     }
 }

@@ -8,6 +8,9 @@ use crate::ir::{Object, Value};
 /// Findings, one sentence each, in a fixed order.
 pub(super) fn attention(bundle: &Bundle, objects: &[Object]) -> Vec<String> {
     let mut findings = Vec::new();
+    if objects.is_empty() {
+        findings.push("cannot be compiled, so what it would install is not known".to_owned());
+    }
     shipped_kinds(bundle, &mut findings);
     authentication(bundle, objects, &mut findings);
     openshift_apis(bundle, &mut findings);
@@ -61,7 +64,7 @@ fn authentication(bundle: &Bundle, objects: &[Object], findings: &mut Vec<String
         if !bundle.csv.cluster_permissions.iter().any(reads) {
             findings.push(format!(
                 "ServiceAccount/{account} cannot read kube-system/extension-apiserver-authentication, which \
-                 OpenShift lets everybody read; if the operator serves delegated authentication, set auth-reader = true"
+                 OpenShift lets everybody read; if the operator serves delegated authentication, it needs `auth-reader`"
             ));
         }
     }

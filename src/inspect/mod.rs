@@ -83,9 +83,10 @@ fn contents(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     for object in all.into_iter().filter(|object| !object.name().is_empty()) {
         kinds.entry(object.kind()).or_default().push(object.name());
     }
+    let width = kinds.keys().map(|kind| kind.len()).max().unwrap_or_default();
     for (kind, mut names) in kinds {
         names.sort_unstable();
-        let lead = format!("  {kind:<26} {:>3}  ", names.len());
+        let lead = format!("  {kind:<width$}  {:>2}  ", names.len());
         text.push_str(&layout::cut(&lead, &names));
     }
 }
@@ -164,7 +165,8 @@ fn image_list(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     section(text, "Images");
     let images = images(objects, bundle);
     if images.is_empty() {
-        text.push_str("  none found\n");
+        let known = if objects.is_empty() { "not known" } else { "none found" };
+        let _ = writeln!(text, "  {known}");
     }
     let mut repository = "";
     for image in &images {
