@@ -125,11 +125,8 @@ fn every_bundle_in_every_mode() {
     }
     println!("{table}");
     for deviation in &DEVIATIONS {
-        println!(
-            "deviation {:<28} in {} cases",
-            deviation.name,
-            used.get(deviation.name).unwrap_or(&0)
-        );
+        let count = used.get(deviation.name).unwrap_or(&0);
+        println!("{} ({count} cases): {} {}", deviation.name, deviation.what, deviation.why);
     }
     assert_eq!(wrong, 0, "{table}");
 }

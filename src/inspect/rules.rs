@@ -101,8 +101,7 @@ fn in_short(verbs: &[&str]) -> String {
         (false, true) => vec!["write"],
         (false, false) => Vec::new(),
     };
-    let covered =
-        |verb: &&&str| !(read && READ.contains(*verb)) && !(write && WRITE.contains(*verb));
+    let covered = |verb: &&&str| !(read && READ.contains(*verb) || write && WRITE.contains(*verb));
     let mut rest: Vec<&str> = verbs.iter().filter(covered).copied().collect();
     rest.sort_unstable();
     rest.dedup();
