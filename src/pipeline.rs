@@ -5,7 +5,7 @@ use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::ChartFiles;
 use crate::ir::{Release, Unit};
 use crate::olm;
@@ -40,6 +40,9 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
                     Code::UnknownBundle,
                     format!("there is no bundle named `{name}`"),
                 )
+                .at(config.bundles.first().map_or_else(Place::default, |bundle| {
+                    Place::file(bundle.span.source.name.clone())
+                }))
                 .hint(suggest::hint(name, &known, "bundles")),
             );
         }
@@ -170,7 +173,7 @@ fn filter_timeout(include: &[Filter], exclude: &[Filter]) -> Diagnostic {
     )
     .hint("make them simpler: a filter looks at one object at a time");
     if let Some(filter) = include.iter().chain(exclude).next() {
-        diagnostic.place = crate::diag::Place::span(filter.span.clone());
+        diagnostic.place = Place::span(filter.span.clone());
     }
     diagnostic
 }

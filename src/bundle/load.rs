@@ -233,6 +233,9 @@ fn documents(
                 (Code::ManifestLimit, "no real bundle needs as much; if yours does, report it")
             } else if problem.message.contains("tab") {
                 (Code::ManifestSyntax, "YAML is indented with spaces; replace the tab")
+            } else if problem.message.contains("mapping values") {
+                let hint = "look at the indentation of this line and of those above it";
+                (Code::ManifestSyntax, hint)
             } else if file.starts_with(&format!("{}/", files.manifests_dir)) {
                 (
                     Code::ManifestSyntax,

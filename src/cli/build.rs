@@ -52,16 +52,18 @@ impl Build {
                 .map(|comparison| self.checked(&comparison, output, &mut diagnostics, &out))
         } else {
             emit::write(&out, &charts, self.replace).map(|written| {
-                output.note(&summary(&charts, &written, &out));
+                let summary = summary(&charts, &written, &out);
                 diagnostics.append(written.warnings);
-                Exit::Clean
+                (Exit::Clean, summary)
             })
         };
-        let exit = result.unwrap_or_else(|problems| {
+        let (exit, last_words) = result.unwrap_or_else(|problems| {
             diagnostics.append(problems);
-            Exit::Error
+            (Exit::Error, String::new())
         });
         output.diagnostics(&diagnostics);
+        // What a person looks for comes last.
+        output.note(&last_words);
         exit
     }
 
@@ -71,7 +73,7 @@ impl Build {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
         out: &Path,
-    ) -> Exit {
+    ) -> (Exit, String) {
         if self.names.is_empty() {
             diagnostics.append(comparison.orphan_warnings(out));
         }
@@ -86,8 +88,16 @@ impl Build {
                 let _ = writeln!(lines, "{word} {}", path.display());
             }
         }
-        output.data(&lines);
-        if comparison.is_current() { Exit::Clean } else { Exit::Findings }
+        output.list(&lines);
+        if comparison.is_current() {
+            return (Exit::Clean, format!("{} is up to date\n", out.display()));
+        }
+        let last_words = format!(
+            "{} is not what {} compiles to; run `bundle2chart build`\n",
+            out.display(),
+            if self.names.is_empty() { "the configuration" } else { "the bundle" }
+        );
+        (Exit::Findings, last_words)
     }
 }
 
@@ -117,8 +127,9 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
         let bytes: usize = chart.files.values().map(Vec::len).sum();
         let _ = writeln!(
             text,
-            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRDs  {:>5} KiB",
+            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {:>5} KiB",
             chart.dir.display(),
+            if crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),
         );
     }

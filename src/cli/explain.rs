@@ -36,7 +36,7 @@ impl Explain {
                     [] => "`bundle2chart explain` lists all codes".to_owned(),
                     near => format!("did you mean {}?", near.join(" or ")),
                 };
-                output.note(&format!("error: there is no code `{name}`\nhint: {hint}\n"));
+                output.error(&format!("error: there is no code `{name}`\nhint: {hint}\n"));
                 Exit::Error
             }
         }

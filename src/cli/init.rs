@@ -39,8 +39,15 @@ pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
             ));
             Exit::Clean
         }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            output.error(&format!(
+                "error: {} exists and is left as it is\nhint: edit it, or name another file with `-c FILE`\n",
+                config.display()
+            ));
+            Exit::Error
+        }
         Err(error) => {
-            output.note(&format!("error: cannot create {}: {error}\n", config.display()));
+            output.error(&format!("error: cannot create {}: {error}\n", config.display()));
             Exit::Error
         }
     }

@@ -58,6 +58,19 @@ impl Output {
         }
     }
 
+    /// Says that the command failed, where a diagnostic has no place for it.
+    pub(super) fn error(&mut self, text: &str) {
+        self.say(text);
+    }
+
+    /// Prints a list: data, unless diagnostics for programs are on standard output.
+    pub(super) fn list(&mut self, text: &str) {
+        match self.format {
+            MessageFormat::Human => self.data(text),
+            _ => self.note(text),
+        }
+    }
+
     /// Prints data.
     pub(super) fn data(&mut self, text: &str) {
         if let Err(error) = std::io::stdout().lock().write_all(text.as_bytes()) {

@@ -99,7 +99,7 @@ fn follow<'t>(
     done.push(name);
 }
 
-/// No chart is written over what a bundle or mirror is read from.
+/// No chart is written over what a bundle or mirror is read from, or into a bundle.
 pub(super) fn outputs(
     reader: &mut Reader<'_>,
     output: &Output,
@@ -117,11 +117,16 @@ pub(super) fn outputs(
     for (path, span) in bundle_sources.chain(mirror_sources) {
         for chart in bundles {
             let folder = output.dir.join(&chart.name);
-            if plain(path).starts_with(plain(&folder)) {
+            let holds = plain(path).starts_with(plain(&folder));
+            let inside = ["manifests", "metadata"]
+                .iter()
+                .any(|part| plain(&folder).starts_with(plain(&path.join(part))));
+            if holds || inside {
                 let message = format!(
-                    "the chart of `{}` would be written to {}, which holds what this reads",
+                    "the chart of `{}` would be written to {}, which {} what this reads",
                     chart.name,
-                    folder.display()
+                    folder.display(),
+                    if holds { "holds" } else { "is part of" }
                 );
                 found.push(
                     Diagnostic::error(Code::OverlappingOutput, message)

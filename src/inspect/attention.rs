@@ -8,6 +8,9 @@ use crate::ir::{Object, Value};
 /// Findings, one sentence each, in a fixed order.
 pub(super) fn attention(bundle: &Bundle, objects: &[Object]) -> Vec<String> {
     let mut findings = Vec::new();
+    if objects.is_empty() {
+        findings.push("cannot be compiled, so what it would install is not known".to_owned());
+    }
     shipped_kinds(bundle, &mut findings);
     authentication(bundle, objects, &mut findings);
     openshift_apis(bundle, &mut findings);
@@ -29,14 +32,14 @@ fn shipped_kinds(bundle: &Bundle, findings: &mut Vec<String>) {
     let console = names(&|object| object.kind().starts_with("Console"));
     if !console.is_empty() {
         findings.push(format!(
-            "ships {}, which need the OpenShift console; exclude '.kind | startswith(\"Console\")'",
+            "ships {}, for the OpenShift console; exclude '.kind | startswith(\"Console\")'",
             few(&console)
         ));
     }
     let monitoring = names(&|object| object.group() == "monitoring.coreos.com");
     if !monitoring.is_empty() {
         findings.push(format!(
-            "ships {}, which need the CRDs of the Prometheus operator; install those first or exclude '.apiVersion | startswith(\"monitoring.coreos.com/\")'",
+            "ships {}, for the Prometheus operator; install its CRDs first or exclude '.apiVersion | startswith(\"monitoring.coreos.com/\")'",
             few(&monitoring)
         ));
     }
@@ -61,7 +64,7 @@ fn authentication(bundle: &Bundle, objects: &[Object], findings: &mut Vec<String
         if !bundle.csv.cluster_permissions.iter().any(reads) {
             findings.push(format!(
                 "ServiceAccount/{account} cannot read kube-system/extension-apiserver-authentication, which \
-                 OpenShift lets everybody read; if the operator serves delegated authentication, set auth-reader = true"
+                 OpenShift lets everybody read; if the operator serves delegated authentication, it needs `auth-reader`"
             ));
         }
     }

@@ -83,9 +83,10 @@ fn contents(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     for object in all.into_iter().filter(|object| !object.name().is_empty()) {
         kinds.entry(object.kind()).or_default().push(object.name());
     }
+    let width = kinds.keys().map(|kind| kind.len()).max().unwrap_or_default();
     for (kind, mut names) in kinds {
         names.sort_unstable();
-        let lead = format!("  {kind:<26} {:>3}  ", names.len());
+        let lead = format!("  {kind:<width$}  {:>2}  ", names.len());
         text.push_str(&layout::cut(&lead, &names));
     }
 }
@@ -147,13 +148,9 @@ fn custom_resources(text: &mut String, bundle: &Bundle) {
             .collect();
         let bytes = yaml::plain(&crd.root).map_or(0, |text| text.len());
         let scope = crd.at(&["spec", "scope"]).and_then(Value::as_str).unwrap_or("?");
-        let _ = writeln!(
-            text,
-            "  {:<width$}  {scope:<10}  {:>8}  {}",
-            crd.name(),
-            size(bytes as u64),
-            versions.join(", ")
-        );
+        let size = size(bytes as u64);
+        let lead = format!("  {:<width$}  {scope:<10}  {size:>8}  ", crd.name());
+        text.push_str(&layout::cut(&lead, &versions));
     }
     for crd in needed {
         let _ = writeln!(text, "  {:<width$}  from another operator", crd.name);
@@ -164,7 +161,8 @@ fn image_list(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     section(text, "Images");
     let images = images(objects, bundle);
     if images.is_empty() {
-        text.push_str("  none found\n");
+        let known = if objects.is_empty() { "not known" } else { "none found" };
+        let _ = writeln!(text, "  {known}");
     }
     let mut repository = "";
     for image in &images {

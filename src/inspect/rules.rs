@@ -2,6 +2,7 @@
 
 use super::layout;
 use crate::ir::Value;
+use indexmap::{IndexMap, IndexSet};
 
 /// What rules allow, as lines: rules with the same verbs are one line, and what deserves a second
 /// look comes first, marked with `!`.
@@ -11,22 +12,24 @@ pub(super) fn lines(rules: &[Value], indent: usize) -> String {
         let line = Line::of(rule);
         match lines.iter_mut().find(|l| l.verbs == line.verbs && l.dangers == line.dangers) {
             Some(same) => {
-                let new = line.what.into_iter().filter(|what| !same.what.contains(what));
-                let new: Vec<String> = new.collect();
-                same.what.extend(new);
+                for (group, resources) in line.what {
+                    same.what.entry(group).or_default().extend(resources);
+                }
             }
             None => lines.push(line),
         }
     }
     lines.sort_by_key(|line| line.dangers.is_empty());
-    lines.iter().map(|line| line.text(indent)).collect()
+    let space = " ".repeat(indent);
+    lines.iter().map(|line| layout::paragraph(&space, indent + 4, &line.text())).collect()
 }
 
 /// Verbs on resources, and why that is dangerous.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Line {
     verbs: String,
-    what: Vec<String>,
+    /// Resources by API group, both in the order of the rules.
+    what: IndexMap<String, IndexSet<String>>,
     dangers: Vec<&'static str>,
 }
 
@@ -36,57 +39,59 @@ impl Line {
             let list = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
             list.iter().filter_map(Value::as_str).collect()
         };
-        let all_verbs = texts("verbs");
-        let verbs = verbs(&all_verbs);
-        let paths = texts("nonResourceURLs");
-        if !paths.is_empty() {
-            let what = paths.iter().map(|path| format!("the path {path}")).collect();
-            return Line { verbs, what, dangers: Vec::new() };
-        }
         let (groups, resources) = (texts("apiGroups"), texts("resources"));
         let named = match texts("resourceNames").as_slice() {
             [] => String::new(),
             names => format!(" named {}", layout::few(names)),
         };
-        let what = groups
+        let mut what: IndexMap<String, IndexSet<String>> = IndexMap::new();
+        for group in &groups {
+            let resources = resources.iter().map(|resource| match *resource {
+                "*" => format!("all resources{named}"),
+                resource => format!("{resource}{named}"),
+            });
+            what.entry((*group).to_owned()).or_default().extend(resources);
+        }
+        let paths = texts("nonResourceURLs");
+        if !paths.is_empty() {
+            let paths = paths.iter().map(|path| format!("the path {path}"));
+            what.entry(String::new()).or_default().extend(paths);
+        }
+        let verbs = texts("verbs");
+        let dangers = dangers(&verbs, &resources, &groups);
+        Line { verbs: in_short(&verbs), what, dangers }
+    }
+
+    /// `VERBS: RESOURCES; RESOURCES (GROUP)`
+    fn text(&self) -> String {
+        let what: Vec<String> = self
+            .what
             .iter()
-            .flat_map(|group| resources.iter().map(move |resource| (group, resource)))
-            .map(|(group, resource)| format!("{}{named}", resource_of(group, resource)))
+            .map(|(group, resources)| {
+                let list = resources.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+                match group.as_str() {
+                    "" if resources.contains("all resources") => format!("{list} (core)"),
+                    "" => list,
+                    "*" => format!("{list} (every API group)"),
+                    group => format!("{list} ({group})"),
+                }
+            })
             .collect();
-        Line { verbs, what, dangers: dangers(&all_verbs, &resources, &groups) }
-    }
-
-    fn text(&self, indent: usize) -> String {
-        let space = " ".repeat(indent);
-        let lead = if self.dangers.is_empty() {
-            format!("{space}{}: ", self.verbs)
+        let what = what.join("; ");
+        if self.dangers.is_empty() {
+            format!("{}: {what}", self.verbs)
         } else {
-            format!("{space}! {}: {} ", self.dangers.join(", "), self.verbs)
-        };
-        layout::list(&lead, indent + 4, &self.what)
-    }
-}
-
-/// `deployments.apps/scale`, as kubectl writes it.
-fn resource_of(group: &str, resource: &str) -> String {
-    match (group, resource) {
-        ("*", "*") => "all resources of all API groups".to_owned(),
-        ("", "*") => "all resources of the core group".to_owned(),
-        (group, "*") => format!("all resources of {group}"),
-        ("", resource) => resource.to_owned(),
-        (group, resource) => match resource.split_once('/') {
-            Some((resource, part)) => format!("{resource}.{group}/{part}"),
-            None => format!("{resource}.{group}"),
-        },
+            format!("! {} ({}): {what}", self.dangers.join(", "), self.verbs)
+        }
     }
 }
 
 /// Verbs, with a word for those that are usual together.
-fn verbs(verbs: &[&str]) -> String {
+fn in_short(verbs: &[&str]) -> String {
     const READ: [&str; 3] = ["get", "list", "watch"];
     const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
     if verbs.contains(&"*") {
-        return "do everything with".to_owned();
+        return "all verbs".to_owned();
     }
     let has = |all: &[&str]| all.iter().all(|verb| verbs.contains(verb));
     let (read, write) = (has(&READ), has(&WRITE));
@@ -162,7 +167,7 @@ mod tests {
         assert_eq!(line(&[""], &["pods"], &all), "manage: pods\n");
         assert_eq!(
             line(&["apps"], &["deployments/scale"], &all[..3]),
-            "read: deployments.apps/scale\n"
+            "read: deployments/scale (apps)\n"
         );
         assert_eq!(line(&[""], &["pods"], &all[3..]), "write: pods\n");
         assert_eq!(line(&[""], &["pods"], &["list", "get"]), "get, list: pods\n");
@@ -181,7 +186,7 @@ mod tests {
         ];
         assert_eq!(
             lines(&rules, 2),
-            "  get: pods, services, pods.apps\n  delete: deployments.apps\n"
+            "  get: pods, services; pods (apps)\n  delete: deployments (apps)\n"
         );
     }
 
@@ -194,16 +199,16 @@ mod tests {
         ];
         assert_eq!(
             lines(&rules, 0),
-            "! reads secrets: get secrets\n\
-             ! cluster admin: do everything with all resources of all API groups\n\
+            "! reads secrets (get): secrets\n\
+             ! cluster admin (all verbs): all resources (every API group)\n\
              get: pods\n"
         );
         assert_eq!(
             line(&["rbac.authorization.k8s.io"], &["clusterroles"], &["bind", "create"]),
-            "! can raise its own permissions, writes RBAC: bind, create \
-             clusterroles.rbac.authorization.k8s.io\n"
+            "! can raise its own permissions, writes RBAC (bind, create): clusterroles\n    \
+             (rbac.authorization.k8s.io)\n"
         );
-        assert_eq!(line(&["apps"], &["*"], &["*"]), "do everything with: all resources of apps\n");
+        assert_eq!(line(&["apps"], &["*"], &["*"]), "all verbs: all resources (apps)\n");
     }
 
     #[test]

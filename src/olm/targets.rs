@@ -70,16 +70,18 @@ impl Targets {
             None if csv.supports(InstallMode::AllNamespaces) => Some(Targets::All),
             None if csv.supports(InstallMode::OwnNamespace) => Some(Targets::Own),
             None => {
-                diagnostics.push(
-                    Diagnostic::error(
-                        Code::InstallModeUnsupported,
-                        format!(
-                            "the operator supports {}, so the namespaces to watch must be named",
-                            supported(csv)
-                        ),
+                let message = if csv.install_modes.is_empty() {
+                    "the operator supports no install mode, so it can watch nothing".to_owned()
+                } else {
+                    format!(
+                        "the operator supports {}, so the namespaces to watch must be named",
+                        supported(csv)
                     )
-                    .at(csv.place(".spec.installModes"))
-                    .hint(hint(csv)),
+                };
+                diagnostics.push(
+                    Diagnostic::error(Code::InstallModeUnsupported, message)
+                        .at(csv.place(".spec.installModes"))
+                        .hint(hint(csv)),
                 );
                 None
             }

@@ -4,7 +4,6 @@
 //! a person would search for them.
 
 use crate::bundle::Bundle;
-use crate::config::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Value};
 use indexmap::IndexMap;
@@ -72,18 +71,13 @@ fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 fn owned_crds_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for owned in &bundle.csv.owned_crds {
         if !bundle.crds.iter().any(|crd| crd.name() == owned.name) {
-            let held: Vec<&str> = bundle.crds.iter().map(Object::name).collect();
-            let near = match suggest::nearest(&owned.name, &held) {
-                Some(near) => format!("the bundle holds `{near}`: is that what is meant? Else "),
-                None => String::new(),
-            };
             diagnostics.push(
                 Diagnostic::error(
                     Code::OwnedCrdMissing,
                     format!("the CSV owns the custom resource definition `{}`, which the bundle does not hold", owned.name),
                 )
                 .at(bundle.csv.place(&owned.path))
-                .hint(format!("{near}add the CRD to the manifests folder, or list it under `required` if another operator brings it")),
+                .hint("add the CRD to the manifests folder, or list it under `required` if another operator brings it"),
             );
         }
     }

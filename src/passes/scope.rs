@@ -49,8 +49,8 @@ fn unsupported(object: &Object) -> Diagnostic {
     )
     .at(object.place())
     .hint(format!(
-        "a registry+v1 bundle may ship {}; to build without this object, set exclude = ['.kind == \"{}\"']",
-        kinds.join(", "),
-        object.kind()
+        "to build without this object, set exclude = ['.kind == \"{}\"']; a registry+v1 bundle may ship only {}",
+        object.kind(),
+        kinds.join(", ")
     ))
 }

@@ -156,6 +156,17 @@ fn wait(child: &mut Child) -> Option<i32> {
 }
 
 impl Seen {
+    /// Standard error without the sizes of charts, which every change of their texts changes.
+    pub(crate) fn stderr_but_sizes(&self) -> String {
+        self.stderr.lines().fold(String::new(), |text, line| {
+            let line = match line.strip_suffix(" KiB").and_then(|line| line.rsplit_once(' ')) {
+                Some((line, _)) => format!("{} [size]", line.trim_end()),
+                None => line.to_owned(),
+            };
+            text + &line + "\n"
+        })
+    }
+
     /// For snapshots.
     pub(crate) fn text(&self) -> String {
         let mut text =
