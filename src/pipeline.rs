@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 /// A bundle compiled to the objects and values of a chart.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The bundle.
+    /// The bundle, without the objects that are now in `unit`.
     pub bundle: Bundle,
     /// What became of it.
     pub unit: Unit,
@@ -106,7 +106,7 @@ fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnost
 /// Compiles the files of one bundle. There is no result when there is an error.
 pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
     let (bundle, mut diagnostics) = bundle::load(files);
-    let Some(bundle) = bundle else { return (None, diagnostics) };
+    let Some(mut bundle) = bundle else { return (None, diagnostics) };
     let suggested = bundle.suggested_namespace().map(str::to_owned);
     let namespace = config
         .namespace
@@ -116,7 +116,7 @@ pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>,
 
     let options =
         olm::Options { chart: &config.name, namespace: &namespace, watch: config.watch.as_ref() };
-    let (objects, found) = olm::lower(&bundle, &options);
+    let (objects, found) = olm::lower(&mut bundle, &options);
     let failed = found.has_errors();
     diagnostics.append(found);
     if failed {

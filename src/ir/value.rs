@@ -119,19 +119,10 @@ impl Value {
     /// always is. A list or map of nothing but absent children is itself absent, because a key
     /// without content would read as null.
     pub fn presence(&self) -> Option<Condition> {
-        let any = |children: Vec<Option<Condition>>| {
-            let mut conditions = children.into_iter().collect::<Option<Vec<Condition>>>()?;
-            conditions.dedup();
-            match conditions.len() {
-                0 => None,
-                1 => conditions.pop(),
-                _ => Some(Condition::Any(conditions)),
-            }
-        };
         match self {
             Value::When(when) => Some(both(&when.0, when.1.presence())),
-            Value::Seq(items) => any(items.iter().map(Value::item_presence).collect()),
-            Value::Map(map) => any(map.values().map(Value::presence).collect()),
+            Value::Seq(items) => any(items.iter().map(Value::item_presence)),
+            Value::Map(map) => any(map.values().map(Value::presence)),
             _ => None,
         }
     }
@@ -168,6 +159,16 @@ impl Value {
             Value::Map(_) => "a map",
             Value::When(_) => "a conditional value",
         }
+    }
+}
+
+/// The condition under which any of the children is present; the first that always is decides.
+fn any(children: impl Iterator<Item = Option<Condition>>) -> Option<Condition> {
+    let mut conditions = children.collect::<Option<Vec<Condition>>>()?;
+    conditions.dedup();
+    match conditions.len() {
+        0 | 1 => conditions.pop(),
+        _ => Some(Condition::Any(conditions)),
     }
 }
 

@@ -29,9 +29,11 @@ pub struct Options<'a> {
     pub watch: Option<&'a Watch>,
 }
 
-/// The objects that OLM would create, the shipped ones as they are, in no particular order.
+/// The objects that OLM would create, and the shipped ones as they are, in no particular order.
 /// Everything that the bundle gets wrong is reported.
-pub fn lower(bundle: &Bundle, options: &Options<'_>) -> (Vec<Object>, Diagnostics) {
+///
+/// CRDs are most of a bundle, so they and the other shipped objects are moved out of it.
+pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Vec<Object>, Diagnostics) {
     let mut diagnostics = validate::validate(bundle);
     let targets = Targets::choose(&bundle.csv, options, &mut diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors()) else {
@@ -42,7 +44,7 @@ pub fn lower(bundle: &Bundle, options: &Options<'_>) -> (Vec<Object>, Diagnostic
     objects.extend(rbac::cluster_permissions(bundle, options.chart));
     objects
         .extend(bundle.csv.deployments.iter().map(|d| deployment::deployment(bundle, d, &targets)));
-    objects.extend(bundle.crds.iter().cloned());
-    objects.extend(bundle.objects.iter().cloned());
+    objects.append(&mut bundle.crds);
+    objects.append(&mut bundle.objects);
     (objects, diagnostics)
 }

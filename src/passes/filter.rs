@@ -1,7 +1,7 @@
 //! Keeps and drops objects by the jq filters of the configuration.
 
 use crate::config::Filter;
-use crate::config::filter::{Input, Program};
+use crate::config::filter::{FilterError, Input, Program};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Object, Release};
 use std::collections::BTreeMap;
@@ -34,27 +34,24 @@ pub fn filter(
     exclude: &[Filter],
     release: &Release<'_>,
 ) -> Filtered {
-    let inputs: Vec<Input> = objects.iter().map(|object| input(object, release)).collect();
-    let mut diagnostics = Diagnostics::new();
-    let mut answers = |filters: &[Filter]| -> Vec<Vec<bool>> {
-        filters.iter().map(|filter| ask(filter, &objects, &inputs, &mut diagnostics)).collect()
-    };
-    let (included, excluded) = (answers(include), answers(exclude));
-
-    let hits = |answers: &[Vec<bool>]| -> Vec<usize> {
-        answers.iter().map(|of_filter| of_filter.iter().filter(|answer| **answer).count()).collect()
-    };
-    let any = |answers: &[Vec<bool>], object: usize| {
-        answers.iter().any(|of_filter| of_filter.get(object).copied().unwrap_or_default())
-    };
+    let mut included: Vec<Question> = include.iter().map(Question::new).collect();
+    let mut excluded: Vec<Question> = exclude.iter().map(Question::new).collect();
+    let mut kept = vec![true; objects.len()];
+    if !included.is_empty() || !excluded.is_empty() {
+        for (object, kept) in objects.iter().zip(&mut kept) {
+            // In this form an object takes several times its memory, so there is one at a time.
+            let input = input(object, release);
+            let any = |questions: &mut [Question]| {
+                questions.iter_mut().fold(false, |any, question| question.ask(&input, object) | any)
+            };
+            *kept = (any(&mut included) || include.is_empty()) & !any(&mut excluded);
+        }
+    }
+    let hits = |questions: &[Question]| questions.iter().map(|question| question.hits).collect();
     let (include_hits, exclude_hits) = (hits(&included), hits(&excluded));
-    let kept =
-        |object: usize| (include.is_empty() || any(&included, object)) && !any(&excluded, object);
-    let objects = objects
-        .into_iter()
-        .enumerate()
-        .filter_map(|(index, object)| kept(index).then_some(object))
-        .collect();
+    let diagnostics = included.into_iter().chain(excluded).filter_map(Question::failure).collect();
+    let mut kept = kept.into_iter();
+    let objects = objects.into_iter().filter(|_| kept.next().unwrap_or_default()).collect();
     Filtered { objects, include_hits, exclude_hits, diagnostics }
 }
 
@@ -87,63 +84,67 @@ fn input(object: &Object, release: &Release<'_>) -> Input {
         // The condition does not hold with these values, but with others: filters see it too.
         release.object(&Object { when: None, ..object.clone() })
     });
-    Input::from(&resolved.unwrap_or_default())
+    Input::from(resolved.unwrap_or_default())
 }
 
-/// Whether `filter` is true, for each of `inputs`; a failure counts as false.
-fn ask(
-    filter: &Filter,
-    objects: &[Object],
-    inputs: &[Input],
-    diagnostics: &mut Diagnostics,
-) -> Vec<bool> {
-    let program = match Program::compile(&filter.text) {
-        Ok(program) => program,
-        Err(error) => {
-            let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
-            diagnostics.push(
-                Diagnostic::error(code, error.message)
-                    .at(Place::span(filter.span.clone()))
-                    .hint(error.hint),
-            );
-            return vec![false; inputs.len()];
-        }
-    };
-    let mut failures = Vec::new();
-    let answers = objects
-        .iter()
-        .zip(inputs)
-        .map(|(object, input)| {
-            program.matches(input).unwrap_or_else(|reason| {
-                failures.push((object, reason));
+/// A filter that is asked about one object after the other.
+struct Question<'f> {
+    filter: &'f Filter,
+    program: Result<Program, FilterError>,
+    hits: usize,
+    /// The first objects that it fails on, as the diagnostic has them: label, place and reason.
+    failures: Vec<(String, Place, String)>,
+    /// How many it fails on.
+    failed: usize,
+}
+
+impl<'f> Question<'f> {
+    fn new(filter: &'f Filter) -> Self {
+        let program = Program::compile(&filter.text);
+        Question { filter, program, hits: 0, failures: Vec::new(), failed: 0 }
+    }
+
+    /// Whether the filter is true for this object; a failure counts as false.
+    fn ask(&mut self, input: &Input, object: &Object) -> bool {
+        let Ok(program) = &self.program else { return false };
+        match program.matches(input) {
+            Ok(answer) => {
+                self.hits += usize::from(answer);
+                answer
+            }
+            Err(reason) => {
+                self.failed += 1;
+                if self.failed <= NAMED {
+                    self.failures.push((object.label(), object.place(), reason));
+                }
                 false
-            })
-        })
-        .collect();
-    if !failures.is_empty() {
-        diagnostics.push(failed(filter, &failures));
+            }
+        }
     }
-    answers
-}
 
-fn failed(filter: &Filter, failures: &[(&Object, String)]) -> Diagnostic {
-    let mut names: Vec<String> =
-        failures.iter().take(NAMED).map(|(object, _)| object.label()).collect();
-    if failures.len() > NAMED {
-        names.push(format!("{} more", failures.len() - NAMED));
-    }
-    let last = names.pop().unwrap_or_default();
-    let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
-    let message = format!("the filter `{}` fails on {list}", filter.text);
-    let mut diagnostic =
-        Diagnostic::error(Code::FilterFailed, message).at(Place::span(filter.span.clone())).hint(
+    /// What went wrong, if anything did.
+    fn failure(self) -> Option<Diagnostic> {
+        let place = Place::span(self.filter.span.clone());
+        if let Err(error) = self.program {
+            let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
+            return Some(Diagnostic::error(code, error.message).at(place).hint(error.hint));
+        }
+        let mut names: Vec<String> =
+            self.failures.iter().map(|(label, ..)| label.clone()).collect();
+        if self.failed > NAMED {
+            names.push(format!("{} more", self.failed - NAMED));
+        }
+        let last = names.pop()?;
+        let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
+        let message = format!("the filter `{}` fails on {list}", self.filter.text);
+        let failure = Diagnostic::error(Code::FilterFailed, message).at(place).hint(
             "a filter must be true or false for every object: where a field may be missing or of \
              another type, write `.field?` or `(.field // \"\")`",
         );
-    for (object, reason) in failures.iter().take(NAMED) {
-        diagnostic = diagnostic.related(object.place(), format!("here {reason}"));
+        Some(self.failures.into_iter().fold(failure, |failure, (_, place, reason)| {
+            failure.related(place, format!("here {reason}"))
+        }))
     }
-    diagnostic
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(super) fn read(
             .map_err(|(path, error)| failed(shown, &path, &error))?;
     }
     let (decided, warnings) = named.decide(&tree)?;
-    Ok((decided.files(&tree, &BTreeMap::new())?, warnings))
+    Ok((decided.files(tree, &BTreeMap::new())?, warnings))
 }
 
 /// Adds a folder and what is in it, in the order of the names.

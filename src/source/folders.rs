@@ -6,6 +6,7 @@ use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use granit_parser::{Event, Parser};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Label and annotation that name the manifests folder.
 const MANIFESTS_KEY: &str = "operators.operatorframework.io.bundle.manifests.v1";
@@ -137,7 +138,7 @@ impl Decided {
     /// The bundle's files from a tree that keeps both folders.
     pub(super) fn files(
         self,
-        tree: &Tree,
+        tree: Tree,
         labels: &BTreeMap<String, String>,
     ) -> Result<BundleFiles, Diagnostics> {
         let mut problems = Diagnostics::new();
@@ -157,9 +158,14 @@ impl Decided {
         if !problems.is_empty() {
             return Err(problems);
         }
+        // Now the files are nobody else's, and their content need not be copied.
+        drop(tree);
+        let owned = |files: BTreeMap<String, Rc<Vec<u8>>>| {
+            files.into_iter().map(|(name, content)| (name, Rc::unwrap_or_clone(content))).collect()
+        };
         Ok(BundleFiles {
-            manifests,
-            metadata,
+            manifests: owned(manifests),
+            metadata: owned(metadata),
             manifests_dir: self.manifests,
             metadata_dir: self.metadata,
             labels: labels.clone(),

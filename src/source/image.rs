@@ -89,7 +89,7 @@ pub(super) fn read(
         (decided, mismatches) = named.decide(&tree)?;
     }
     warnings.append(mismatches);
-    let mut files = decided.files(&tree, &labels)?;
+    let mut files = decided.files(tree, &labels)?;
     files.image = Some(ImageIdentity {
         digest: descriptor.digest().to_string(),
         layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),

@@ -2,7 +2,6 @@
 
 use super::failure;
 use crate::diag::{Code, Diagnostics};
-use oci_spec::distribution::ParseError;
 use oci_spec::image::Digest;
 use std::str::FromStr as _;
 
@@ -51,28 +50,27 @@ impl Reference {
                 Err(error) => return invalid(&error.to_string(), whole),
             },
         };
-        // The library judges only: it fills in defaults and renames hosts, and what is looked up
-        // is what was written.
-        match oci_spec::distribution::Reference::from_str(rest) {
-            Ok(_) => {}
-            Err(ParseError::ReferenceInvalidFormat)
-                if rest.split_once('/').is_some_and(|(_, path)| {
-                    path.split(':').next().is_some_and(|name| name != name.to_lowercase())
-                }) =>
-            {
-                return invalid(
-                    "a repository has lower-case letters only",
-                    "Write the name as the registry has it.",
-                );
-            }
-            Err(error) => return invalid(&error.to_string(), whole),
-        }
         let colon = rest.rfind(':').filter(|colon| !rest[*colon..].contains('/'));
         let (name, tag) = match colon {
-            Some(colon) => (&rest[..colon], Some(rest[colon + 1..].to_owned())),
-            None if digest.is_none() => (rest, Some("latest".to_owned())),
+            Some(colon) => (&rest[..colon], Some(&rest[colon + 1..])),
+            None if digest.is_none() => (rest, Some("latest")),
             None => (rest, None),
         };
+        let (host, repository) = name.split_once('/').unwrap_or_default();
+        if repository.len() > LONGEST_REPOSITORY {
+            let why = format!("its repository has more than {LONGEST_REPOSITORY} characters");
+            return invalid(&why, whole);
+        }
+        if !is_repository(repository) && is_repository(&repository.to_lowercase()) {
+            return invalid(
+                "a repository has lower-case letters only",
+                "Write the name as the registry has it.",
+            );
+        }
+        if !is_host(host) || !is_repository(repository) || !tag.is_none_or(is_tag) {
+            return invalid("invalid reference format", whole);
+        }
+        let tag = tag.map(str::to_owned);
         Ok(Reference { name: name.to_owned(), tag, digest })
     }
 
@@ -82,6 +80,40 @@ impl Reference {
         let rest = self.name.strip_prefix(prefix.trim_end_matches('/'))?;
         if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
     }
+}
+
+/// What registries take, as the reference implementation has it (distribution, `reference`).
+const LONGEST_REPOSITORY: usize = 255;
+
+/// Dot-separated names of letters, digits and inner dashes, and perhaps a port.
+fn is_host(host: &str) -> bool {
+    let (name, port) = host.split_once(':').unwrap_or((host, "0"));
+    let is_label = |label: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        !label.is_empty()
+            && label.bytes().all(fits)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.split('.').all(is_label) && !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Components of lower-case letters and digits, with `.`, `_`, `__` or dashes between them.
+fn is_repository(path: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_separator =
+        |run: &str| matches!(run, "." | "_" | "__") || run.bytes().all(|byte| byte == b'-');
+    path.split('/').all(|component| {
+        component.starts_with(is_word)
+            && component.ends_with(is_word)
+            && component.split(is_word).all(is_separator)
+    })
+}
+
+/// At most 128 letters, digits, `_`, `.` and `-`, and neither of the last two first.
+fn is_tag(tag: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    (1..=128).contains(&tag.len()) && tag.bytes().all(fits) && !tag.starts_with(['.', '-'])
 }
 
 #[cfg(test)]
@@ -101,6 +133,10 @@ mod tests {
         assert_eq!(parse("localhost/b"), ("localhost/b".into(), tag("latest"), None));
         assert_eq!(parse("host:5000/a:v1"), ("host:5000/a".into(), tag("v1"), None));
         assert_eq!(parse("host:5000/a"), ("host:5000/a".into(), tag("latest"), None));
+        assert_eq!(
+            parse("a-b.c/d--e/f__g_h.i:_1.-x"),
+            ("a-b.c/d--e/f__g_h.i".into(), tag("_1.-x"), None)
+        );
         let pinned = format!("quay.io/a/b@{digest}");
         assert_eq!(parse(&pinned), ("quay.io/a/b".into(), None, Some(digest.clone())));
         let both = format!("host:5000/a/b:1.0@{digest}");
@@ -120,6 +156,15 @@ mod tests {
             ("quay.io/a/../b:1", "format"),
             ("quay.io/a/b@sha256:abcd", "digest"),
             ("quay.io/a/b\n:1", "format"),
+            ("quay.io/a/b:\u{e4}", "format"),
+            ("quay.io/a/b:-1", "format"),
+            ("quay.io/a..b:1", "format"),
+            ("quay.io/a-/b:1", "format"),
+            ("quay.io//b:1", "format"),
+            ("-quay.io/b:1", "format"),
+            ("quay..io/b:1", "format"),
+            ("quay.io:/b:1", "format"),
+            ("quay.io:port/b:1", "format"),
         ] {
             let errors = Reference::parse(text).unwrap_err();
             let error = errors.iter().next().unwrap();

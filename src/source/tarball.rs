@@ -130,7 +130,7 @@ impl Tarball {
             tree = self.tree(folders)?;
             (decided, warnings) = named.decide(&tree)?;
         }
-        Ok((decided.files(&tree, &BTreeMap::new())?, warnings))
+        Ok((decided.files(tree, &BTreeMap::new())?, warnings))
     }
 
     /// A path below the root as the archive has it.

@@ -60,7 +60,7 @@ enum Position {
 }
 
 /// Files or problems of one folder.
-pub(super) type Taken = Result<BTreeMap<String, Vec<u8>>, Vec<Diagnostic>>;
+pub(super) type Taken = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
 
 impl Tree {
     /// An empty tree that keeps the files of `folders`.
@@ -227,7 +227,7 @@ impl Tree {
                 // The folder has been reported.
                 (Node::File(_), Some(name)) if flat && name.contains('/') => {}
                 (Node::File(content), Some(name)) => {
-                    files.insert(name.to_owned(), content.as_ref().clone());
+                    files.insert(name.to_owned(), Rc::clone(content));
                 }
                 (Node::File(_), None) => problems.push(
                     unexpected(path, "has a name that is not UTF-8 or has control characters")

@@ -104,25 +104,25 @@ impl Program {
 /// An object in the form that filters read; cheap to use for many filters.
 pub struct Input(Val);
 
-impl From<&Json> for Input {
-    fn from(value: &Json) -> Self {
+impl From<Json> for Input {
+    fn from(value: Json) -> Self {
         Input(to_val(value))
     }
 }
 
-fn to_val(value: &Json) -> Val {
+fn to_val(value: Json) -> Val {
     match value {
         Json::Null => Val::Null,
-        Json::Bool(value) => Val::Bool(*value),
+        Json::Bool(value) => Val::Bool(value),
         Json::Number(number) => match (number.as_i64(), number.as_u64()) {
             (Some(value), _) => Val::Num(Num::from_integral(value)),
             (None, Some(value)) => Val::Num(Num::from_integral(value)),
             (None, None) => Val::Num(Num::Float(number.as_f64().unwrap_or(f64::NAN))),
         },
-        Json::String(text) => Val::from(text.clone()),
-        Json::Array(items) => items.iter().map(to_val).collect(),
+        Json::String(text) => Val::from(text),
+        Json::Array(items) => items.into_iter().map(to_val).collect(),
         Json::Object(map) => {
-            Val::obj(map.iter().map(|(k, v)| (Val::from(k.clone()), to_val(v))).collect())
+            Val::obj(map.into_iter().map(|(k, v)| (Val::from(k), to_val(v))).collect())
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 fn matches(filter: &str, object: &Json) -> Result<bool, String> {
     let program = Program::compile(filter).map_err(|error| error.message)?;
-    program.matches(&Input::from(object))
+    program.matches(&Input::from(object.clone()))
 }
 
 /// What a person reads about `filter`: whether it is refused, the message, and the text marked.
