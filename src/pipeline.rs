@@ -2,6 +2,7 @@
 
 use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
+use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -39,7 +40,7 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
                     Code::UnknownBundle,
                     format!("there is no bundle named `{name}`"),
                 )
-                .hint(format!("bundles.toml has {}", known.join(", "))),
+                .hint(suggest::hint(name, &known, "bundles")),
             );
         }
     }
@@ -82,12 +83,12 @@ fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnost
         source::fetch(&bundle.source, &config.base, &config.mirrors, &Limits::default());
     let Some(files) = files else { return (None, diagnostics) };
     let (compiled, found) = compile(&files, bundle);
-    drop(files);
     diagnostics.append(found);
     let Some(compiled) = compiled else { return (None, diagnostics) };
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
-        return (None, diagnostics);
+        return (None, bundle::locate(diagnostics, &files));
     };
+    drop(files);
     let images = chart::images(&compiled.unit.objects, &compiled.bundle);
     let chart = chart::chart(
         &compiled.unit,
@@ -105,6 +106,11 @@ fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnost
 
 /// Compiles the files of one bundle. There is no result when there is an error.
 pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
+    let (compiled, diagnostics) = run_stages(files, config);
+    (compiled, bundle::locate(diagnostics, files))
+}
+
+fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
     let (bundle, mut diagnostics) = bundle::load(files);
     let Some(mut bundle) = bundle else { return (None, diagnostics) };
     let suggested = bundle.suggested_namespace().map(str::to_owned);

@@ -355,7 +355,7 @@ fn reads_as(text: &str, expected: Option<&Json>) -> Result<(), String> {
     let documents = bundle::parse(text).map_err(|problem| format!("{problem} in\n{text}"))?;
     let ours: Vec<Json> = documents.iter().map(literal).collect();
     let theirs: Vec<Json> = serde_yaml::Deserializer::from_str(text)
-        .map(|document| serde::Deserialize::deserialize(document))
+        .map(serde::Deserialize::deserialize)
         .collect::<Result<_, serde_yaml::Error>>()
         .map_err(|problem| format!("{problem} in\n{text}"))?;
     let theirs: Vec<Json> = theirs.into_iter().filter(|document| !document.is_null()).collect();
@@ -450,9 +450,11 @@ fn hostile_texts_in_every_position() {
         let maps: [Vec<(String, Value)>; 4] = [
             chunk.iter().map(|text| (text.clone(), Value::text(text))).collect(),
             chunk.iter().map(|text| (text.clone(), concat(text))).collect(),
+            // Long enough for an explicit key, however short the fragment is.
             chunk
                 .iter()
-                .map(|text| (text.repeat(900), Value::when(on(), text.clone().into())))
+                .step_by(10)
+                .map(|text| (text.repeat(1100), Value::when(on(), text.clone().into())))
                 .collect(),
             vec![("items".to_owned(), Value::Seq(chunk.iter().flat_map(around).collect()))],
         ];

@@ -1,5 +1,6 @@
 //! The ClusterServiceVersion: the parts that decide what is installed, checked and typed.
 
+use super::typed;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Object, Origin, Value};
 
@@ -180,6 +181,32 @@ fn text_of(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
+/// Why a value does not fit its type, from serde's words but without the value, which may be a
+/// secret.
+fn in_words(error: &str) -> String {
+    let Some((found, expected)) = error.split_once(", expected ") else {
+        return error.to_owned();
+    };
+    let expected = match expected {
+        "i32" | "i64" => "a whole number",
+        "a sequence" => "a list",
+        expected if expected.starts_with("struct ") => "a map",
+        expected => expected,
+    };
+    let found = found.strip_prefix("invalid type: ").unwrap_or_default();
+    let found = match found.split(' ').next().unwrap_or_default() {
+        "string" => "a string",
+        "integer" => "a whole number",
+        "floating" => "a number with a fraction",
+        "boolean" => "a boolean",
+        "map" => "a map",
+        "sequence" => "a list",
+        "null" | "unit" => "null",
+        _ => "something else",
+    };
+    format!("it must be {expected}, but it is {found}")
+}
+
 struct Reader<'a> {
     object: &'a Object,
     diagnostics: Diagnostics,
@@ -187,13 +214,28 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn report(&mut self, code: Code, message: String, path: String) {
+        let hint = "OLM cannot install this either: correct the CSV, or use another version of the \
+                    operator";
+        self.report_with(code, message, path, hint);
+    }
+
+    fn report_with(&mut self, code: Code, message: String, path: String, hint: &str) {
         let place = Place { line: None, ..self.object.place() }.path(path);
-        self.diagnostics.push(Diagnostic::error(code, message).at(place));
+        self.diagnostics.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
     fn wrong_type(&mut self, value: &Value, expected: &str, path: String) {
         let message = format!("`{path}` must be {expected}, but it is {}", value.type_name());
-        self.report(Code::CsvFieldType, message, path);
+        match (expected, value) {
+            ("a string", Value::Number(_) | Value::Bool(_)) => {
+                self.report_with(Code::CsvFieldType, message, path, "put the value in quotes");
+            }
+            ("a boolean", Value::Text(_)) => {
+                let hint = "write true or false without quotes";
+                self.report_with(Code::CsvFieldType, message, path, hint);
+            }
+            _ => self.report(Code::CsvFieldType, message, path),
+        }
     }
 
     fn expect_map(&mut self, value: &Value, path: &str) {
@@ -228,9 +270,11 @@ impl<'a> Reader<'a> {
 
     fn origin(&self, path: String) -> Origin {
         match &self.object.origin {
-            Origin::File { file, document, .. } => {
-                Origin::Csv { file: file.clone(), document: *document, path }
-            }
+            Origin::File { file, document, path: object, .. } => Origin::Csv {
+                file: file.clone(),
+                document: *document,
+                path: format!("{object}{path}"),
+            },
             other => other.clone(),
         }
     }
@@ -300,19 +344,13 @@ impl<'a> Reader<'a> {
             return false;
         }
         let release = crate::ir::Release { namespace: "", values: &serde_json::Value::Null };
-        let json = release.value(spec);
-        match serde_path_to_error::deserialize::<_, DeploymentSpec>(json) {
-            Ok(_) => true,
-            Err(error) => {
-                let at = match error.path().to_string().as_str() {
-                    "." => format!("{path}.spec"),
-                    inner => format!("{path}.spec.{inner}"),
-                };
-                let message = format!("`{at}` does not fit a Deployment: {}", error.inner());
-                self.report(Code::CsvFieldType, message, at);
-                false
-            }
-        }
+        let Some(misfit) = typed::misfit::<DeploymentSpec>(&release.value(spec)) else {
+            return true;
+        };
+        let at = format!("{path}.spec{}", misfit.path);
+        let why = in_words(&misfit.why);
+        self.report(Code::CsvFieldType, format!("`{at}` does not fit a Deployment: {why}"), at);
+        false
     }
 
     fn permissions(&mut self, spec: &'a Value, key: &str) -> Vec<Permission> {
@@ -347,5 +385,27 @@ impl<'a> Reader<'a> {
                 path: format!("{path}[{index}]"),
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    #[test]
+    fn what_does_not_fit_is_said_without_the_value() {
+        assert_eq!(
+            in_words("invalid type: string \"s3cret\", expected i32"),
+            "it must be a whole number, but it is a string"
+        );
+        assert_eq!(
+            in_words("invalid type: integer `1234`, expected a string"),
+            "it must be a string, but it is a whole number"
+        );
+        assert_eq!(
+            in_words("invalid value: integer `99999999999`, expected i32"),
+            "it must be a whole number, but it is something else"
+        );
+        assert_eq!(in_words("missing field `template`"), "missing field `template`");
     }
 }

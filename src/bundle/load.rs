@@ -1,7 +1,7 @@
 //! Files to a [`Bundle`].
 
 use super::yaml::{self, Documents};
-use super::{Bundle, ClusterServiceVersion};
+use super::{Bundle, ClusterServiceVersion, locate};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Origin, Value};
 use crate::source::BundleFiles;
@@ -19,27 +19,9 @@ const MEDIATYPE: &str = "operators.operatorframework.io.bundle.mediatype.v1";
 pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let annotations = annotations(files, &mut diagnostics);
+    let readable = !diagnostics.has_errors();
     let mut objects = Vec::new();
-    for (name, bytes) in &files.manifests {
-        let file = format!("{}/{name}", files.manifests_dir);
-        if let Some(documents) = documents(&file, bytes, &mut diagnostics) {
-            for document in documents.documents {
-                let origin = Position {
-                    file: &file,
-                    document: document.number,
-                    line: document.line,
-                    path: String::new(),
-                };
-                flatten(
-                    document.value,
-                    &origin,
-                    &document.item_lines,
-                    &mut objects,
-                    &mut diagnostics,
-                );
-            }
-        }
-    }
+    read_manifests(files, &mut objects, &mut diagnostics);
 
     let mut csvs = Vec::new();
     let mut crds = Vec::new();
@@ -63,12 +45,13 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
                     "the bundle has media type `{mediatype}`; only `registry+v1` can be compiled"
                 ),
             )
-            .at(annotations_place(files).path(format!("[{MEDIATYPE:?}]")))
+            .at(annotations_place(files).path(format!(".annotations[{MEDIATYPE:?}]")))
             .hint("`helm` bundles already are charts, and `plain` bundles are manifests"),
         );
     }
     let package = annotations.get(PACKAGE).cloned().unwrap_or_default();
-    if package.is_empty() {
+    // Annotations that cannot be read are reported, and the package is in them.
+    if package.is_empty() && readable {
         diagnostics.push(
             Diagnostic::error(Code::PackageNameEmpty, "package name is empty")
                 .at(annotations_place(files).path(format!(".annotations[{PACKAGE:?}]")))
@@ -90,7 +73,25 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
             .cloned()
             .collect(),
     });
-    (bundle, diagnostics)
+    (bundle, locate(diagnostics, files))
+}
+
+/// The objects of all manifests, in order.
+fn read_manifests(files: &BundleFiles, objects: &mut Vec<Object>, diagnostics: &mut Diagnostics) {
+    for (name, bytes) in &files.manifests {
+        let file = format!("{}/{name}", files.manifests_dir);
+        if let Some(documents) = documents(&file, bytes, files, diagnostics) {
+            for document in documents.documents {
+                let origin = Position {
+                    file: &file,
+                    document: document.number,
+                    line: document.line,
+                    path: String::new(),
+                };
+                flatten(document.value, &origin, &document.item_lines, objects, diagnostics);
+            }
+        }
+    }
 }
 
 fn annotations_place(files: &BundleFiles) -> Place {
@@ -121,13 +122,14 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
         return merged;
     };
     let file = format!("{}/annotations.yaml", files.metadata_dir);
-    let Some(documents) = documents(&file, bytes, diagnostics) else { return merged };
+    let Some(documents) = documents(&file, bytes, files, diagnostics) else { return merged };
     let root = documents.documents.into_iter().next().map(|document| document.value);
     let map = root.as_ref().and_then(|root| root.get("annotations")).and_then(Value::as_map);
     let Some(map) = map else {
         diagnostics.push(
             Diagnostic::error(Code::AnnotationsMissing, "the file has no map `annotations`")
-                .at(annotations_place(files)),
+                .at(annotations_place(files).path(".annotations"))
+                .hint("it starts with `annotations:`, and below that has `KEY: VALUE` lines"),
         );
         return merged;
     };
@@ -142,7 +144,8 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
                     Code::AnnotationsMissing,
                     format!("annotation `{key}` is {}, not a string", value.type_name()),
                 )
-                .at(annotations_place(files).path(format!(".annotations[{key:?}]"))),
+                .at(annotations_place(files).path(format!(".annotations[{key:?}]")))
+                .hint("annotations are texts: put the value in quotes"),
             ),
         }
     }
@@ -150,7 +153,12 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
 }
 
 /// The documents of one file; problems and duplicate keys become diagnostics.
-fn documents(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Option<Documents> {
+fn documents(
+    file: &str,
+    bytes: &[u8],
+    files: &BundleFiles,
+    diagnostics: &mut Diagnostics,
+) -> Option<Documents> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -166,7 +174,10 @@ fn documents(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Option<
                     ),
                 )
                 .at(Place::file(file).at(line, column))
-                .hint("save the file as UTF-8"),
+                .hint(
+                    "save the file as UTF-8, or remove it if it is no manifest: every file in the \
+                     manifests folder is read as one",
+                ),
             );
             return None;
         }
@@ -200,7 +211,7 @@ fn documents(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Option<
                 let (line, column) = duplicate.last;
                 let place = |line, column| Place {
                     document: Some(duplicate.document),
-                    ..Place::file(file).at(line, column).path(duplicate.path.clone())
+                    ..Place::file(file).at(line, column).path(&duplicate.path)
                 };
                 diagnostics.push(
                     Diagnostic::warning(
@@ -218,21 +229,32 @@ fn documents(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Option<
             Some(documents)
         }
         Err(problem) => {
-            let code = if problem.limit { Code::ManifestLimit } else { Code::ManifestSyntax };
-            let mut diagnostic =
-                Diagnostic::error(code, format!("cannot read the file: {}", problem.message)).at(
-                    Place {
-                        document: Some(problem.document),
-                        ..Place::file(file).at(problem.line, problem.column)
-                    },
-                );
-            diagnostic.hint = Some(if problem.limit {
-                "no real bundle needs as much; if yours does, report it".to_owned()
+            let (code, hint) = if problem.limit {
+                (Code::ManifestLimit, "no real bundle needs as much; if yours does, report it")
+            } else if problem.message.contains("tab") {
+                (Code::ManifestSyntax, "YAML is indented with spaces; replace the tab")
+            } else if file.starts_with(&format!("{}/", files.manifests_dir)) {
+                (
+                    Code::ManifestSyntax,
+                    "correct the file, or remove it if it is no manifest: every file in the \
+                     manifests folder is read as YAML or JSON",
+                )
             } else {
-                "every file in the manifests folder must be a Kubernetes manifest in YAML or JSON"
-                    .to_owned()
-            });
-            diagnostics.push(diagnostic);
+                (Code::ManifestSyntax, "correct the file; it must be YAML or JSON")
+            };
+            let why = match problem.message.as_str() {
+                "recursion limit exceeded" => "its lists and maps are nested too deep",
+                message => message,
+            };
+            let place = Place {
+                document: Some(problem.document),
+                ..Place::file(file).at(problem.line, problem.column)
+            };
+            diagnostics.push(
+                Diagnostic::error(code, format!("cannot read the file: {why}"))
+                    .at(place)
+                    .hint(hint),
+            );
             None
         }
     }
@@ -256,7 +278,7 @@ fn flatten(
     let place = || Place {
         document: Some(position.document),
         line: Some(position.line),
-        ..Place::file(position.file).path(position.path.clone())
+        ..Place::file(position.file).path(&position.path)
     };
     let type_name = value.type_name();
     let Value::Map(mut root) = value else {
@@ -267,7 +289,8 @@ fn flatten(
             )
             .at(place())
             .hint(
-                "every document in the manifests folder must be an object with apiVersion and kind",
+                "every file in the manifests folder is read as objects with apiVersion and kind; \
+                 remove the file if it is none",
             ),
         );
         return;
@@ -296,7 +319,10 @@ fn flatten(
             diagnostics.push(
                 Diagnostic::error(Code::NotAnObject, format!("the object has no `{key}`"))
                     .at(place())
-                    .hint("every document in the manifests folder must be an object with apiVersion and kind"),
+                    .hint(
+                        "every document in the manifests folder must be an object with apiVersion \
+                         and kind; remove the file if it is none",
+                    ),
             );
             return;
         }
@@ -390,3 +416,6 @@ fn is_hollow(value: &Value) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

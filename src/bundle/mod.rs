@@ -3,11 +3,14 @@
 
 mod csv;
 mod load;
+mod position;
 mod scalar;
+mod typed;
 mod yaml;
 
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
 pub use load::load;
+pub use position::locate;
 
 use crate::ir::{Object, Value};
 use crate::source::ImageIdentity;

@@ -13,10 +13,12 @@ use std::collections::HashMap;
 
 /// How large a file may become. Real bundles stay far below: the largest CRD known has 2.4 MB.
 const MAX_NODES: usize = 2_000_000;
-/// How many nodes aliases may add.
-const MAX_ALIAS_NODES: usize = 200_000;
-/// How deep lists and maps may nest.
+/// How much memory, roughly and in bytes, anchors and aliases may copy.
+const MAX_COPIED: usize = 32 << 20;
+/// How deep lists and maps may nest, aliases included.
 const MAX_DEPTH: usize = 250;
+/// How many duplicate keys are reported; a file with more than a few was not written by a person.
+const MAX_DUPLICATES: usize = 100;
 
 /// A document of a file.
 #[derive(Debug)]
@@ -90,8 +92,18 @@ pub(super) fn read(text: &str) -> Result<Documents, Box<Problem>> {
 
 /// A list or map under construction.
 enum Frame {
-    Seq { items: Vec<Value>, anchor: usize, nodes: usize },
-    Map { map: Map, lines: Vec<usize>, key: Option<PendingKey>, anchor: usize, nodes: usize },
+    Seq { items: Vec<Value>, anchor: usize, start: Marker },
+    Map { map: Map, lines: Vec<usize>, key: Option<PendingKey>, anchor: usize, start: Marker },
+}
+
+impl Frame {
+    /// Whether this is a map whose next value is that of the key `items`.
+    fn is_at_items(&self) -> bool {
+        let Frame::Map { key: Some(PendingKey { name: Name::Key(name), .. }), .. } = self else {
+            return false;
+        };
+        name == "items"
+    }
 }
 
 struct PendingKey {
@@ -104,16 +116,53 @@ enum Name {
     Merge,
 }
 
+/// A value that aliases may repeat.
+struct Anchored {
+    value: Value,
+    size: Size,
+}
+
+/// What a copy of a value costs.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Memory, roughly.
+    bytes: usize,
+    /// Lists and maps inside each other.
+    depth: usize,
+}
+
+impl Size {
+    fn of(value: &Value) -> Size {
+        let scalar = |bytes| Size { bytes: bytes + 64, depth: 0 };
+        let around = |size: Size, (bytes, child): (usize, Size)| Size {
+            bytes: size.bytes + bytes + child.bytes,
+            depth: size.depth.max(child.depth + 1),
+        };
+        match value {
+            Value::Text(text) => scalar(text.len()),
+            Value::Seq(items) => {
+                let children = items.iter().map(|item| (0, Size::of(item)));
+                children.fold(Size { bytes: 64, depth: 1 }, around)
+            }
+            Value::Map(map) => {
+                let children = map.iter().map(|(key, value)| (key.len() + 64, Size::of(value)));
+                children.fold(Size { bytes: 128, depth: 1 }, around)
+            }
+            _ => scalar(0),
+        }
+    }
+}
+
 #[derive(Default)]
 struct Builder {
     done: Documents,
     stack: Vec<Frame>,
-    anchors: HashMap<usize, (Value, usize)>,
+    anchors: HashMap<usize, Anchored>,
     document: usize,
     line: usize,
     item_lines: Vec<usize>,
     nodes: usize,
-    alias_nodes: usize,
+    copied: usize,
 }
 
 impl Builder {
@@ -128,26 +177,26 @@ impl Builder {
             }
             Event::SequenceStart(_, anchor, _) => {
                 self.open(marker)?;
-                self.stack.push(Frame::Seq { items: Vec::new(), anchor, nodes: self.nodes });
+                if let [top] = self.stack.as_slice()
+                    && top.is_at_items()
+                {
+                    self.item_lines.clear();
+                }
+                self.stack.push(Frame::Seq { items: Vec::new(), anchor, start: marker });
             }
             Event::MappingStart(_, anchor, _) => {
                 self.open(marker)?;
-                self.stack.push(Frame::Map {
-                    map: Map::new(),
-                    lines: Vec::new(),
-                    key: None,
-                    anchor,
-                    nodes: self.nodes,
-                });
+                let (map, lines) = (Map::new(), Vec::new());
+                self.stack.push(Frame::Map { map, lines, key: None, anchor, start: marker });
             }
             Event::SequenceEnd => {
-                if let Some(Frame::Seq { items, anchor, nodes }) = self.stack.pop() {
-                    self.close(Value::Seq(items), anchor, nodes, marker)?;
+                if let Some(Frame::Seq { items, anchor, start }) = self.stack.pop() {
+                    self.close(Value::Seq(items), anchor, start)?;
                 }
             }
             Event::MappingEnd => {
-                if let Some(Frame::Map { map, anchor, nodes, .. }) = self.stack.pop() {
-                    self.close(Value::from(map), anchor, nodes, marker)?;
+                if let Some(Frame::Map { map, anchor, start, .. }) = self.stack.pop() {
+                    self.close(Value::from(map), anchor, start)?;
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -156,13 +205,13 @@ impl Builder {
                 let is_key = self.expects_key();
                 match scalar {
                     Scalar::Merge if is_key => self.set_key(Name::Merge, marker),
-                    Scalar::Merge => self.close(Value::text("<<"), anchor, self.nodes, marker)?,
+                    Scalar::Merge => self.close(Value::text("<<"), anchor, marker)?,
                     Scalar::NotJson(key) if is_key => {
-                        self.close(Value::text(key), anchor, self.nodes, marker)?;
+                        self.close(Value::text(key), anchor, marker)?;
                     }
                     Scalar::Value(value) => {
                         let value = if is_key { value } else { scalar::through_json(value) };
-                        self.close(value, anchor, self.nodes, marker)?;
+                        self.close(value, anchor, marker)?;
                     }
                     Scalar::NotJson(_) => {
                         let message = format!(
@@ -173,18 +222,19 @@ impl Builder {
                 }
             }
             Event::Alias(id) => {
-                let Some((value, nodes)) = self.anchors.get(&id) else {
+                let Some(anchored) = self.anchors.get(&id) else {
                     let message = "an alias stands inside the value that it refers to".to_owned();
                     return Err(self.problem(marker, message, false));
                 };
-                let (value, nodes) = (value.clone(), *nodes);
-                self.alias_nodes += nodes;
-                if self.alias_nodes > MAX_ALIAS_NODES {
-                    let message = format!("aliases repeat more than {MAX_ALIAS_NODES} values");
+                self.copied += anchored.size.bytes;
+                self.check_copied(marker)?;
+                if self.stack.len() + anchored.size.depth > MAX_DEPTH {
+                    let message = format!("lists and maps nest more than {MAX_DEPTH} deep");
                     return Err(self.problem(marker, message, true));
                 }
+                let value = anchored.value.clone();
                 self.open(marker)?;
-                self.close(value, 0, self.nodes, marker)?;
+                self.close(value, 0, marker)?;
             }
             _ => {}
         }
@@ -238,17 +288,25 @@ impl Builder {
     /// Accounts for a node that begins at `marker`.
     fn open(&mut self, marker: Marker) -> Result<(), Box<Problem>> {
         self.nodes += 1;
-        if self.nodes + self.alias_nodes > MAX_NODES {
+        if self.nodes > MAX_NODES {
             let message = format!("the file has more than {MAX_NODES} values");
             return Err(self.problem(marker, message, true));
         }
         if self.stack.is_empty() {
             self.line = marker.line();
         }
-        if let [Frame::Map { key: Some(key), .. }, Frame::Seq { .. }] = self.stack.as_slice()
-            && matches!(&key.name, Name::Key(name) if name == "items")
+        if let [top, Frame::Seq { .. }] = self.stack.as_slice()
+            && top.is_at_items()
         {
             self.item_lines.push(marker.line());
+        }
+        Ok(())
+    }
+
+    fn check_copied(&self, marker: Marker) -> Result<(), Box<Problem>> {
+        if self.copied > MAX_COPIED {
+            let message = format!("anchors and aliases repeat more than {MAX_COPIED} bytes");
+            return Err(self.problem(marker, message, true));
         }
         Ok(())
     }
@@ -263,16 +321,13 @@ impl Builder {
         }
     }
 
-    /// Puts a finished value where it belongs.
-    fn close(
-        &mut self,
-        value: Value,
-        anchor: usize,
-        nodes_before: usize,
-        marker: Marker,
-    ) -> Result<(), Box<Problem>> {
+    /// Puts a finished value, which begins at `marker`, where it belongs.
+    fn close(&mut self, value: Value, anchor: usize, marker: Marker) -> Result<(), Box<Problem>> {
         if anchor != 0 {
-            self.anchors.insert(anchor, (value.clone(), self.nodes - nodes_before + 1));
+            let size = Size::of(&value);
+            self.copied += size.bytes;
+            self.check_copied(marker)?;
+            self.anchors.insert(anchor, Anchored { value: value.clone(), size });
         }
         match self.stack.last_mut() {
             None => {
@@ -317,6 +372,9 @@ impl Builder {
     }
 
     fn duplicate(&mut self, name: String, first: usize, last: Marker) {
+        if self.done.duplicates.len() == MAX_DUPLICATES {
+            return;
+        }
         let mut path = String::new();
         for frame in &self.stack[..self.stack.len() - 1] {
             match frame {
@@ -364,3 +422,6 @@ fn merge(into: &mut Map, value: Value) -> Option<()> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

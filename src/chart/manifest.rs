@@ -26,15 +26,19 @@ pub(super) fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeM
     files
 }
 
+/// `kind-name`, and the namespace behind it where that is not the release's.
 fn stem(object: &Object) -> String {
-    let name = match &object.origin {
-        Origin::Added(reason) if object.name().is_empty() => reason.replace(' ', "-"),
-        _ => object.name().to_owned(),
-    };
-    let mut stem: String = format!("{}-{name}", object.kind().to_lowercase())
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' })
-        .collect();
+    let id = object.id();
+    let mut stem = id.kind.to_lowercase();
+    match &object.origin {
+        Origin::Added(reason) if id.name.is_empty() => stem.extend(["-", reason]),
+        _ => stem.extend(["-", &id.name]),
+    }
+    if !id.namespace.is_empty() {
+        stem.extend([".", &id.namespace]);
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let mut stem: String = stem.chars().map(|c| if plain(c) { c } else { '-' }).collect();
     stem.truncate(LONGEST_STEM);
     stem.trim_end_matches(['-', '.']).to_owned()
 }

@@ -3,6 +3,7 @@
 use super::Description;
 use super::crds::Crds;
 use super::notes::CLIENT_SIDE_LIMIT;
+use crate::config::Watch;
 use crate::ir::Unit;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,9 +25,16 @@ pub(super) fn readme(unit: &Unit, description: &Description<'_>, crds: &Crds) ->
     if !description.config.depends_on.is_empty() {
         let _ = write!(text, "\nInstall first: {}.\n", description.config.depends_on.join(", "));
     }
+    if let Some(Watch::Namespaces(namespaces)) = &description.config.watch {
+        let _ = write!(
+            text,
+            "\nThe operator watches these namespaces, which must exist: {}.\n",
+            namespaces.join(", ")
+        );
+    }
     contents(&mut text, unit);
     values(&mut text, unit);
-    crd_section(&mut text, crds);
+    crd_section(&mut text, unit, crds);
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
         for image in description.images {
@@ -74,13 +82,24 @@ fn values(text: &mut String, unit: &Unit) {
     }
 }
 
-fn crd_section(text: &mut String, crds: &Crds) {
+fn crd_section(text: &mut String, unit: &Unit, crds: &Crds) {
+    let mut all = unit.objects.iter().filter(|object| object.kind() == "CustomResourceDefinition");
+    let some_are_templates = all.any(|crd| !crds.holds(crd));
+    if some_are_templates || !crds.files.is_empty() {
+        text.push_str("\n## CustomResourceDefinitions\n");
+    }
+    if some_are_templates {
+        text.push_str(
+            "\nThose in `templates/` are updated by `helm upgrade`; `helm uninstall` leaves them and \
+             their objects in the cluster.\n",
+        );
+    }
     if crds.files.is_empty() {
         return;
     }
     let _ = write!(
         text,
-        "\n## CustomResourceDefinitions\n\nHelm installs them with the chart, but never updates or deletes them. \
+        "\nHelm installs these with the chart, but never updates or deletes them. \
          Before `helm upgrade`:\n\n```sh\nkubectl apply --server-side --force-conflicts -f {}\n```\n\n",
         crds.folder
     );

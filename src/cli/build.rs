@@ -43,7 +43,10 @@ impl Build {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
-        let out = self.out.clone().unwrap_or_else(|| config.base.join(&config.output.dir));
+        let configured = config.base.join(&config.output.dir);
+        // `./out` is `out` to people.
+        let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
+        let out = self.out.clone().unwrap_or_else(|| plain.unwrap_or(&configured).to_owned());
         let result = if self.check {
             emit::compare(&out, &charts)
                 .map(|comparison| self.checked(&comparison, output, &mut diagnostics, &out))

@@ -28,7 +28,6 @@ path = "path/to/a/bundle"          # a folder with manifests/ and metadata/, an 
 "#;
 
 /// Writes a first configuration; never over an existing file.
-#[expect(clippy::disallowed_methods, reason = "writes the one file that it is for")]
 pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
     let created =
         std::fs::File::create_new(config).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));

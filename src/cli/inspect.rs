@@ -78,8 +78,10 @@ impl Inspect {
         }
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
         output.data(&inspect::report(&loaded, objects.unwrap_or_default()));
+        // What cannot be compiled can be looked at all the same.
+        let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
         output.diagnostics(&errors_and_warnings(diagnostics));
-        Exit::Clean
+        exit
     }
 }
 

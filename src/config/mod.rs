@@ -6,7 +6,7 @@ pub mod filter;
 pub mod keys;
 mod read;
 pub mod schema;
-mod suggest;
+pub(crate) mod suggest;
 mod text;
 mod tree;
 mod values;

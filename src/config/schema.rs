@@ -138,7 +138,7 @@ mod tests {
             // jq's regular expressions are at hand and close enough to those of ECMA 262.
             let filter = format!("test({})", json!(pattern.unwrap()));
             let program = super::super::filter::Program::compile(&filter).unwrap();
-            let by_schema = program.matches(&(&json!(value)).into()).unwrap();
+            let by_schema = program.matches(&json!(value).into()).unwrap();
             let name = if key == "name" { value } else { "a" };
             let source = if key == "image" { "" } else { "path = 'a'\n" };
             let other = if key == "name" { String::new() } else { format!("{key} = '{value}'\n") };

@@ -6,7 +6,7 @@ use similar::get_close_matches;
 const LIKENESS: f32 = 0.6;
 
 /// The known word nearest to `word`, when any is near.
-pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     // The same letters in another case, or `_` for `-`, are nearer than any typing error.
     let plain = |text: &str| text.to_lowercase().replace('_', "-");
     known
@@ -17,7 +17,7 @@ pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// "did you mean `x`?", or else the whole list: "known KIND: `a`, `b`".
-pub(super) fn hint(word: &str, known: &[&str], kind: &str) -> String {
+pub(crate) fn hint(word: &str, known: &[&str], kind: &str) -> String {
     match nearest(word, known) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
         None => format!("known {kind}: {}", list(known)),

@@ -88,7 +88,7 @@ pub struct Place {
     pub column: Option<usize>,
     /// The object, as `Kind/name`.
     pub object: Option<String>,
-    /// JSON path inside the object, for example `.spec.replicas`.
+    /// JSON path inside the document, for example `.spec.replicas`.
     pub path: Option<String>,
     /// A range in a text that can be shown; wins over `file`, `line` and `column`.
     pub span: Option<Span>,
@@ -118,9 +118,12 @@ impl Place {
         self
     }
 
-    /// Adds the JSON path.
-    pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.path = Some(path.into());
+    /// Adds a JSON path, below the one that is known.
+    pub fn path(mut self, path: impl AsRef<str>) -> Self {
+        let path = path.as_ref();
+        if !path.is_empty() {
+            self.path.get_or_insert_default().push_str(path);
+        }
         self
     }
 }

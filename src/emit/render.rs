@@ -418,7 +418,7 @@ mod tests {
             ("{{ .Values.a.b | }}", 17, "expected a value or function"),
             ("{{ .Values.a.b | 5 }}", 17, "expected a function after `|`"),
             ("{{ (.Values.a.b }}", 16, "expected `)`"),
-            ("{{ .Values.a.b-}}", 15, "expected the end of the action"),
+            ("{{ .Values.a.b-}}", 14, "expected the end of the action"),
             ("{{ .Values.a }}", 0, "a list or map needs `toYaml` or `toJson`"),
             ("{{ .Values.a.b | b64enc }}", 17, "`b64enc` cannot take these arguments"),
             ("{{ toYaml }}", 3, "`toYaml` cannot take these arguments"),

@@ -1,5 +1,6 @@
 //! What a bundle takes for granted that only OpenShift or OLM gives.
 
+use super::layout;
 use crate::bundle::{Bundle, Permission};
 use crate::chart::{containers, images};
 use crate::ir::{Object, Value};
@@ -17,6 +18,10 @@ pub(super) fn attention(bundle: &Bundle, objects: &[Object]) -> Vec<String> {
     findings
 }
 
+fn few(labels: &[String]) -> String {
+    layout::few(&labels.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 fn shipped_kinds(bundle: &Bundle, findings: &mut Vec<String>) {
     let names = |wanted: &dyn Fn(&Object) -> bool| -> Vec<String> {
         bundle.objects.iter().filter(|o| wanted(o)).map(Object::label).collect()
@@ -24,15 +29,15 @@ fn shipped_kinds(bundle: &Bundle, findings: &mut Vec<String>) {
     let console = names(&|object| object.kind().starts_with("Console"));
     if !console.is_empty() {
         findings.push(format!(
-            "needs the OpenShift console: {}; exclude with '.kind | startswith(\"Console\")'",
-            console.join(", ")
+            "ships {}, which need the OpenShift console; exclude '.kind | startswith(\"Console\")'",
+            few(&console)
         ));
     }
     let monitoring = names(&|object| object.group() == "monitoring.coreos.com");
     if !monitoring.is_empty() {
         findings.push(format!(
-            "needs the CRDs of the Prometheus operator: {}; install those first or exclude the objects",
-            monitoring.join(", ")
+            "ships {}, which need the CRDs of the Prometheus operator; install those first or exclude '.apiVersion | startswith(\"monitoring.coreos.com/\")'",
+            few(&monitoring)
         ));
     }
 }
@@ -84,7 +89,7 @@ fn openshift_apis(bundle: &Bundle, findings: &mut Vec<String>) {
     if !groups.is_empty() {
         findings.push(format!(
             "asks for OpenShift APIs that are missing elsewhere: {}",
-            groups.join(", ")
+            layout::few(&groups)
         ));
     }
 }
@@ -106,7 +111,7 @@ fn security_context(objects: &[Object], findings: &mut Vec<String>) {
             findings.push(format!(
                 "{} sets runAsNonRoot without runAsUser for {}: OpenShift picks a user, elsewhere the image must name a numeric one",
                 deployment.label(),
-                missing.join(", ")
+                layout::few(&missing)
             ));
         }
     }
@@ -125,13 +130,14 @@ fn registries(bundle: &Bundle, objects: &[Object], findings: &mut Vec<String>) {
     let red_hat = images.iter().filter(|image| image.starts_with("registry.redhat.io/")).count();
     if red_hat > 0 {
         findings.push(format!(
-            "{red_hat} images come from registry.redhat.io, which needs a pull secret on every ServiceAccount, those of operands too"
+            "{} from registry.redhat.io, which needs a pull secret on every ServiceAccount, those of operands too",
+            if red_hat == 1 { "1 image is".to_owned() } else { format!("{red_hat} images are") }
         ));
     }
     let unpinned: Vec<&str> =
         images.iter().map(String::as_str).filter(|image| !image.contains("@sha256:")).collect();
     if !unpinned.is_empty() {
-        findings.push(format!("images not pinned by digest: {}", unpinned.join(", ")));
+        findings.push(format!("images not pinned by digest: {}", layout::few(&unpinned)));
     }
 }
 
@@ -143,7 +149,9 @@ fn large_crds(bundle: &Bundle, findings: &mut Vec<String>) {
         .map(Object::name)
         .collect();
     if !large.is_empty() {
-        findings
-            .push(format!("CRDs over 262,144 bytes need server-side apply: {}", large.join(", ")));
+        findings.push(format!(
+            "CRDs over 262,144 bytes need server-side apply: {}",
+            layout::few(&large)
+        ));
     }
 }

@@ -1,6 +1,7 @@
 //! What a person wants to know of a bundle before using it.
 
 mod attention;
+mod layout;
 mod rules;
 
 use crate::bundle::Bundle;
@@ -14,19 +15,19 @@ use std::fmt::Write as _;
 pub fn report(bundle: &Bundle, objects: &[Object]) -> String {
     let mut text = String::new();
     head(&mut text, bundle);
+    section(&mut text, "Needs attention off OpenShift");
+    let findings = attention::attention(bundle, objects);
+    if findings.is_empty() {
+        text.push_str("  nothing\n");
+    }
+    for finding in findings {
+        text.push_str(&layout::paragraph("  - ", 4, &finding));
+    }
     contents(&mut text, bundle, objects);
     permissions(&mut text, bundle);
     webhooks(&mut text, bundle);
     custom_resources(&mut text, bundle);
     image_list(&mut text, bundle, objects);
-    section(&mut text, "Off OpenShift");
-    let findings = attention::attention(bundle, objects);
-    if findings.is_empty() {
-        text.push_str("  nothing needs attention\n");
-    }
-    for finding in findings {
-        let _ = writeln!(text, "  - {finding}");
-    }
     text
 }
 
@@ -78,15 +79,14 @@ fn contents(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     let shipped: Vec<&Object> = bundle.crds.iter().chain(&bundle.objects).collect();
     let all: Vec<&Object> = if objects.is_empty() { shipped } else { objects.iter().collect() };
     let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for object in all {
+    // What is there only when a value says so has no name yet.
+    for object in all.into_iter().filter(|object| !object.name().is_empty()) {
         kinds.entry(object.kind()).or_default().push(object.name());
     }
     for (kind, mut names) in kinds {
         names.sort_unstable();
-        let more =
-            if names.len() > 3 { format!(", … ({} in all)", names.len()) } else { String::new() };
-        names.truncate(3);
-        let _ = writeln!(text, "  {kind:<26} {}{more}", names.join(", "));
+        let lead = format!("  {kind:<26} {:>3}  ", names.len());
+        text.push_str(&layout::cut(&lead, &names));
     }
 }
 
@@ -94,14 +94,20 @@ fn permissions(text: &mut String, bundle: &Bundle) {
     let csv = &bundle.csv;
     section(text, "May do");
     for (permissions, scope) in [
-        (&csv.permissions, "in watched namespaces"),
         (&csv.cluster_permissions, "in the whole cluster"),
+        (&csv.permissions, "in watched namespaces"),
     ] {
+        // Operators of several programs often give all of them the same.
+        let mut same: Vec<(Vec<&str>, &Value)> = Vec::new();
         for permission in permissions {
-            let _ = writeln!(text, "  {} {scope}:", permission.service_account);
-            for rule in permission.rules.as_seq().unwrap_or_default() {
-                let _ = writeln!(text, "    - {}", rules::in_words(rule));
+            match same.iter_mut().find(|(_, rules)| **rules == permission.rules) {
+                Some((accounts, _)) => accounts.push(&permission.service_account),
+                None => same.push((vec![permission.service_account.as_str()], &permission.rules)),
             }
+        }
+        for (accounts, rules) in same {
+            let _ = writeln!(text, "  {} {scope}", layout::few(&accounts));
+            text.push_str(&rules::lines(rules.as_seq().unwrap_or_default(), 4));
         }
     }
     if csv.permissions.is_empty() && csv.cluster_permissions.is_empty() {
@@ -128,7 +134,10 @@ fn custom_resources(text: &mut String, bundle: &Bundle) {
         return;
     }
     section(text, "Custom resources");
-    for crd in &bundle.crds {
+    let (defined, needed) = (&bundle.crds, &bundle.csv.required_crds);
+    let names = defined.iter().map(Object::name).chain(needed.iter().map(|crd| crd.name.as_str()));
+    let width = names.map(str::len).max().unwrap_or_default();
+    for crd in defined {
         let versions: Vec<&str> = crd
             .at(&["spec", "versions"])
             .and_then(Value::as_seq)
@@ -140,14 +149,14 @@ fn custom_resources(text: &mut String, bundle: &Bundle) {
         let scope = crd.at(&["spec", "scope"]).and_then(Value::as_str).unwrap_or("?");
         let _ = writeln!(
             text,
-            "  {:<50} {} {scope}, {}",
+            "  {:<width$}  {scope:<10}  {:>8}  {}",
             crd.name(),
-            versions.join(" "),
-            size(bytes as u64)
+            size(bytes as u64),
+            versions.join(", ")
         );
     }
-    for crd in &bundle.csv.required_crds {
-        let _ = writeln!(text, "  {:<50} needed, from another operator", crd.name);
+    for crd in needed {
+        let _ = writeln!(text, "  {:<width$}  from another operator", crd.name);
     }
 }
 
@@ -157,8 +166,22 @@ fn image_list(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     if images.is_empty() {
         text.push_str("  none found\n");
     }
-    for image in images {
-        let _ = writeln!(text, "  {image}");
+    let mut repository = "";
+    for image in &images {
+        match image.split_once('@') {
+            // Too long for a line: images of one repository under its name.
+            Some((name, digest)) if image.len() + 2 > layout::WIDTH => {
+                if name != repository {
+                    let _ = writeln!(text, "  {name}");
+                }
+                let _ = writeln!(text, "    @{digest}");
+                repository = name;
+            }
+            _ => {
+                let _ = writeln!(text, "  {image}");
+                repository = "";
+            }
+        }
     }
 }
 

@@ -1,114 +1,224 @@
-//! RBAC rules in words.
+//! RBAC rules in few words, the dangerous ones first.
 
+use super::layout;
 use crate::ir::Value;
 
-/// One rule as a sentence: who may do what with which resources, and what is dangerous about it.
-pub(super) fn in_words(rule: &Value) -> String {
-    let texts = |key: &str| -> Vec<&str> {
-        let list = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
-        list.iter().filter_map(Value::as_str).collect()
-    };
-    let verbs = texts("verbs");
-    let what = if verbs.contains(&"*") { "do everything with".to_owned() } else { list(&verbs) };
-    let paths = texts("nonResourceURLs");
-    if !paths.is_empty() {
-        return format!("{what} the paths {}", list(&paths));
-    }
-    let resources = texts("resources");
-    let groups = texts("apiGroups");
-    let named = match texts("resourceNames") {
-        names if names.is_empty() => String::new(),
-        names => format!(" named {}", list(&names)),
-    };
-    let resource_words =
-        if resources.contains(&"*") { "all resources".to_owned() } else { list(&resources) };
-    let group_words = if groups.contains(&"*") {
-        " of every API group".to_owned()
-    } else {
-        match groups.as_slice() {
-            [] | [""] => String::new(),
-            _ => {
-                let names: Vec<&str> = groups
-                    .iter()
-                    .map(|group| if group.is_empty() { "core" } else { group })
-                    .collect();
-                format!(" ({})", list(&names))
+/// What rules allow, as lines: rules with the same verbs are one line, and what deserves a second
+/// look comes first, marked with `!`.
+pub(super) fn lines(rules: &[Value], indent: usize) -> String {
+    let mut lines: Vec<Line> = Vec::new();
+    for rule in rules {
+        let line = Line::of(rule);
+        match lines.iter_mut().find(|l| l.verbs == line.verbs && l.dangers == line.dangers) {
+            Some(same) => {
+                let new = line.what.into_iter().filter(|what| !same.what.contains(what));
+                let new: Vec<String> = new.collect();
+                same.what.extend(new);
             }
+            None => lines.push(line),
         }
+    }
+    lines.sort_by_key(|line| line.dangers.is_empty());
+    lines.iter().map(|line| line.text(indent)).collect()
+}
+
+/// Verbs on resources, and why that is dangerous.
+#[derive(Debug, PartialEq, Eq)]
+struct Line {
+    verbs: String,
+    what: Vec<String>,
+    dangers: Vec<&'static str>,
+}
+
+impl Line {
+    fn of(rule: &Value) -> Self {
+        let texts = |key: &str| -> Vec<&str> {
+            let list = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
+            list.iter().filter_map(Value::as_str).collect()
+        };
+        let all_verbs = texts("verbs");
+        let verbs = verbs(&all_verbs);
+        let paths = texts("nonResourceURLs");
+        if !paths.is_empty() {
+            let what = paths.iter().map(|path| format!("the path {path}")).collect();
+            return Line { verbs, what, dangers: Vec::new() };
+        }
+        let (groups, resources) = (texts("apiGroups"), texts("resources"));
+        let named = match texts("resourceNames").as_slice() {
+            [] => String::new(),
+            names => format!(" named {}", layout::few(names)),
+        };
+        let what = groups
+            .iter()
+            .flat_map(|group| resources.iter().map(move |resource| (group, resource)))
+            .map(|(group, resource)| format!("{}{named}", resource_of(group, resource)))
+            .collect();
+        Line { verbs, what, dangers: dangers(&all_verbs, &resources, &groups) }
+    }
+
+    fn text(&self, indent: usize) -> String {
+        let space = " ".repeat(indent);
+        let lead = if self.dangers.is_empty() {
+            format!("{space}{}: ", self.verbs)
+        } else {
+            format!("{space}! {}: {} ", self.dangers.join(", "), self.verbs)
+        };
+        layout::list(&lead, indent + 4, &self.what)
+    }
+}
+
+/// `deployments.apps/scale`, as kubectl writes it.
+fn resource_of(group: &str, resource: &str) -> String {
+    match (group, resource) {
+        ("*", "*") => "all resources of all API groups".to_owned(),
+        ("", "*") => "all resources of the core group".to_owned(),
+        (group, "*") => format!("all resources of {group}"),
+        ("", resource) => resource.to_owned(),
+        (group, resource) => match resource.split_once('/') {
+            Some((resource, part)) => format!("{resource}.{group}/{part}"),
+            None => format!("{resource}.{group}"),
+        },
+    }
+}
+
+/// Verbs, with a word for those that are usual together.
+fn verbs(verbs: &[&str]) -> String {
+    const READ: [&str; 3] = ["get", "list", "watch"];
+    const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
+    if verbs.contains(&"*") {
+        return "do everything with".to_owned();
+    }
+    let has = |all: &[&str]| all.iter().all(|verb| verbs.contains(verb));
+    let (read, write) = (has(&READ), has(&WRITE));
+    let mut words = match (read, write) {
+        (true, true) => vec!["manage"],
+        (true, false) => vec!["read"],
+        (false, true) => vec!["write"],
+        (false, false) => Vec::new(),
     };
-    format!("{what} {resource_words}{group_words}{named}{}", danger(&verbs, &resources, &groups))
+    let covered = |verb: &&&str| !(read && READ.contains(*verb) || write && WRITE.contains(*verb));
+    let mut rest: Vec<&str> = verbs.iter().filter(covered).copied().collect();
+    rest.sort_unstable();
+    rest.dedup();
+    words.extend(rest);
+    words.join(", ")
 }
 
 /// Why a rule deserves a second look.
-fn danger(verbs: &[&str], resources: &[&str], groups: &[&str]) -> String {
+fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static str> {
     let any = |list: &[&str], wanted: &[&str]| list.iter().any(|item| wanted.contains(item));
-    let mut reasons = Vec::new();
+    let may = |group: &str, wanted: &[&str], actions: &[&str]| {
+        any(groups, &[group, "*"])
+            && (any(resources, wanted) || resources.contains(&"*"))
+            && (any(verbs, actions) || verbs.contains(&"*"))
+    };
     if any(groups, &["*"]) && any(resources, &["*"]) && any(verbs, &["*"]) {
-        reasons.push("cluster admin");
-    } else {
-        if any(verbs, &["escalate", "bind", "impersonate"]) {
-            reasons.push("can raise its own permissions");
-        }
-        if any(resources, &["secrets", "*"])
-            && any(groups, &["", "*"])
-            && any(verbs, &["get", "list", "watch", "*"])
-        {
-            reasons.push("reads secrets");
-        }
-        let rbac = ["roles", "clusterroles", "rolebindings", "clusterrolebindings", "*"];
-        if any(groups, &["rbac.authorization.k8s.io"])
-            && any(resources, &rbac)
-            && any(verbs, &["create", "update", "patch", "*"])
-        {
-            reasons.push("writes RBAC");
-        }
+        return vec!["cluster admin"];
     }
-    if reasons.is_empty() { String::new() } else { format!("  [{}]", reasons.join(", ")) }
-}
-
-fn list(items: &[&str]) -> String {
-    match items {
-        [] => "nothing".to_owned(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    let writing = ["create", "update", "patch"];
+    let rbac = ["roles", "clusterroles", "rolebindings", "clusterrolebindings"];
+    let webhooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+    let mut reasons = Vec::new();
+    if any(verbs, &["escalate", "bind", "impersonate"]) {
+        reasons.push("can raise its own permissions");
     }
+    if may("", &["secrets"], &["get", "list", "watch"]) {
+        reasons.push("reads secrets");
+    }
+    if may("rbac.authorization.k8s.io", &rbac, &writing) {
+        reasons.push("writes RBAC");
+    }
+    if may("admissionregistration.k8s.io", &webhooks, &writing) {
+        reasons.push("intercepts API requests");
+    }
+    if may("", &["pods/exec", "pods/attach"], &["create", "get"]) {
+        reasons.push("runs commands in pods");
+    }
+    if may("", &["serviceaccounts/token"], &["create"]) {
+        reasons.push("makes tokens of other accounts");
+    }
+    reasons
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> String {
-        in_words(&Value::map([
+    fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
+        Value::map([
             ("apiGroups", Value::texts(groups.iter().copied())),
             ("resources", Value::texts(resources.iter().copied())),
             ("verbs", Value::texts(verbs.iter().copied())),
-        ]))
+        ])
+    }
+
+    fn line(groups: &[&str], resources: &[&str], verbs: &[&str]) -> String {
+        lines(&[rule(groups, resources, verbs)], 0)
     }
 
     #[test]
-    fn sentences() {
+    fn usual_verbs_have_a_word() {
+        let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
+        assert_eq!(line(&[""], &["pods"], &all), "manage: pods\n");
         assert_eq!(
-            rule(&[""], &["pods", "services"], &["get", "list"]),
-            "get and list pods and services"
+            line(&["apps"], &["deployments/scale"], &all[..3]),
+            "read: deployments.apps/scale\n"
         );
+        assert_eq!(line(&[""], &["pods"], &all[3..]), "write: pods\n");
+        assert_eq!(line(&[""], &["pods"], &["list", "get"]), "get, list: pods\n");
         assert_eq!(
-            rule(&["apps"], &["deployments"], &["*"]),
-            "do everything with deployments (apps)"
+            line(&[""], &["pods"], &["watch", "list", "get", "update"]),
+            "read, update: pods\n"
         );
+    }
+
+    #[test]
+    fn rules_with_the_same_verbs_are_one_line() {
+        let rules = [
+            rule(&[""], &["pods", "services"], &["get"]),
+            rule(&["apps"], &["deployments"], &["delete"]),
+            rule(&["apps", ""], &["pods"], &["get"]),
+        ];
         assert_eq!(
+            lines(&rules, 2),
+            "  get: pods, services, pods.apps\n  delete: deployments.apps\n"
+        );
+    }
+
+    #[test]
+    fn danger_comes_first() {
+        let rules = [
+            rule(&[""], &["pods"], &["get"]),
+            rule(&[""], &["secrets"], &["get"]),
             rule(&["*"], &["*"], &["*"]),
-            "do everything with all resources of every API group  [cluster admin]"
-        );
-        assert_eq!(rule(&[""], &["secrets"], &["get"]), "get secrets  [reads secrets]");
+        ];
         assert_eq!(
-            rule(&["rbac.authorization.k8s.io"], &["clusterroles"], &["bind", "create"]),
-            "bind and create clusterroles (rbac.authorization.k8s.io)  [can raise its own permissions, writes RBAC]"
+            lines(&rules, 0),
+            "! reads secrets: get secrets\n\
+             ! cluster admin: do everything with all resources of all API groups\n\
+             get: pods\n"
         );
+        assert_eq!(
+            line(&["rbac.authorization.k8s.io"], &["clusterroles"], &["bind", "create"]),
+            "! can raise its own permissions, writes RBAC: bind, create \
+             clusterroles.rbac.authorization.k8s.io\n"
+        );
+        assert_eq!(line(&["apps"], &["*"], &["*"]), "do everything with: all resources of apps\n");
+    }
+
+    #[test]
+    fn paths_and_names_are_said() {
         let paths = Value::map([
             ("nonResourceURLs", Value::texts(["/metrics"])),
             ("verbs", Value::texts(["get"])),
         ]);
-        assert_eq!(in_words(&paths), "get the paths /metrics");
+        assert_eq!(lines(&[paths], 0), "get: the path /metrics\n");
+        let named = Value::map([
+            ("apiGroups", Value::texts([""])),
+            ("resources", Value::texts(["configmaps"])),
+            ("resourceNames", Value::texts(["a", "b"])),
+            ("verbs", Value::texts(["update"])),
+        ]);
+        assert_eq!(lines(&[named], 0), "update: configmaps named a and b\n");
     }
 }

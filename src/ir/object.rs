@@ -130,11 +130,12 @@ impl Object {
     /// Where a diagnostic about this object points.
     pub fn place(&self) -> Place {
         let place = match &self.origin {
-            Origin::File { file, document, line, .. } => {
+            Origin::File { file, document, line, path } => {
                 Place { document: Some(*document), line: Some(*line), ..Place::file(file) }
+                    .path(path)
             }
             Origin::Csv { file, document, path } => {
-                Place { document: Some(*document), ..Place::file(file) }.path(path.clone())
+                Place { document: Some(*document), ..Place::file(file) }.path(path)
             }
             Origin::Added(_) => Place::default(),
         };

@@ -4,6 +4,7 @@
 //! a person would search for them.
 
 use crate::bundle::Bundle;
+use crate::config::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Value};
 use indexmap::IndexMap;
@@ -41,7 +42,8 @@ fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     format!("the CSV has two strategy deployments named `{name}`"),
                 )
                 .at(bundle.csv.place(&path))
-                .related(bundle.csv.place(&first), "the first one"),
+                .related(bundle.csv.place(&first), "the first one")
+                .hint("give one of them another name, or remove it"),
             );
         }
     }
@@ -70,13 +72,18 @@ fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 fn owned_crds_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for owned in &bundle.csv.owned_crds {
         if !bundle.crds.iter().any(|crd| crd.name() == owned.name) {
+            let held: Vec<&str> = bundle.crds.iter().map(Object::name).collect();
+            let near = match suggest::nearest(&owned.name, &held) {
+                Some(near) => format!("the bundle holds `{near}`: is that what is meant? Else "),
+                None => String::new(),
+            };
             diagnostics.push(
                 Diagnostic::error(
                     Code::OwnedCrdMissing,
                     format!("the CSV owns the custom resource definition `{}`, which the bundle does not hold", owned.name),
                 )
                 .at(bundle.csv.place(&owned.path))
-                .hint("add the CRD to the manifests folder, or list it under `required` if another operator brings it"),
+                .hint(format!("{near}add the CRD to the manifests folder, or list it under `required` if another operator brings it")),
             );
         }
     }
@@ -104,7 +111,8 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     Code::CrdApiVersion,
                     format!("the CRD `{}` has no versions", crd.name()),
                 )
-                .at(crd.place().path(".spec.versions")),
+                .at(crd.place().path(".spec.versions"))
+                .hint("the API server would refuse it; correct the CRD"),
             );
         }
     }

@@ -31,7 +31,8 @@ pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
                         object.name().len()
                     ),
                 )
-                .at(object.place().path(".metadata.name")),
+                .at(object.place().path(".metadata.name"))
+                .hint("the API server would refuse the object; exclude it with a filter, or give it a shorter name"),
             );
         }
     }

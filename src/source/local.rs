@@ -4,6 +4,7 @@ use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
 use super::tarball::{Holds, Tarball};
 use super::{BundleFiles, directory, failure, unreadable};
+use crate::config::suggest;
 use crate::diag::{Code, Diagnostics};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 const EXPECTED: &str = "A path names a bundle folder (with `manifests/`), an OCI image layout (with \
                         `oci-layout`; `:TAG` or `@sha256:…` after the path picks an image), or a \
                         tar of either (plain, gzip or zstd).";
+
+/// Names in a folder that are looked at for one that may be meant.
+const MOST_NAMES: usize = 1_000;
 
 /// A path that exists, and what stands after it: `:TAG` or `@DIGEST`.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +43,11 @@ pub(super) fn read(
 ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
     let Some(Found { path, shown, suffix }) = find(text, base) else {
         let message = format!("`{}` does not exist", text.escape_debug());
-        return Err(failure(Code::SourceNotFound, message, EXPECTED));
+        let hint = match beside(text, base) {
+            Some(near) => format!("Did you mean `{near}`?"),
+            None => EXPECTED.to_owned(),
+        };
+        return Err(failure(Code::SourceNotFound, message, hint));
     };
     let kind = path.metadata().map_err(|error| unreadable(shown, &error))?;
     let layout = if kind.is_dir() {
@@ -69,6 +77,21 @@ pub(super) fn read(
     };
     let wanted = if suffix.is_empty() { Wanted::Only } else { Wanted::of_suffix(suffix)? };
     layout.read(&wanted, limits)
+}
+
+/// What exists where `text` points to and has a name like its last part.
+fn beside(text: &str, base: &Path) -> Option<String> {
+    let path = Path::new(text);
+    let folder = path.parent()?;
+    let name = path.file_name()?.to_str()?;
+    let entries = base.join(folder).read_dir().ok()?;
+    let names =
+        entries.take(MOST_NAMES).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let near = suggest::nearest(name, &names)?;
+    Some(folder.join(near).display().to_string())
 }
 
 fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostics> {

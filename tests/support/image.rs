@@ -68,6 +68,15 @@ impl Layer {
         self.append(&mut header, path, &[])
     }
 
+    /// A file whose path is written as it is, with `..` or a leading `/`.
+    pub(crate) fn raw(&mut self, path: &str, content: &[u8]) -> &mut Self {
+        let mut header = header(EntryType::Regular, 0o644, content.len() as u64);
+        header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+        header.set_cksum();
+        self.archive.append(&header, content).expect("an entry");
+        self
+    }
+
     /// Deletes what an earlier layer put at `path`.
     pub(crate) fn whiteout(&mut self, path: &str) -> &mut Self {
         let (folder, name) = path.rsplit_once('/').expect("a path in a folder");

@@ -1,0 +1,110 @@
+//! How long the stages take for the 3 MB mesh bundle of fixtures/, and for 100 bundles.
+//!
+//! `cargo bench`. The whole process is timed in the README.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
+
+use bundle2chart::config::{BundleConfig, Config};
+use bundle2chart::source::{self, BundleFiles, Limits};
+use bundle2chart::{bundle, emit, pipeline};
+use divan::Bencher;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    divan::main();
+}
+
+const MESH: &str = "fixtures/registry:registry.example.com/mesh/mesh-operator-bundle:2.3.1";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn mesh() -> BundleFiles {
+    let source = source::from_argument(root().join(MESH).to_str().expect("a UTF-8 path"));
+    source::fetch(&source, Path::new(""), &[], &Limits::default()).0.expect("the mesh bundle")
+}
+
+/// What everything else is measured against: reading the bundle's YAML and nothing more.
+#[divan::bench]
+fn read_yaml(bencher: Bencher) {
+    let files = mesh();
+    let texts: Vec<&str> =
+        files.manifests.values().map(|bytes| std::str::from_utf8(bytes).expect("text")).collect();
+    bencher
+        .bench(|| texts.iter().map(|text| bundle::parse(text).expect("YAML").len()).sum::<usize>());
+}
+
+#[divan::bench]
+fn unpack_layers() -> BundleFiles {
+    mesh()
+}
+
+#[divan::bench]
+fn compile_in_memory(bencher: Bencher) {
+    let files = mesh();
+    let source = source::from_argument("mesh");
+    bencher.bench(|| {
+        let config = BundleConfig::new("mesh-operator", source.clone());
+        pipeline::compile(&files, &config).0.expect("it compiles").unit.objects.len()
+    });
+}
+
+/// A configuration of `count` bundles, every tenth of them the mesh operator.
+fn configuration(folder: &Path, count: usize) -> Config {
+    let mut text = format!(
+        "[[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:{}\"\n",
+        root().join("fixtures/registry").display()
+    );
+    const SMALL: [&str; 3] = [
+        "pod-groups/pod-group-operator-bundle:1.0.0",
+        "sealing-wax/sealing-wax-operator-bundle:1.1.0",
+        "sealing-wax/sealing-wax-operator-bundle:1.0.0",
+    ];
+    for index in 0..count {
+        let image = match index % 10 {
+            0 => "mesh/mesh-operator-bundle:2.3.1",
+            _ => SMALL[index % 3],
+        };
+        let _ = write!(
+            text,
+            "[[bundle]]\nname = \"operator-{index}\"\nimage = \"registry.example.com/{image}\"\n"
+        );
+    }
+    let path = folder.join("bundles.toml");
+    std::fs::write(&path, text).expect("a writable folder");
+    Config::read(&path).0.expect("a valid configuration")
+}
+
+fn build(config: &Config, out: &Path) -> usize {
+    let jobs = std::thread::available_parallelism().map_or(1, Into::into);
+    let (charts, diagnostics) = pipeline::build(config, &[], jobs);
+    assert!(!diagnostics.has_errors());
+    emit::write(out, &charts, false).expect("written").unchanged.len()
+}
+
+#[divan::bench(args = [1, 100], sample_count = 5, sample_size = 1)]
+fn build_fresh(bencher: Bencher, count: usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = configuration(folder.path(), count);
+    bencher
+        .with_inputs(|| tempfile::tempdir_in(folder.path()).expect("a folder"))
+        .bench_refs(|out| build(&config, &out.path().join("out")));
+}
+
+#[divan::bench(args = [1, 100], sample_count = 5, sample_size = 1)]
+fn build_unchanged(bencher: Bencher, count: usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = configuration(folder.path(), count);
+    let out = folder.path().join("out");
+    build(&config, &out);
+    bencher.bench(|| assert_eq!(build(&config, &out), count));
+}

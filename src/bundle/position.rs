@@ -1,0 +1,257 @@
+//! From a JSON path to the line on which it stands. Only done when there is something to say about
+//! the path: reading a file does not keep the positions of millions of values.
+
+use crate::diag::{Diagnostics, Place};
+use crate::source::BundleFiles;
+use granit_parser::{Event, Marker, Options, Parser, StrInput};
+use std::collections::BTreeMap;
+
+/// Completes the places of findings that name a file of the bundle and a JSON path in it, but no
+/// column: they get the line and column of the deepest part of the path that is there.
+pub fn locate(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
+    let mut read: BTreeMap<String, Vec<Document>> = BTreeMap::new();
+    diagnostics
+        .into_iter()
+        .map(|mut diagnostic| {
+            let related = diagnostic.related.iter_mut().map(|(place, _)| place);
+            for place in std::iter::once(&mut diagnostic.place).chain(related) {
+                complete(place, files, &mut read);
+            }
+            diagnostic
+        })
+        .collect()
+}
+
+fn complete(place: &mut Place, files: &BundleFiles, read: &mut BTreeMap<String, Vec<Document>>) {
+    let (Some(file), Some(path), None, None) =
+        (&place.file, &place.path, place.column, &place.span)
+    else {
+        return;
+    };
+    if !read.contains_key(file) {
+        let text = content(file, files).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        read.insert(file.clone(), text.map(documents).unwrap_or_default());
+    }
+    let wanted = place.document.unwrap_or(1);
+    let documents = read.get(file).map(Vec::as_slice).unwrap_or_default();
+    if let Some(document) = documents.iter().find(|document| document.number == wanted) {
+        let (line, column) = document.root.find(&steps(path));
+        place.line = Some(line);
+        place.column = Some(column);
+    }
+}
+
+fn content<'f>(file: &str, files: &'f BundleFiles) -> Option<&'f [u8]> {
+    let in_folder = |folder: &str, content: &'f BTreeMap<String, Vec<u8>>| {
+        let name = file.strip_prefix(folder)?.strip_prefix('/')?;
+        content.get(name).map(Vec::as_slice)
+    };
+    in_folder(&files.manifests_dir, &files.manifests)
+        .or_else(|| in_folder(&files.metadata_dir, &files.metadata))
+}
+
+/// One step of a JSON path.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// Takes a JSON path apart as far as it can be read: `.a["b/c"][0]`.
+fn steps(path: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (step, after) = if let Some(after) = rest.strip_prefix('.') {
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            (Some(Step::Key(after[..end].to_owned())), &after[end..])
+        } else if let Some(quoted) = rest.strip_prefix('[').filter(|r| r.starts_with('"')) {
+            let end = quoted.find("\"]").map_or(quoted.len(), |end| end + 1);
+            let key = serde_json::from_str(&quoted[..end]).ok();
+            (key.map(Step::Key), quoted.get(end + 1..).unwrap_or_default())
+        } else if let Some((index, after)) =
+            rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        {
+            (index.parse().ok().map(Step::Index), after)
+        } else {
+            (None, "")
+        };
+        let Some(step) = step else { break };
+        steps.push(step);
+        rest = after;
+    }
+    steps
+}
+
+struct Document {
+    /// 1-based, counting empty documents too.
+    number: usize,
+    root: Node,
+}
+
+/// Where a value begins, and what is in it.
+struct Node {
+    start: Position,
+    content: Content,
+}
+
+enum Content {
+    Scalar,
+    Seq(Vec<Node>),
+    /// Keys as written, with where they stand.
+    Map(Vec<(String, Position, Node)>),
+}
+
+/// 1-based line and column.
+type Position = (usize, usize);
+
+impl Node {
+    /// Where the last of `steps` that exists is written: a key, or an item of a list.
+    fn find(&self, steps: &[Step]) -> Position {
+        let mut found = self.start;
+        let mut node = self;
+        for step in steps {
+            let next = match (step, &node.content) {
+                (Step::Index(index), Content::Seq(items)) => {
+                    items.get(*index).map(|item| (item.start, item))
+                }
+                // Of two equal keys the last counts.
+                (Step::Key(key), Content::Map(entries)) => entries
+                    .iter()
+                    .rfind(|(name, ..)| name == key)
+                    .map(|(_, position, value)| (*position, value)),
+                _ => None,
+            };
+            let Some((position, value)) = next else { break };
+            found = position;
+            node = value;
+        }
+        found
+    }
+}
+
+/// A list or map that is open; in a map, the key whose value comes next.
+enum Open {
+    Seq(Position, Vec<Node>),
+    Map(Position, Vec<(String, Position, Node)>, Option<(String, Position)>),
+}
+
+/// The documents of a text, as far as it can be read.
+fn documents(text: &str) -> Vec<Document> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut options = Options::default();
+    options.set_emit_comments(false);
+    options.simple_key_max_lookahead = 64 * 1024;
+    let parser: Parser<'_, StrInput<'_>> = Parser::new_from_str_with_options(text, options);
+    let mut documents: Vec<Document> = Vec::new();
+    let mut number = 0;
+    let mut open: Vec<Open> = Vec::new();
+    for event in parser {
+        let Ok((event, span)) = event else { break };
+        let at = position(span.start);
+        let (node, name) = match event {
+            Event::DocumentStart(..) => {
+                number += 1;
+                continue;
+            }
+            Event::SequenceStart(..) => {
+                open.push(Open::Seq(at, Vec::new()));
+                continue;
+            }
+            Event::MappingStart(..) => {
+                open.push(Open::Map(at, Vec::new(), None));
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => match open.pop() {
+                Some(Open::Seq(start, items)) => {
+                    (Node { start, content: Content::Seq(items) }, None)
+                }
+                Some(Open::Map(start, entries, _)) => {
+                    (Node { start, content: Content::Map(entries) }, None)
+                }
+                None => break,
+            },
+            Event::Scalar(text, ..) => {
+                (Node { start: at, content: Content::Scalar }, Some(text.into_owned()))
+            }
+            Event::Alias(..) => (Node { start: at, content: Content::Scalar }, None),
+            _ => continue,
+        };
+        match open.last_mut() {
+            None => documents.push(Document { number, root: node }),
+            Some(Open::Seq(_, items)) => items.push(node),
+            Some(Open::Map(_, entries, key)) => match key.take() {
+                None => *key = Some((name.unwrap_or_default(), node.start)),
+                Some((name, position)) => entries.push((name, position, node)),
+            },
+        }
+    }
+    documents
+}
+
+fn position(marker: Marker) -> Position {
+    (marker.line(), marker.col() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{Code, Diagnostic};
+
+    fn at(text: &str, document: usize, path: &str) -> Option<Position> {
+        let files = BundleFiles {
+            manifests: BTreeMap::from([("a.yaml".to_owned(), text.as_bytes().to_vec())]),
+            manifests_dir: "manifests".to_owned(),
+            ..BundleFiles::default()
+        };
+        let place =
+            Place { document: Some(document), ..Place::file("manifests/a.yaml").path(path) };
+        let found = locate(Diagnostic::error(Code::CsvFieldType, "x").at(place).into(), &files);
+        let place = found.iter().next().map(|d| d.place.clone()).unwrap();
+        place.line.zip(place.column)
+    }
+
+    const TEXT: &str = "\
+# a comment
+a: 1
+---
+spec:
+  list:
+  - name: one
+  - name: two
+    'odd/key': {flow: [x, y]}
+    same: 1
+    same: 2
+";
+
+    #[test]
+    fn keys_and_items_are_found() {
+        assert_eq!(at(TEXT, 1, ".a"), Some((2, 1)));
+        assert_eq!(at(TEXT, 2, ".spec.list"), Some((5, 3)));
+        assert_eq!(at(TEXT, 2, ".spec.list[1]"), Some((7, 5)));
+        assert_eq!(at(TEXT, 2, ".spec.list[1].name"), Some((7, 5)));
+        assert_eq!(at(TEXT, 2, r#".spec.list[1]["odd/key"].flow[1]"#), Some((8, 27)));
+        assert_eq!(at(TEXT, 2, ".spec.list[1].same"), Some((10, 5)));
+    }
+
+    #[test]
+    fn what_is_missing_is_where_it_would_be() {
+        assert_eq!(at(TEXT, 2, ".spec.list[1].none.deeper"), Some((7, 5)));
+        assert_eq!(at(TEXT, 2, ".none"), Some((4, 1)));
+        assert_eq!(at(TEXT, 2, ".spec.list[9]"), Some((5, 3)));
+        assert_eq!(at(TEXT, 3, ".a"), None);
+        assert_eq!(at("a: [\n", 1, ".a"), None);
+    }
+
+    #[test]
+    fn paths_are_read_as_they_are_written() {
+        let mut path = String::new();
+        for key in ["spec", "a/b", "say \"x\"", "c"] {
+            crate::ir::push_key(&mut path, key);
+        }
+        let keys = ["spec", "a/b", "say \"x\"", "c"].map(|key| Step::Key(key.to_owned()));
+        assert_eq!(steps(&path), keys);
+        assert_eq!(steps("nonsense"), []);
+        assert_eq!(steps(".a[1"), [Step::Key("a".to_owned())]);
+    }
+}

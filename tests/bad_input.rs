@@ -1,0 +1,497 @@
+//! Whatever is wrong with the input: the program says what, where and what to do, in time, in
+//! little memory, and leaves the output folder alone. Each case breaks a good bundle in one way;
+//! tests/snapshots shows what a person sees.
+
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
+#![expect(clippy::disallowed_methods, reason = "tests write what the program reads")]
+
+mod support {
+    pub(crate) mod command;
+    pub(crate) mod image;
+    pub(crate) mod lamp;
+}
+
+use bundle2chart::diag::Code;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use support::command::Case;
+use support::image::{Compression, Image, Layer, Layout};
+use support::lamp::{ANNOTATIONS, ANNOTATIONS_FILE, CONFIG, CRD, CRD_FILE, CSV, CSV_FILE, files};
+
+/// Builds, and expects errors of exactly these kinds and nothing written.
+fn refused(case: &Case, name: &str, expected: &[Code]) {
+    let had_output = case.path("out").exists();
+    let before = case.tree("out");
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert_eq!(case.path("out").exists(), had_output);
+    insta::assert_snapshot!(name, seen.text());
+
+    // Again beside an old chart, for a program.
+    if !had_output {
+        case.write("out/old-operator/1.0.0/Chart.yaml", "name: old-operator\n");
+    }
+    let before = if had_output { before } else { case.tree("out") };
+    let seen = case.run(&["build", "--message-format", "json"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert_eq!(case.tree("out"), before, "the output folder was touched");
+    let lines: Vec<Value> = seen
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+        .collect();
+    let mut codes: Vec<&str> = lines
+        .iter()
+        .filter(|line| line["severity"] == "error")
+        .map(|line| line["code"].as_str().expect("a code"))
+        .collect();
+    codes.dedup();
+    let expected: Vec<&str> = expected.iter().map(|code| code.as_str()).collect();
+    assert_eq!(codes, expected, "{}", seen.stdout);
+    for line in &lines {
+        assert!(line["place"]["file"].is_string(), "no place: {line}");
+    }
+}
+
+/// A test for each way to break the good bundle, with the codes of its errors.
+macro_rules! refused {
+    ($($name:ident: [$($code:ident),*] = |$case:ident| $damage:block)*) => {$(
+        #[test]
+        fn $name() {
+            let $case = Case::with_lamps();
+            $damage
+            refused(&$case, stringify!($name), &[$(Code::$code),*]);
+        }
+    )*};
+}
+
+#[test]
+fn the_bundle_that_is_broken_here_is_good() {
+    let case = Case::with_lamps();
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!(case.listing("out"), @"");
+}
+
+// bundles.toml
+
+refused! {
+    no_configuration: [ConfigUnreadable] = |case| {
+        case.remove("bundles.toml");
+    }
+    configuration_is_not_toml: [ConfigSyntax] = |case| {
+        case.write("bundles.toml", "[[bundle]]\nname = lamp-operator\npath = \"bundle\"\n");
+    }
+    many_mistakes_at_once: [UnknownKey, WrongType, InvalidFilter, RefusedFilter, MissingKey, DuplicateName, InvalidValue] = |case| {
+        case.write("bundles.toml", MANY_MISTAKES);
+    }
+    output_over_a_source: [OverlappingOutput] = |case| {
+        case.write("bundles.toml", format!("[output]\ndir = \"bundle/manifests\"\n\n{CONFIG}"));
+    }
+    wrong_version_of_the_program: [RequiredVersion] = |case| {
+        case.write("bundles.toml", format!("required-version = \">=7\"\n{CONFIG}"));
+    }
+    filter_fails_on_an_object: [FilterFailed] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}exclude = ['.metadata.name | test(1)']\n"));
+    }
+}
+
+const MANY_MISTAKES: &str = r#"
+[defaults]
+exlude = ['.kind == "Secret"']
+auth-reader = "yes"
+exclude = [
+  '.kind | startswith("Console"',
+  'env.HOME == "/root"',
+]
+
+[[bundle]]
+name = "lamp-operator"
+
+[[bundle]]
+name = "lamp-operator"
+path = "bundle"
+watch = "everything"
+"#;
+
+// What the bundle is made of
+
+refused! {
+    no_csv: [CsvMissing] = |case| {
+        case.remove(CSV_FILE);
+    }
+    two_csvs: [SeveralCsvs] = |case| {
+        case.write("bundle/manifests/other.yaml", CSV.replace("v1.2.3", "v1.3.0"));
+    }
+    old_crd: [CrdApiVersion] = |case| {
+        case.replace(CRD_FILE, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1");
+    }
+    crd_without_versions: [CrdApiVersion] = |case| {
+        let text = CRD.split("  versions:").next().unwrap_or_default();
+        case.write(CRD_FILE, text);
+    }
+    no_manifests: [NoManifests] = |case| {
+        case.remove(CSV_FILE);
+        case.remove(CRD_FILE);
+    }
+    no_annotations: [AnnotationsMissing, PackageNameEmpty] = |case| {
+        case.remove(ANNOTATIONS_FILE);
+    }
+    annotations_of_the_wrong_shape: [AnnotationsMissing, PackageNameEmpty] = |case| {
+        case.write(ANNOTATIONS_FILE, "annotations:\n- a list\n");
+    }
+    helm_bundle: [UnsupportedMediaType] = |case| {
+        case.replace(ANNOTATIONS_FILE, "registry+v1", "helm+v3");
+    }
+    empty_package_name: [PackageNameEmpty] = |case| {
+        case.replace(ANNOTATIONS_FILE, "package.v1: lamp-operator", "package.v1: \"\"");
+    }
+    folder_in_manifests: [UnexpectedEntry] = |case| {
+        case.write("bundle/manifests/crds/a.yaml", CRD);
+    }
+    link_in_manifests: [UnexpectedEntry] = |case| {
+        std::os::unix::fs::symlink("/etc/passwd", case.path("bundle/manifests/link.yaml"))
+            .expect("a link");
+    }
+    readme_in_manifests: [NotAnObject] = |case| {
+        case.write("bundle/manifests/README.md", "Lamps\n=====\n\nTurn them on.\n");
+    }
+    binary_in_manifests: [NotUtf8] = |case| {
+        case.write("bundle/manifests/lamp.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    }
+    unsupported_kind: [UnsupportedKind] = |case| {
+        case.write("bundle/manifests/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: once\n");
+    }
+    owned_crd_missing: [OwnedCrdMissing] = |case| {
+        case.remove(CRD_FILE);
+    }
+    crd_twice: [DuplicateCrd] = |case| {
+        case.write("bundle/manifests/again.yaml", format!("# the same\n---\n{CRD}"));
+    }
+    object_twice: [DuplicateObject] = |case| {
+        let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: lamps\n";
+        case.write("bundle/manifests/maps.yaml", format!("{map}---\n{map}"));
+    }
+    no_kind: [NotAnObject] = |case| {
+        case.write("bundle/manifests/values.yaml", "replicas: 1\n");
+    }
+    no_name: [NotAnObject] = |case| {
+        case.write("bundle/manifests/a.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n- 7\n");
+    }
+    long_name: [InvalidName] = |case| {
+        let name = "l".repeat(64);
+        case.write("bundle/manifests/a.yaml", format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: {name}\n"));
+    }
+}
+
+// What the CSV says
+
+refused! {
+    csv_fields_of_the_wrong_type: [CsvFieldType] = |case| {
+        case.replace(CSV_FILE, "  version: 1.2.3", "  version: 1.2");
+        case.replace(CSV_FILE, "type: OwnNamespace\n    supported: true", "type: OwnNamespace\n    supported: \"true\"");
+        case.replace(CSV_FILE, "        rules:\n        - apiGroups", "        rules:\n          apiGroups");
+    }
+    deployment_of_the_wrong_type: [CsvFieldType] = |case| {
+        case.replace(CSV_FILE, "containerPort: 8080", "containerPort: http");
+    }
+    csv_without_spec: [CsvFieldType] = |case| {
+        let text = CSV.split("spec:").next().unwrap_or_default();
+        case.write(CSV_FILE, text);
+    }
+    other_strategy: [UnsupportedStrategy] = |case| {
+        case.replace(CSV_FILE, "strategy: deployment", "strategy: magic");
+    }
+    bad_deployment_name: [InvalidName] = |case| {
+        case.replace(CSV_FILE, "- name: lamp-operator\n        spec", "- name: Lamp_Operator\n        spec");
+    }
+    deployment_twice: [DuplicateDeployment] = |case| {
+        let text = case.read(CSV_FILE);
+        let start = text.find("      - name: lamp-operator").expect("a deployment");
+        case.write(CSV_FILE, format!("{text}{}", &text[start..]));
+    }
+    wrong_watch: [InstallModeUnsupported] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}watch = [\"one\", \"two\"]\n"));
+    }
+    no_install_mode: [InstallModeUnsupported] = |case| {
+        case.write(CSV_FILE, CSV.replace("supported: true", "supported: false"));
+    }
+    webhooks_and_api_services: [WebhooksUnsupported, ApiServicesUnsupported] = |case| {
+        let webhooks = "\
+  webhookdefinitions:
+  - type: ValidatingAdmissionWebhook
+    generateName: check.light.example.com
+    deploymentName: lamp-operator
+  - type: ConversionWebhook
+    generateName: convert.light.example.com
+    deploymentName: lamp-operator
+  apiservicedefinitions:
+    owned:
+    - group: dim.example.com
+      version: v1
+      kind: Dimmer
+      deploymentName: lamp-operator
+";
+        case.write(CSV_FILE, format!("{CSV}{webhooks}"));
+    }
+    version_is_not_semantic: [InvalidVersion] = |case| {
+        case.replace(CSV_FILE, "  version: 1.2.3", "  version: 1.2.3.4");
+    }
+}
+
+// Text that is not what it should be
+
+refused! {
+    invalid_utf8: [NotUtf8] = |case| {
+        let mut text = CRD.as_bytes().to_vec();
+        text.extend_from_slice(b"# caf\xe9\n");
+        case.write(CRD_FILE, text);
+    }
+    invalid_yaml: [ManifestSyntax] = |case| {
+        case.replace(CRD_FILE, "    kind: Lamp\n", "   kind: Lamp\n");
+    }
+    tab_in_yaml: [ManifestSyntax] = |case| {
+        case.replace(CRD_FILE, "    plural: lamps", "\tplural: lamps");
+    }
+    alias_bomb: [ManifestLimit] = |case| {
+        let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+        for level in 1..12 {
+            let previous = format!("*a{}", level - 1);
+            let list = [previous.as_str(); 9].join(", ");
+            text.push_str(&format!("a{level}: &a{level} [{list}]\n"));
+        }
+        case.write("bundle/manifests/bomb.yaml", text);
+    }
+    deep_yaml_blocks: [ManifestLimit] = |case| {
+        case.write("bundle/manifests/deep.yaml", "- ".repeat(100_000));
+    }
+    deep_yaml_flow: [ManifestLimit] = |case| {
+        case.write("bundle/manifests/deep.yaml", "[".repeat(100_000));
+    }
+    deep_json: [ManifestLimit] = |case| {
+        case.write("bundle/manifests/deep.json", "{\"a\":".repeat(100_000));
+    }
+    deep_annotations: [ManifestLimit, PackageNameEmpty] = |case| {
+        case.write(ANNOTATIONS_FILE, format!("annotations: {}", "[".repeat(100_000)));
+    }
+    manifest_of_seventeen_mebibytes: [SourceLimit] = |case| {
+        case.write("bundle/manifests/large.yaml", "#".repeat(17 << 20));
+    }
+}
+
+/// What Kubernetes reads, we read, and say that it is odd.
+#[test]
+fn byte_order_mark_and_windows_line_ends_are_read() {
+    let case = Case::with_lamps();
+    case.write(CSV_FILE, format!("\u{feff}{CSV}"));
+    case.write(CRD_FILE, CRD.replace('\n', "\r\n"));
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!("byte_order_mark_and_windows_line_ends_are_read", seen.text());
+
+    let plain = Case::with_lamps();
+    assert_eq!(plain.run(&["build"]).code, Some(0));
+    let contents = |case: &Case| -> Vec<Vec<u8>> {
+        case.tree("out").into_values().map(|(content, _)| content).collect()
+    };
+    assert!(contents(&case) == contents(&plain), "the same charts");
+}
+
+// Images
+
+/// A layer with the files of the bundle.
+fn bundle_layer() -> Layer {
+    let mut layer = Layer::new();
+    for (path, content) in files() {
+        layer.file(path, content.as_bytes());
+    }
+    layer
+}
+
+/// Puts an image of these layers into the layout `images`, and builds it through a mirror.
+/// `spoil` may change the files of the layout.
+fn image(case: &Case, layers: Vec<Layer>, spoil: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) {
+    let mut layout = Layout::default();
+    layout.image(
+        "registry.example.com/lamps/bundle:1.2.3",
+        &Image {
+            architecture: "amd64",
+            labels: BTreeMap::new(),
+            layers: layers.into_iter().map(|l| (Compression::Gzip, l.into_tar())).collect(),
+        },
+    );
+    let mut files = layout.into_files();
+    spoil(&mut files);
+    for (path, content) in files {
+        case.write(&format!("images/{path}"), content);
+    }
+    case.write("bundles.toml", IMAGE_CONFIG);
+}
+
+const IMAGE_CONFIG: &str = "\
+[[mirror]]
+from = \"registry.example.com\"
+to = \"oci-layout:images\"
+
+[[bundle]]
+name = \"lamp-operator\"
+image = \"registry.example.com/lamps/bundle:1.2.3\"
+";
+
+/// The blob of a layer: the one that is compressed.
+fn layer_blob(files: &mut BTreeMap<String, Vec<u8>>) -> (String, &mut Vec<u8>) {
+    let blob = files.iter_mut().find(|(_, content)| content.starts_with(&[0x1f, 0x8b]));
+    blob.map(|(path, content)| (path.clone(), content)).expect("a layer")
+}
+
+#[test]
+fn the_image_that_is_broken_here_is_good() {
+    let case = Case::new();
+    image(&case, vec![bundle_layer()], |_| {});
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+}
+
+/// 200 MiB of zeros that take 200 KiB.
+fn zeros() -> Vec<u8> {
+    vec![0; 200 << 20]
+}
+
+refused! {
+    layer_that_unpacks_to_a_huge_manifest: [SourceLimit] = |case| {
+        let mut layer = bundle_layer();
+        layer.file("manifests/zeros.yaml", &zeros());
+        image(&case, vec![layer], |_| {});
+    }
+    layer_that_unpacks_to_huge_data_beside_the_bundle: [SourceLimit] = |case| {
+        let mut base = Layer::new();
+        base.file("usr/share/zeros", &zeros());
+        image(&case, vec![base, bundle_layer()], |_| {});
+    }
+    layer_with_links: [UnexpectedEntry] = |case| {
+        let mut layer = bundle_layer();
+        layer.symlink("manifests/a.yaml", "/etc/passwd").symlink("manifests/b.yaml", "../../up");
+        image(&case, vec![layer], |_| {});
+    }
+    layer_with_climbing_paths: [UnexpectedEntry] = |case| {
+        let mut layer = bundle_layer();
+        layer.raw("../../manifests/evil.yaml", b"x").raw("manifests/../manifests/up.yaml", b"x");
+        image(&case, vec![layer], |_| {});
+    }
+    truncated_layer: [BlobMismatch] = |case| {
+        image(&case, vec![bundle_layer()], |files| {
+            let (_, content) = layer_blob(files);
+            content.truncate(content.len() / 2);
+        });
+    }
+    longer_layer: [BlobMismatch] = |case| {
+        image(&case, vec![bundle_layer()], |files| layer_blob(files).1.push(0));
+    }
+    changed_layer: [BlobMismatch] = |case| {
+        image(&case, vec![bundle_layer()], |files| {
+            let (_, content) = layer_blob(files);
+            // The operating system in the gzip header, which no decoder looks at.
+            content[9] ^= 1;
+        });
+    }
+    missing_layer: [MissingBlob] = |case| {
+        image(&case, vec![bundle_layer()], |files| {
+            let (path, _) = layer_blob(files);
+            files.remove(&path);
+        });
+    }
+    index_is_not_json: [InvalidLayout] = |case| {
+        image(&case, vec![bundle_layer()], |files| {
+            files.insert("index.json".into(), b"{\"schemaVersion\": 2,".to_vec());
+        });
+    }
+    no_such_image_in_the_mirror: [ImageNotFound] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.replace("bundles.toml", "bundle:1.2.3", "bundle:1.2.4");
+    }
+    no_mirror: [NoMirror] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.replace("bundles.toml", "image = \"registry.example.com", "image = \"quay.example.com");
+    }
+    mirror_does_not_exist: [SourceNotFound] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.replace("bundles.toml", "oci-layout:images", "oci-layout:pictures");
+    }
+    path_does_not_exist: [SourceNotFound] = |case| {
+        case.replace("bundles.toml", "\"bundle\"", "\"bundel\"");
+    }
+    path_is_something_else: [UnknownSource] = |case| {
+        case.write("bundle.zip", b"PK\x03\x04");
+        case.replace("bundles.toml", "\"bundle\"", "\"bundle.zip\"");
+    }
+}
+
+// The output folder
+
+refused! {
+    output_is_a_file: [OutputUnsuitable] = |case| {
+        case.write("out", "not a folder");
+    }
+    chart_folder_is_not_ours: [NotOurs] = |case| {
+        case.write("out/lamp-operator/1.2.3/Chart.yaml", "name: somebody-elses\n");
+    }
+    version_exists_with_other_content: [ChartVersionExists] = |case| {
+        assert_eq!(case.run(&["build"]).code, Some(0));
+        case.replace(CSV_FILE, "replicas: 1", "replicas: 2");
+    }
+    chart_was_edited: [ChartEdited] = |case| {
+        assert_eq!(case.run(&["build"]).code, Some(0));
+        case.write("out/lamp-operator/1.2.3/values.yaml", "edited: true\n");
+    }
+    foreign_file_in_a_chart: [ForeignFile] = |case| {
+        assert_eq!(case.run(&["build"]).code, Some(0));
+        case.write("out/lamp-operator/1.2.3/templates/mine.yaml", "kind: Mine\n");
+    }
+}
+
+/// Permissions do not bind root, who skips this.
+#[test]
+fn output_folder_without_permission() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let case = Case::with_lamps();
+    fs::create_dir(case.path("closed")).expect("a folder");
+    let mode = |bits| fs::set_permissions(case.path("closed"), fs::Permissions::from_mode(bits));
+    mode(0o555).expect("a mode");
+    if fs::write(case.path("closed/probe"), "").is_ok() {
+        eprintln!("not checked: permissions do not bind this user");
+        return;
+    }
+    let seen = case.run(&["build", "--out", "closed/out"]);
+    mode(0o755).expect("a mode");
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(seen.stderr.contains("error[output-failed]"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("Permission denied"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("choose another folder with `--out`"), "{}", seen.stderr);
+    assert_eq!(case.listing("closed"), "");
+}
+
+/// One broken bundle of several: nothing is written, and all problems of all bundles are shown.
+#[test]
+fn one_broken_bundle_stops_all() {
+    let case = Case::with_lamps();
+    for (path, content) in files() {
+        case.write(&format!("second/{path}"), content);
+    }
+    case.write("second/metadata/annotations.yaml", ANNOTATIONS.replace("registry+v1", "plain+v0"));
+    let table =
+        |name: &str, path: &str| format!("[[bundle]]\nname = \"{name}\"\npath = \"{path}\"\n");
+    let config = [table("first", "bundle"), table("second", "second"), table("third", "nowhere")];
+    case.write("bundles.toml", config.join("\n"));
+    refused(
+        &case,
+        "one_broken_bundle_stops_all",
+        &[Code::UnsupportedMediaType, Code::SourceNotFound],
+    );
+}

@@ -1,0 +1,84 @@
+//! Documents that say what the program already knows are made from it, and never differ from it.
+//! `UPDATE=1 cargo test --test documents` writes them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
+#![expect(clippy::disallowed_methods, reason = "reads and writes documents of the project")]
+
+#[path = "support/deviations.rs"]
+#[allow(dead_code, reason = "only the list is used here")]
+mod deviations;
+
+use bundle2chart::config::schema::json_schema;
+use bundle2chart::diag::Code;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+fn up_to_date(path: &str, expected: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(&file, expected).expect("a file");
+    }
+    let found = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        found == expected,
+        "{path} is out of date; write it with UPDATE=1 cargo test --test documents"
+    );
+}
+
+#[test]
+fn codes() {
+    let mut text = "\
+# Diagnostic codes
+
+Every problem that bundle2chart reports has one of these codes, as in `error[unknown-key]`.
+`bundle2chart explain CODE` prints the same. Codes are stable: none is ever used for something else.
+
+This file is made from `src/diag/code.rs`.
+"
+    .to_owned();
+    for code in Code::ALL {
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}\n\n{}\n",
+            code.as_str(),
+            code.description(),
+            code.explanation()
+        );
+    }
+    up_to_date("docs/codes.md", &text);
+}
+
+#[test]
+fn schema() {
+    up_to_date("schema/bundles.schema.json", &format!("{:#}\n", json_schema()));
+}
+
+#[test]
+fn deviations() {
+    let mut text = "\
+# Deviations from OLM
+
+bundle2chart makes of a bundle what Operator Lifecycle Manager (OLM) makes of it, except for what is
+listed here. `tests/goldens.rs` compares the two object by object on real bundles, and allows these
+differences and no others.
+
+This file is made from `tests/support/deviations.rs`.
+"
+    .to_owned();
+    for deviation in &deviations::DEVIATIONS {
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}\n\nWhy: {}\n",
+            deviation.name, deviation.what, deviation.why
+        );
+    }
+    up_to_date("docs/deviations.md", &text);
+}
