@@ -32,14 +32,14 @@ fn shipped_kinds(bundle: &Bundle, findings: &mut Vec<String>) {
     let console = names(&|object| object.kind().starts_with("Console"));
     if !console.is_empty() {
         findings.push(format!(
-            "ships {}, which need the OpenShift console; exclude '.kind | startswith(\"Console\")'",
+            "ships {}, for the OpenShift console; exclude '.kind | startswith(\"Console\")'",
             few(&console)
         ));
     }
     let monitoring = names(&|object| object.group() == "monitoring.coreos.com");
     if !monitoring.is_empty() {
         findings.push(format!(
-            "ships {}, which need the CRDs of the Prometheus operator; install those first or exclude '.apiVersion | startswith(\"monitoring.coreos.com/\")'",
+            "ships {}, for the Prometheus operator; install its CRDs first or exclude '.apiVersion | startswith(\"monitoring.coreos.com/\")'",
             few(&monitoring)
         ));
     }

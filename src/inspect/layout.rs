@@ -64,7 +64,7 @@ mod tests {
     fn a_list_is_cut_where_the_line_ends() {
         let name = "n".repeat(30);
         let names = [name.as_str(); 5];
-        assert_eq!(cut("a ", &names), format!("a {name}, {name}, …\n"));
+        assert_eq!(cut("a ", &names), format!("a {name}, {name}, {name}, …\n"));
         assert_eq!(cut("a ", &names[..3]), format!("a {name}, {name}, {name}\n"));
         let long = "y".repeat(150);
         assert_eq!(cut("", &[&long, "b"]), format!("{long}, …\n"));

@@ -148,13 +148,9 @@ fn custom_resources(text: &mut String, bundle: &Bundle) {
             .collect();
         let bytes = yaml::plain(&crd.root).map_or(0, |text| text.len());
         let scope = crd.at(&["spec", "scope"]).and_then(Value::as_str).unwrap_or("?");
-        let _ = writeln!(
-            text,
-            "  {:<width$}  {scope:<10}  {:>8}  {}",
-            crd.name(),
-            size(bytes as u64),
-            versions.join(", ")
-        );
+        let size = size(bytes as u64);
+        let lead = format!("  {:<width$}  {scope:<10}  {size:>8}  ", crd.name());
+        text.push_str(&layout::cut(&lead, &versions));
     }
     for crd in needed {
         let _ = writeln!(text, "  {:<width$}  from another operator", crd.name);
