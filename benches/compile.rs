@@ -2,6 +2,15 @@
 //!
 //! `cargo bench`. The whole process is timed in the README.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
+
 use bundle2chart::config::{BundleConfig, Config};
 use bundle2chart::source::{self, BundleFiles, Limits};
 use bundle2chart::{bundle, emit, pipeline};

@@ -1,6 +1,7 @@
 //! Charts as Helm sees them: every chart lints, packages and renders to exactly the objects that
 //! were compiled, in every supported Helm, in any namespace, with any values.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![expect(clippy::disallowed_methods, reason = "tests read bundles and start Helm side by side")]
 
 #[path = "support/helm.rs"]

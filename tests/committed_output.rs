@@ -1,5 +1,7 @@
 //! The charts in `out/` are those that `bundles.toml` describes.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
+
 use std::process::Command;
 
 #[test]

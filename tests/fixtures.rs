@@ -2,6 +2,7 @@
 //! `fixtures/bundles`. This test makes it again and compares byte for byte; after a change of the
 //! sources, `UPDATE=1 cargo test --test fixtures` writes the new layout.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![expect(clippy::disallowed_methods, reason = "tests read and write fixtures")]
 
 #[cfg(test)]

@@ -3,6 +3,15 @@
 //! The data is not part of the project: it lies in `../shared/olm-goldens` beside a checkout, or
 //! where `BUNDLE2CHART_SHARED` says. Without it the tests say so and pass.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
+
 #[path = "support/deviations.rs"]
 mod deviations;
 #[path = "support/shared.rs"]

@@ -1,6 +1,7 @@
 //! The Helm that other tests judge charts with is there, is the pinned one, and works without a
 //! cluster.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![expect(clippy::disallowed_methods, reason = "tests write a chart for Helm to read")]
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One chart full of text that some template engine or YAML reader takes for syntax: every Helm
 //! renders exactly the tree that was meant, as a C and as a Go reader of YAML read it.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![expect(clippy::disallowed_methods, reason = "tests write a chart for Helm to read")]
 
 #[path = "support/helm.rs"]

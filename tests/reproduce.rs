@@ -1,6 +1,7 @@
 //! The same inputs give the same bytes, whatever the machine and however the inputs lie about; and
 //! a build that changes nothing touches nothing.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "copies the project and looks at what was built")]
 

@@ -1,5 +1,7 @@
 //! Formatting and lints are tests, so that one command says all.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
+
 use std::process::Command;
 
 fn cargo(arguments: &[&str]) {

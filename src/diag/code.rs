@@ -81,7 +81,7 @@ codes! {
 
     // --- bundle: manifests and metadata -----------------------------------------------------
     AnnotationsMissing "annotations-missing"
-        "`metadata/annotations.yaml` is missing or has no usable `annotations` map."
+        "The file metadata/annotations.yaml is missing or has no usable `annotations` map."
         "The file names the package and the folders of a bundle. A folder or image without it is not a registry+v1 bundle.";
     UnsupportedMediaType "unsupported-media-type"
         "The bundle is not of media type registry+v1."

@@ -118,6 +118,8 @@ pub(super) enum Standing {
 #[derive(Debug)]
 pub(super) struct Inspection {
     pub(super) standing: Standing,
+    /// The ownership file that belongs to the chart.
+    pub(super) marker: String,
     /// Files of the chart that are there with the right content.
     pub(super) same: BTreeSet<String>,
     pub(super) missing: Vec<String>,
@@ -134,6 +136,7 @@ impl Inspection {
     pub(super) fn of(root: &Path, chart: &ChartFiles) -> Result<Self, Diagnostics> {
         let mut found = Inspection {
             standing: Standing::Absent,
+            marker: String::new(),
             same: BTreeSet::new(),
             missing: Vec::new(),
             stale: Vec::new(),
@@ -211,6 +214,7 @@ impl Inspection {
                 None => self.foreign.push(path),
             }
         }
+        self.marker = marker;
         self.missing.sort();
         self.stale.sort();
         self.edited.sort();

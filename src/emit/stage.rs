@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "makes the new output tree")]
 
-use super::compare::walk_failed;
+use super::compare::{Inspection, walk_failed};
 use super::failure::failed;
 use super::ownership;
 use super::swap::same_device;
@@ -69,25 +69,24 @@ impl<'a> Stage<'a> {
         if unsuitable.is_empty() { Ok(new) } else { Err(unsuitable) }
     }
 
-    /// Adds a chart, whose folder was not carried. Files in `same` are linked from the current
-    /// tree.
+    /// Adds a chart, whose folder was not carried. Files that are the same are linked from the
+    /// current tree.
     pub(super) fn add_chart(
         &mut self,
         chart: &ChartFiles,
-        same: &BTreeSet<String>,
+        found: &Inspection,
     ) -> Result<(), Diagnostics> {
-        let marker = chart.ownership_file();
         let files = chart
             .files
             .iter()
             .map(|(path, content)| (path.as_str(), content.as_slice()))
-            .chain([(ownership::FILE_NAME, marker.as_bytes())]);
+            .chain([(ownership::FILE_NAME, found.marker.as_bytes())]);
         for (path, content) in files {
             let relative = chart.dir.join(path);
             self.make_folders_of(&relative)?;
             let target = self.stage.join(&relative);
-            let linked =
-                same.contains(path) && fs::hard_link(self.current.join(&relative), &target).is_ok();
+            let linked = found.same.contains(path)
+                && fs::hard_link(self.current.join(&relative), &target).is_ok();
             if !linked {
                 write_file(&target, content).map_err(|e| failed("write", &target, &e))?;
             }

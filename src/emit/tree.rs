@@ -122,7 +122,7 @@ impl<'a> Plan<'a> {
         let rewritten = self.changed.iter().map(|(chart, _)| chart.dir.as_path()).collect();
         let mut stage = Stage::carry(&site.out, &site.stage, &rewritten)?;
         for (chart, found) in &self.changed {
-            stage.add_chart(chart, &found.same)?;
+            stage.add_chart(chart, found)?;
         }
         stage.finish()
     }

@@ -19,7 +19,8 @@ pub struct ExpressionInPlainFile;
 
 /// The text of a template file with this object, present only while `when` holds.
 pub fn template(root: &Map, when: Option<&Condition>) -> String {
-    let mut writer = Writer { out: String::new(), template: true, misplaced: false };
+    let literal = !root.values().any(Value::has_expression);
+    let mut writer = Writer { out: String::new(), template: true, literal };
     match when {
         Some(condition) => writer.guard(condition, 0, |writer| writer.root(root)),
         None => writer.root(root),
@@ -32,7 +33,7 @@ pub fn template(root: &Map, when: Option<&Condition>) -> String {
 /// # Errors
 /// When the object holds expressions: those need [`template`].
 pub fn plain(root: &Map) -> Result<String, ExpressionInPlainFile> {
-    plain_text(|writer| writer.root(root))
+    plain_text(root.values().any(Value::has_expression), |writer| writer.root(root))
 }
 
 /// The text of a plain YAML file with this value of any type.
@@ -40,7 +41,7 @@ pub fn plain(root: &Map) -> Result<String, ExpressionInPlainFile> {
 /// # Errors
 /// When the value holds expressions: those need [`template`].
 pub fn plain_value(value: &Value) -> Result<String, ExpressionInPlainFile> {
-    plain_text(|writer| match value {
+    plain_text(value.has_expression(), |writer| match value {
         Value::Map(map) => writer.root(map),
         Value::Seq(items) if !items.is_empty() => writer.items(items, 0),
         _ => writer.scalar(value, 0),
@@ -48,16 +49,23 @@ pub fn plain_value(value: &Value) -> Result<String, ExpressionInPlainFile> {
     .map(|text| text.trim_start_matches(' ').to_owned())
 }
 
-fn plain_text(body: impl FnOnce(&mut Writer)) -> Result<String, ExpressionInPlainFile> {
-    let mut writer = Writer { out: String::new(), template: false, misplaced: false };
+fn plain_text(
+    has_expression: bool,
+    body: impl FnOnce(&mut Writer),
+) -> Result<String, ExpressionInPlainFile> {
+    if has_expression {
+        return Err(ExpressionInPlainFile);
+    }
+    let mut writer = Writer { out: String::new(), template: false, literal: true };
     body(&mut writer);
-    if writer.misplaced { Err(ExpressionInPlainFile) } else { Ok(writer.out) }
+    Ok(writer.out)
 }
 
 struct Writer {
     out: String,
     template: bool,
-    misplaced: bool,
+    /// Whether there are no expressions, so that everything is always present.
+    literal: bool,
 }
 
 impl Writer {
@@ -75,7 +83,9 @@ impl Writer {
     }
 
     fn entry(&mut self, key: &str, value: &Value, indent: usize) {
-        if let Value::When(when) = value {
+        if self.literal {
+            self.present_entry(key, value, indent);
+        } else if let Value::When(when) = value {
             self.guard(&when.0, indent, |writer| writer.entry(key, &when.1, indent));
         } else if let Some(condition) = value.presence() {
             self.guard(&condition, indent, |writer| writer.present_entry(key, value, indent));
@@ -116,7 +126,9 @@ impl Writer {
     }
 
     fn item(&mut self, item: &Value, indent: usize) {
-        if let Value::When(when) = item {
+        if self.literal {
+            self.present_item(item, indent);
+        } else if let Value::When(when) = item {
             self.guard(&when.0, indent, |writer| writer.item(&when.1, indent));
         } else if let Some(condition) = item.item_presence() {
             self.guard(&condition, indent, |writer| writer.present_item(item, indent));
@@ -128,15 +140,16 @@ impl Writer {
     fn present_item(&mut self, item: &Value, indent: usize) {
         match item {
             Value::Map(map) if !map.is_empty() => {
-                let guarded = map.values().next().is_some_and(|value| value.presence().is_some());
+                let guarded = !self.literal
+                    && map.values().next().is_some_and(|value| value.presence().is_some());
                 self.nested_item(indent, guarded, |writer| writer.entries(map, indent + 2));
             }
             Value::Seq(items) if !items.is_empty() => {
-                let guarded = items.first().is_some_and(|item| item.item_presence().is_some());
+                let guarded = !self.literal
+                    && items.first().is_some_and(|item| item.item_presence().is_some());
                 self.nested_item(indent, guarded, |writer| writer.items(items, indent + 2));
             }
             Value::Expr(Expr::Values(path)) => {
-                self.misplaced |= !self.template;
                 self.indent(indent);
                 let path = template::values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
@@ -165,7 +178,6 @@ impl Writer {
     /// `if … end` around what `body` writes. The opening trims the line end before it, which only
     /// a string that ends in several line ends would notice: those are never literal blocks.
     fn guard(&mut self, condition: &Condition, indent: usize, body: impl FnOnce(&mut Self)) {
-        self.misplaced |= !self.template;
         self.indent(indent);
         let _ = writeln!(self.out, "{{{{- if {} }}}}", template::condition(condition));
         body(self);
@@ -192,10 +204,7 @@ impl Writer {
                 self.escaped(&spell(text));
                 self.out.push('\n');
             }
-            Value::Expr(expr) => {
-                self.misplaced |= !self.template;
-                self.expression(expr, indent);
-            }
+            Value::Expr(expr) => self.expression(expr, indent),
             // Entries and items unwrap their conditions before they come here.
             Value::When(when) => self.scalar(&when.1, indent),
         }

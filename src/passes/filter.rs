@@ -40,7 +40,7 @@ pub fn filter(
     if !included.is_empty() || !excluded.is_empty() {
         for (object, kept) in objects.iter().zip(&mut kept) {
             // In this form an object takes several times its memory, so there is one at a time.
-            let input = input(object, release);
+            let input = Input::new(object, release);
             let any = |questions: &mut [Question]| {
                 questions.iter_mut().fold(false, |any, question| question.ask(&input, object) | any)
             };
@@ -77,14 +77,6 @@ pub fn unused_filters<'a>(hits: impl IntoIterator<Item = (&'a Filter, usize)>) -
                 )
         })
         .collect()
-}
-
-fn input(object: &Object, release: &Release<'_>) -> Input {
-    let resolved = release.object(object).or_else(|| {
-        // The condition does not hold with these values, but with others: filters see it too.
-        release.object(&Object { when: None, ..object.clone() })
-    });
-    Input::from(resolved.unwrap_or_default())
 }
 
 /// A filter that is asked about one object after the other.
@@ -217,7 +209,7 @@ mod tests {
     #[test]
     fn an_object_that_is_not_always_present_is_filtered_too() {
         let mut secret = object("Secret", "pull", 1);
-        secret.when = Some(Condition::Set(ValuesPath::new(["create"])));
+        secret.when = Some(Condition::set(ValuesPath::new(["create"])));
         let filtered = run(vec![secret], &[], &[".kind == \"Secret\""]);
         assert!(filtered.objects.is_empty());
     }

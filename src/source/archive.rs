@@ -154,9 +154,9 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Its whole content; the caller has looked at [`size`](Self::size).
+    /// Its whole content; the caller has looked at [`size`](Self::size), which is allocated.
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
-        let mut content = Vec::new();
+        let mut content = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
         self.content.take(self.size).read_to_end(&mut content)?;
         if content.len() as u64 != self.size {
             return Err(io::Error::new(

@@ -136,10 +136,10 @@ fn label(object: &Json) -> String {
 /// What means the same to the API server is made the same.
 fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
     let before = object.clone();
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        if metadata.get("creationTimestamp") == Some(&Json::Null) {
-            metadata.remove("creationTimestamp");
-        }
+    if let Some(metadata) = object["metadata"].as_object_mut()
+        && metadata.get("creationTimestamp") == Some(&Json::Null)
+    {
+        metadata.remove("creationTimestamp");
     }
     if object.get("status").is_some_and(hollow) {
         object.as_object_mut().expect("an object").remove("status");
@@ -151,10 +151,9 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
         }
         if let Some(metadata) =
             object.pointer_mut("/spec/template/metadata").and_then(Json::as_object_mut)
+            && metadata.get("creationTimestamp") == Some(&Json::Null)
         {
-            if metadata.get("creationTimestamp") == Some(&Json::Null) {
-                metadata.remove("creationTimestamp");
-            }
+            metadata.remove("creationTimestamp");
         }
         for key in ["containers", "initContainers"] {
             let path = format!("/spec/template/spec/{key}");
@@ -170,10 +169,10 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
     let kind = object["kind"].as_str().unwrap_or_default().to_owned();
     let cluster =
         ["ClusterRole", "ClusterRoleBinding", "PriorityClass", "CustomResourceDefinition"];
-    if cluster.contains(&kind.as_str()) || kind.starts_with("Console") {
-        if object["metadata"].as_object_mut().expect("metadata").remove("namespace").is_some() {
-            used.insert("cluster-scope");
-        }
+    if (cluster.contains(&kind.as_str()) || kind.starts_with("Console"))
+        && object["metadata"].as_object_mut().expect("metadata").remove("namespace").is_some()
+    {
+        used.insert("cluster-scope");
     }
     object
 }

@@ -11,6 +11,7 @@ mod rules;
 
 use super::Filter;
 use super::watchdog::{FILTER_DEADLINE, Stopped, run_watched};
+use crate::ir::{Map, Number, Object, Release, Value};
 use jaq_core::data::JustLut;
 use jaq_core::load::{Arena, File, Loader, lex, parse, span};
 use jaq_core::{Compiler, Ctx, ValT as _, Vars, unwrap_valr};
@@ -103,6 +104,39 @@ impl Program {
 
 /// An object in the form that filters read; cheap to use for many filters.
 pub struct Input(Val);
+
+impl Input {
+    /// `object` with its expressions as they are in `release`. Its condition does not count: a
+    /// filter also decides about objects that are present with other values only.
+    pub fn new(object: &Object, release: &Release<'_>) -> Self {
+        // Most of a bundle are CRDs, which hold none.
+        if !object.root.values().any(Value::has_expression) {
+            return Input(literal_map(&object.root));
+        }
+        let resolved = release
+            .object(object)
+            .or_else(|| release.object(&Object { when: None, ..object.clone() }));
+        Input::from(resolved.unwrap_or_default())
+    }
+}
+
+/// A value without expressions.
+fn literal(value: &Value) -> Val {
+    match value {
+        Value::Bool(value) => Val::Bool(*value),
+        Value::Number(Number::Int(value)) => Val::Num(Num::from_integral(*value)),
+        Value::Number(Number::Uint(value)) => Val::Num(Num::from_integral(*value)),
+        Value::Number(Number::Float(value)) => Val::Num(Num::Float(*value)),
+        Value::Text(text) => Val::from(text.clone()),
+        Value::Seq(items) => items.iter().map(literal).collect(),
+        Value::Map(map) => literal_map(map),
+        Value::Null | Value::Expr(_) | Value::When(_) => Val::Null,
+    }
+}
+
+fn literal_map(map: &Map) -> Val {
+    Val::obj(map.iter().map(|(key, value)| (Val::from(key.clone()), literal(value))).collect())
+}
 
 impl From<Json> for Input {
     fn from(value: Json) -> Self {
