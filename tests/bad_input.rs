@@ -2,13 +2,7 @@
 //! little memory, and leaves the output folder alone. Each case breaks a good bundle in one way;
 //! tests/snapshots shows what a person sees.
 
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::disallowed_methods,
-    reason = "a test"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
 #![expect(clippy::disallowed_methods, reason = "tests write what the program reads")]
 
 mod support {

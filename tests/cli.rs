@@ -1,12 +1,6 @@
 //! Every command as a person or a pipeline meets it: exit code, standard output, standard error.
 
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::disallowed_methods,
-    reason = "a test"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
 #![expect(clippy::disallowed_methods, reason = "reads the configuration of the project")]
 
 mod support {

@@ -1,13 +1,7 @@
 //! Documents that say what the program already knows are made from it, and never differ from it.
 //! `UPDATE=1 cargo test --test documents` writes them.
 
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::disallowed_methods,
-    reason = "a test"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
 #![expect(clippy::disallowed_methods, reason = "reads and writes documents of the project")]
 
 #[path = "support/deviations.rs"]
