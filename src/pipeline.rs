@@ -126,11 +126,7 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
     let options =
         olm::Options { chart: &config.name, namespace: &namespace, watch: config.watch.as_ref() };
     let (objects, found) = olm::lower(&mut bundle, &options);
-    let failed = found.has_errors();
     diagnostics.append(found);
-    if failed {
-        return (None, diagnostics);
-    }
 
     let (include, exclude) = (config.include.clone(), config.exclude.clone());
     let filter_namespace = namespace.clone();

@@ -30,14 +30,16 @@ pub struct Options<'a> {
 }
 
 /// The objects that OLM would create, and the shipped ones as they are, in no particular order.
-/// Everything that the bundle gets wrong is reported.
+/// Everything that the bundle gets wrong is reported;
+/// after an error only shipped objects come, for the passes to find what is wrong with them.
 ///
 /// CRDs are most of a bundle, so they and the other shipped objects are moved out of it.
 pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Vec<Object>, Diagnostics) {
     let mut diagnostics = validate::validate(bundle);
     let targets = Targets::choose(&bundle.csv, options, &mut diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors()) else {
-        return (Vec::new(), diagnostics);
+        // What is shipped may be wrong too, and all of it is to be reported.
+        return (std::mem::take(&mut bundle.objects), diagnostics);
     };
     let mut objects = rbac::service_accounts(bundle);
     objects.extend(rbac::permissions(bundle, options.chart, &targets));
