@@ -2,7 +2,11 @@
 //! were compiled, in every supported Helm, in any namespace, with any values.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
-#![expect(clippy::disallowed_methods, reason = "tests read bundles and start Helm side by side")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests read bundles, start Helm side by side and say what is not checked"
+)]
 
 #[path = "support/helm.rs"]
 mod helm;
