@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn an_object_that_is_not_always_present_is_filtered_too() {
         let mut secret = object("Secret", "pull", 1);
-        secret.when = Some(Condition::set(ValuesPath::new(["create"])));
+        secret.when = Some(Condition::Set(ValuesPath::new(["create"])));
         let filtered = run(vec![secret], &[], &[".kind == \"Secret\""]);
         assert!(filtered.objects.is_empty());
     }
