@@ -257,7 +257,7 @@ codes! {
         "The manifests folder is the one that annotations.yaml names, else the one that the image's labels name, else `manifests`. It must have files.";
     FolderMismatch "folder-mismatch"
         "The image's labels and annotations.yaml name different folders."
-        "annotations.yaml is authoritative, as it is to OLM, but other tools read the labels.";
+        "The file annotations.yaml is authoritative, as it is to OLM, but other tools read the labels.";
 }
 
 #[cfg(test)]
