@@ -1,5 +1,7 @@
 //! Test data that is not part of the project.
 
+#![allow(clippy::print_stderr, reason = "says what was not checked")]
+
 use std::path::PathBuf;
 
 /// The folder `name` of the shared test data, or nothing where the data is absent, which is said.
