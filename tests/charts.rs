@@ -2,11 +2,7 @@
 //! were compiled, in every supported Helm, in any namespace, with any values.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "tests read bundles, start Helm side by side and say what is not checked"
-)]
+#![allow(clippy::disallowed_methods, clippy::print_stderr, reason = "a test says what it skips")]
 
 #[path = "support/helm.rs"]
 mod helm;
