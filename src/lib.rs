@@ -5,6 +5,49 @@
 //! ClusterServiceVersion, [`passes`] adapt the objects, [`chart`] lays them out as files and
 //! [`emit`] spells and writes them. [`ir`] is what travels between the stages and [`diag`] how
 //! every stage reports. [`pipeline`] is the only module that knows them all.
+//!
+//! The library works without the command line:
+//!
+//! ```
+//! use bundle2chart::config::BundleConfig;
+//! use bundle2chart::source::{self, BundleFiles};
+//! use bundle2chart::pipeline;
+//!
+//! let csv = "
+//! apiVersion: operators.coreos.com/v1alpha1
+//! kind: ClusterServiceVersion
+//! metadata: {name: lamp.v1.0.0}
+//! spec:
+//!   version: 1.0.0
+//!   installModes: [{type: OwnNamespace, supported: true}]
+//!   install:
+//!     strategy: deployment
+//!     spec:
+//!       permissions:
+//!       - serviceAccountName: lamp
+//!         rules: [{apiGroups: [''], resources: [configmaps], verbs: [get]}]
+//!       deployments:
+//!       - name: lamp
+//!         spec:
+//!           selector: {matchLabels: {app: lamp}}
+//!           template:
+//!             metadata: {labels: {app: lamp}}
+//!             spec: {serviceAccountName: lamp, containers: [{name: lamp, image: lamp}]}
+//! ";
+//! let annotations = "annotations: {operators.operatorframework.io.bundle.package.v1: lamp}";
+//! let files = BundleFiles {
+//!     manifests: [("csv.yaml".to_owned(), csv.into())].into(),
+//!     metadata: [("annotations.yaml".to_owned(), annotations.into())].into(),
+//!     ..BundleFiles::default()
+//! };
+//! let config = BundleConfig::new("lamp", source::from_argument("lamp"));
+//! let (compiled, diagnostics) = pipeline::compile(&files, &config);
+//! assert!(!diagnostics.has_errors());
+//! let mut kinds: Vec<String> =
+//!     compiled.unwrap().unit.objects.iter().map(|object| object.kind().to_owned()).collect();
+//! kinds.sort();
+//! assert_eq!(kinds, ["Deployment", "Role", "RoleBinding", "Secret", "ServiceAccount"]);
+//! ```
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -2,6 +2,7 @@
 
 use super::{Object, ValuesPath};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// The objects of one chart and the values that they read.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +29,12 @@ pub struct ValueSpec {
 }
 
 impl Unit {
+    /// Names of all objects of this kind.
+    pub fn names(&self, kind: &str) -> BTreeSet<String> {
+        let objects = self.objects.iter().filter(|object| object.kind() == kind);
+        objects.map(|object| object.name().to_owned()).collect()
+    }
+
     /// The default values as Helm would have them.
     pub fn default_values(&self) -> Json {
         let mut root = Json::Object(serde_json::Map::new());

@@ -9,12 +9,7 @@ use std::collections::BTreeSet;
 /// and of `SERVICE.NAMESPACE.svc` hosts in commands, arguments and environment. Every other
 /// mention of a namespace that the bundle calls its own is reported, with its place.
 pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
-    let accounts: BTreeSet<String> = unit
-        .objects
-        .iter()
-        .filter(|object| object.kind() == "ServiceAccount")
-        .map(|object| object.name().to_owned())
-        .collect();
+    let accounts = unit.names("ServiceAccount");
     for object in &mut unit.objects {
         match object.kind() {
             "RoleBinding" | "ClusterRoleBinding" => subjects(object, &accounts, context),

@@ -4,18 +4,12 @@ use super::Context;
 use crate::diag::Diagnostics;
 use crate::ir::{Condition, Expr, Map, Object, Origin, Unit, Value, ValueSpec, ValuesPath};
 use serde_json::json;
-use std::collections::BTreeSet;
 
 /// Adds the pull secrets of the values to every ServiceAccount, and to the pods of Deployments
 /// that use a ServiceAccount which is not in the chart (such as `default`); and a Secret that is
 /// created when the values hold its content.
 pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    let accounts: BTreeSet<String> = unit
-        .objects
-        .iter()
-        .filter(|object| object.kind() == "ServiceAccount")
-        .map(|object| object.name().to_owned())
-        .collect();
+    let accounts = unit.names("ServiceAccount");
     let mut used = false;
     for object in &mut unit.objects {
         let holder = match object.kind() {
