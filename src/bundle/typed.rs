@@ -15,9 +15,7 @@ pub(super) struct Misfit {
 
 /// The first place where `json` does not fit `T`. What `T` makes of it is thrown away.
 ///
-/// serde tells a line and no path, so the text is one in which each line has one path. (Tracking
-/// the path in the deserializer, as serde_path_to_error does, multiplies the compile time of types
-/// as large as a pod's.)
+/// serde tells a line and no path, so the text is one in which each line has one path.
 pub(super) fn misfit<T: DeserializeOwned>(json: &Json) -> Option<Misfit> {
     let error = serde_json::from_str::<T>(&format!("{json:#}")).err()?;
     let mut paths = Vec::new();
