@@ -8,9 +8,10 @@ use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::ChartFiles;
 use crate::ir::{Release, Unit};
+use crate::lock::{Lock, Locked};
 use crate::olm;
 use crate::passes::{self, Context, Filtered};
-use crate::source::{self, BundleFiles, Limits};
+use crate::source::{BundleFiles, Supply};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -28,27 +29,29 @@ pub struct Compiled {
     pub hits: Vec<(Filter, usize)>,
 }
 
+/// What a build gives.
+#[derive(Default)]
+pub struct Build {
+    /// The charts, in the order of the configuration; none when any bundle has an error.
+    pub charts: Vec<ChartFiles>,
+    /// Entries for bundles that the lock does not have.
+    pub locked: Vec<Locked>,
+    /// What was found.
+    pub diagnostics: Diagnostics,
+}
+
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
-/// The charts come in the order of the configuration; there are none when any bundle has an error.
-pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>, Diagnostics) {
-    let mut diagnostics = Diagnostics::new();
-    for name in names {
-        if !config.bundles.iter().any(|bundle| bundle.name == *name) {
-            let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::UnknownBundle,
-                    format!("there is no bundle named `{name}`"),
-                )
-                .at(config.bundles.first().map_or_else(Place::default, |bundle| {
-                    Place::file(bundle.span.source.name.clone())
-                }))
-                .hint(suggest::hint(name, &known, "bundles")),
-            );
-        }
-    }
-    if diagnostics.has_errors() {
-        return (Vec::new(), diagnostics);
+/// Images are read by the digest that `lock` has for them.
+pub fn build(
+    config: &Config,
+    supply: &Supply,
+    lock: &Lock,
+    names: &[String],
+    jobs: usize,
+) -> Build {
+    let mut build = Build { diagnostics: unknown_names(config, names), ..Build::default() };
+    if build.diagnostics.has_errors() {
+        return build;
     }
     let selected: Vec<&BundleConfig> = config
         .bundles
@@ -56,34 +59,79 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
         .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
         .collect();
 
-    let mut charts = Vec::new();
     let mut hits: Vec<(Filter, usize)> = Vec::new();
-    for (bundle, (built, found)) in
-        selected.iter().zip(in_parallel(&selected, jobs, |bundle| build_one(config, bundle)))
-    {
-        diagnostics.append(found.for_bundle(&bundle.name));
-        if let Some((chart, chart_hits)) = built {
-            hits.extend(chart_hits);
-            charts.push(chart);
+    let work = |bundle: &&BundleConfig| build_one(config, supply, lock, bundle);
+    for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
+        build.diagnostics.append(found.for_bundle(&bundle.name));
+        if let Some(built) = built {
+            hits.extend(built.hits);
+            build.charts.push(built.chart);
+            build.locked.extend(built.locked);
         }
     }
     // A filter of [defaults] is used when it matches in any bundle, so all must have been built.
-    if names.is_empty() && !diagnostics.has_errors() {
-        diagnostics
-            .append(passes::unused_filters(hits.iter().map(|(filter, count)| (filter, *count))));
+    if names.is_empty() && !build.diagnostics.has_errors() {
+        let counts = hits.iter().map(|(filter, count)| (filter, *count));
+        build.diagnostics.append(passes::unused_filters(counts));
     }
-    if diagnostics.has_errors() {
-        charts.clear();
+    if build.diagnostics.has_errors() {
+        build.charts.clear();
+        build.locked.clear();
     }
-    (charts, diagnostics)
+    build
 }
 
-/// A chart and how often each of its filters was true.
-type Built = (ChartFiles, Vec<(Filter, usize)>);
+/// Locks bundles to what their sources lead to now, on up to `jobs` threads.
+pub fn lock(supply: &Supply, bundles: &[&BundleConfig], jobs: usize) -> (Vec<Locked>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let mut entries = Vec::new();
+    let work = |config: &&BundleConfig| {
+        let (files, mut found) = supply.fetch(&config.source, None);
+        let Some(files) = files else { return (None, found) };
+        let (bundle, problems) = bundle::load(&files);
+        found.append(bundle::locate(problems, &files));
+        (bundle.and_then(|bundle| Locked::new(config, &bundle)), found)
+    };
+    for (bundle, (entry, found)) in bundles.iter().zip(in_parallel(bundles, jobs, work)) {
+        diagnostics.append(found.for_bundle(&bundle.name));
+        entries.extend(entry);
+    }
+    (entries, diagnostics)
+}
 
-fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnostics) {
-    let (files, mut diagnostics) =
-        source::fetch(&bundle.source, &config.base, &config.mirrors, &Limits::default());
+/// An error for each name that no bundle has.
+pub fn unknown_names(config: &Config, names: &[String]) -> Diagnostics {
+    let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
+    let place = config
+        .bundles
+        .first()
+        .map_or_else(Place::default, |bundle| Place::file(bundle.span.source.name.clone()));
+    names
+        .iter()
+        .filter(|name| !known.contains(&name.as_str()))
+        .map(|name| {
+            Diagnostic::error(Code::UnknownBundle, format!("there is no bundle named `{name}`"))
+                .at(place.clone())
+                .hint(suggest::hint(name, &known, "bundles"))
+        })
+        .collect()
+}
+
+/// A chart, and what became of its bundle's filters and lock.
+struct Built {
+    chart: ChartFiles,
+    hits: Vec<(Filter, usize)>,
+    locked: Option<Locked>,
+}
+
+fn build_one(
+    config: &Config,
+    supply: &Supply,
+    lock: &Lock,
+    bundle: &BundleConfig,
+) -> (Option<Built>, Diagnostics) {
+    let pin = lock.entry(bundle).map(|entry| entry.identity.digest.as_str());
+    let (files, mut diagnostics) = supply.fetch(&bundle.source, pin);
     let Some(files) = files else { return (None, diagnostics) };
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
@@ -92,6 +140,7 @@ fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnost
         return (None, bundle::locate(diagnostics, &files));
     };
     drop(files);
+    let locked = if pin.is_some() { None } else { Locked::new(bundle, &compiled.bundle) };
     let images = chart::images(&compiled.unit.objects, &compiled.bundle);
     let chart = chart::chart(
         &compiled.unit,
@@ -104,7 +153,8 @@ fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnost
             images: &images,
         },
     );
-    (Some((chart_files(chart, config.output.layout), compiled.hits)), diagnostics)
+    let chart = chart_files(chart, config.output.layout);
+    (Some(Built { chart, hits: compiled.hits, locked }), diagnostics)
 }
 
 /// Compiles the files of one bundle. There is no result when there is an error.

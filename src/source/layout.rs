@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(super) const MARKER: &str = "oci-layout";
 
 /// The name of an image in a layout.
-const REF_NAME: &str = "org.opencontainers.image.ref.name";
+pub(super) const REF_NAME: &str = "org.opencontainers.image.ref.name";
 /// The full name of an image where the one above is only its tag, written by containerd and Docker.
 const IMAGE_NAME: &str = "io.containerd.image.name";
 
@@ -124,13 +124,20 @@ impl Layout {
         wanted: &Wanted,
         limits: &Limits,
     ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-        let index = self.index(limits)?;
-        let (descriptor, note) = self.find(&index, wanted, limits)?;
+        let (descriptor, note) = self.locate(wanted, limits)?;
         let (files, mut warnings) = image::read(self, &descriptor, limits)?;
-        if let Some(note) = note {
-            warnings.push(note);
-        }
+        warnings.extend(note);
         Ok((files, warnings))
+    }
+
+    /// The descriptor of the wanted image, and a note when it was found by a guess.
+    pub(super) fn locate(
+        &self,
+        wanted: &Wanted,
+        limits: &Limits,
+    ) -> Result<(Descriptor, Option<Diagnostic>), Diagnostics> {
+        let index = self.index(limits)?;
+        self.find(&index, wanted, limits)
     }
 
     fn index(&self, limits: &Limits) -> Result<ImageIndex, Diagnostics> {
@@ -310,7 +317,8 @@ impl Layout {
 }
 
 impl Blobs for Layout {
-    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+        let digest = descriptor.digest();
         // Only algorithms that can be checked have a place; their digests are hexadecimal.
         super::digest::Hasher::like(digest)?;
         self.file(&format!("blobs/{}/{}", digest.algorithm(), digest.digest()))
