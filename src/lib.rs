@@ -57,6 +57,7 @@ pub mod chart;
 pub mod cli;
 pub mod config;
 pub mod diag;
+pub mod diff;
 pub mod emit;
 pub mod inspect;
 pub mod ir;

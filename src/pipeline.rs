@@ -1,5 +1,7 @@
 //! The pipeline: the only module that knows every stage.
 
+pub mod operand;
+
 use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
 use crate::config::suggest;

@@ -65,10 +65,7 @@ impl Build {
         }
         let charts = built.charts;
         let new_lock = lock.updated(&config, built.locked);
-        let configured = config.base.join(&config.output.dir);
-        // `./out` is `out` to people.
-        let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
-        let out = self.out.clone().unwrap_or_else(|| plain.unwrap_or(&configured).to_owned());
+        let out = self.out.clone().unwrap_or_else(|| config.out());
         let result = if self.check {
             let stale = (new_lock != lock).then_some(lock_path.as_path());
             emit::compare(&out, &charts)

@@ -13,6 +13,7 @@ mod values;
 pub mod watchdog;
 
 use crate::diag::Span;
+use crate::diff::Ignore;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,8 +31,19 @@ pub struct Config {
     pub registries: Vec<Registry>,
     /// How registries are waited for.
     pub network: Network,
+    /// Changes that `diff` and reports leave out, and why.
+    pub ignore: Vec<Ignore>,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
+}
+
+impl Config {
+    /// The output folder as a person names it: `out`, and not `./out`.
+    pub fn out(&self) -> PathBuf {
+        let configured = self.base.join(&self.output.dir);
+        let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
+        plain.unwrap_or(&configured).to_owned()
+    }
 }
 
 /// `[output]`

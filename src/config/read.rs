@@ -1,11 +1,12 @@
 //! From the text of `bundles.toml` to a checked [`Config`].
 
-use super::keys::{BUNDLE, DEFAULTS, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
+use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
 use super::tree::{At, Fields, Reader};
 use super::{BundleConfig, Config, CrdPlacement, Filter, Layout, Mirror, Network, Output};
 use super::{Registry, Source, Watch};
 use super::{check, text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::diff::{Ignore, Pattern};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,6 +95,7 @@ impl Reader<'_> {
         let mirrors = self.mirrors(&root);
         let registries = self.registries(&root);
         let network = self.network(&root);
+        let ignore = self.ignores(&root);
 
         let tables = root.tables("bundle");
         if let (true, Some((_, range))) = (tables.is_empty(), root.texts("bundle")) {
@@ -122,7 +124,7 @@ impl Reader<'_> {
         check::dependencies(self, &drafts);
         let output = output?;
         check::outputs(self, &output, &bundles, &mirrors);
-        Some(Config { base: base.to_owned(), output, mirrors, registries, network, bundles })
+        Some(Config { base: base.to_owned(), output, mirrors, registries, network, ignore, bundles })
     }
 
     fn output(&mut self, fields: &Fields<'_>, base: &Path) -> Option<Output> {
@@ -205,6 +207,31 @@ impl Reader<'_> {
             timeout: fields.integer("timeout").map_or(usual.timeout, seconds),
             downloads: fields.integer("downloads").map_or(usual.downloads, |n| n as usize),
         }
+    }
+
+    fn ignores(&mut self, root: &Fields<'_>) -> Vec<Ignore> {
+        let mut ignores = Vec::new();
+        for (table, header) in root.tables("ignore") {
+            let fields = self.fields(&IGNORE, header, table);
+            let reason = fields.text("reason").map(|(text, range)| {
+                if text.trim().is_empty() {
+                    let hint = "say why nobody needs to see these changes";
+                    self.error(Code::InvalidValue, &range, "`reason` is empty", hint);
+                }
+                text.to_owned()
+            });
+            let Some((text, range)) = fields.text("path") else { continue };
+            match Pattern::parse(text) {
+                Ok(pattern) => {
+                    ignores.push(Ignore { pattern, reason: reason.unwrap_or_default() });
+                }
+                Err(why) => {
+                    let hint = "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    self.error(Code::InvalidPattern, &range, why, hint);
+                }
+            }
+        }
+        ignores
     }
 
     fn settings(&mut self, fields: &Fields<'_>) -> Settings {

@@ -7,6 +7,7 @@
 mod access;
 mod archive;
 mod cache;
+pub mod chart;
 mod compression;
 mod digest;
 mod directory;
