@@ -80,6 +80,9 @@ pub struct Pairs<'a> {
 /// How alike two objects must be for one to be the other renamed, of 1.
 const ALIKE: f64 = 0.8;
 
+/// The same for two whose names differ only in numbers, such as versions.
+const ALIKE_BY_NAME: f64 = 0.4;
+
 /// Content that tells too little for a rename, in leaves; such objects are paired only when each
 /// is the only one of its kind that came or went.
 const TELLING: usize = 5;
@@ -149,7 +152,8 @@ fn renames<'a>(
         for (to, after) in came.iter().zip(&after) {
             let telling = only || before.values().sum::<usize>() >= TELLING;
             let score = alike(before, after);
-            if telling && score >= ALIKE {
+            let enough = if stem(from) == stem(to) { ALIKE_BY_NAME } else { ALIKE };
+            if telling && score >= enough {
                 scored.push((score, *from, *to));
             }
         }
@@ -162,6 +166,11 @@ fn renames<'a>(
         }
     }
     found
+}
+
+/// A name without its digits, and where it is.
+fn stem(id: &Identity) -> (&str, String) {
+    (&id.namespace, id.name.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect())
 }
 
 /// The leaves of an object with their paths, as numbers, but for its name and namespace.

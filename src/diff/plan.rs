@@ -41,18 +41,35 @@ fn step(id: &'static str, title: &'static str, items: Vec<String>) -> Step {
     Step { id, title, items, commands: Vec::new() }
 }
 
-/// Objects with a finding of one of these codes, each with the reasons.
-fn with_codes(set: &ChangeSet, codes: &[&str]) -> Vec<String> {
+/// Reasons of one object that an item names before it counts the rest.
+const REASONS: usize = 5;
+
+/// Objects with a finding that is wanted, each with the reasons.
+fn with(set: &ChangeSet, wanted: impl Fn(&super::Finding) -> bool) -> Vec<String> {
     let mut items = Vec::new();
-    for (object, change) in set.changes() {
-        for finding in change.findings.iter().filter(|f| codes.contains(&f.rule.code)) {
-            let item = format!("{}: {}", object.id, finding.reason);
-            if !items.contains(&item) {
-                items.push(item);
+    for object in &set.objects {
+        let mut reasons: Vec<&str> = Vec::new();
+        let findings = object.changes.iter().flat_map(|change| &change.findings);
+        for finding in findings.filter(|finding| wanted(finding)) {
+            if !reasons.contains(&finding.reason.as_str()) {
+                reasons.push(&finding.reason);
             }
+        }
+        let more = match reasons.len().saturating_sub(REASONS) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        reasons.truncate(REASONS);
+        if !reasons.is_empty() {
+            items.push(format!("{}: {}{more}", object.id, reasons.join("; ")));
         }
     }
     items
+}
+
+/// Objects with a finding of one of these codes, each with the reasons.
+fn with_codes(set: &ChangeSet, codes: &[&str]) -> Vec<String> {
+    with(set, |finding| codes.contains(&finding.rule.code))
 }
 
 fn one_way(set: &ChangeSet) -> Vec<String> {
@@ -78,20 +95,14 @@ fn breaking(set: &ChangeSet) -> Vec<String> {
         code.starts_with("value-") || code == "immutable-field" || code == "crd-placement-left-templates"
             || ["data-removed", "crd-stored-version-removed", "crd-property-removed", "crd-free-fields-pruned"].contains(&code)
     };
-    let mut items = Vec::new();
-    for (object, change) in set.changes() {
-        for finding in &change.findings {
-            if finding.rule.class == Class::Breaking && !elsewhere(finding.rule.code) {
-                items.push(format!("{}: {}", object.id, finding.reason));
-            }
-        }
-    }
-    items
+    with(set, |finding| finding.rule.class == Class::Breaking && !elsewhere(finding.rule.code))
 }
 
 fn values(set: &ChangeSet) -> Vec<String> {
     let codes = ["value-removed", "value-renamed", "value-type-changed"];
-    with_codes(set, &codes).into_iter().map(|item| item.replace("Chart/chart: ", "")).collect()
+    let changes = set.changes().flat_map(|(_, change)| &change.findings);
+    let found = changes.filter(|finding| codes.contains(&finding.rule.code));
+    found.map(|finding| finding.reason.clone()).collect()
 }
 
 /// Images of the new side that the old one does not have.
@@ -120,8 +131,11 @@ fn collect(spec: &Json, images: &mut BTreeSet<String>) {
                 let name = variable.get("name").and_then(Json::as_str).unwrap_or_default();
                 let value = variable.get("value").and_then(Json::as_str);
                 if name.contains("IMAGE") {
-                    let value = value.filter(|v| v.contains('/') && v.contains([':', '@']));
-                    images.extend(value.map(str::to_owned));
+                    // Some hold a list, as `version=image` in lines.
+                    let words = value.into_iter().flat_map(|v| v.split([' ', '\n', ',', ';']));
+                    let words = words.map(|word| word.rsplit('=').next().unwrap_or(word));
+                    let image = |word: &&str| word.contains('/') && word.contains([':', '@']);
+                    images.extend(words.filter(image).map(str::to_owned));
                 }
             }
         }

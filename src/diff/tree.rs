@@ -63,7 +63,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
             if old == new {
                 return;
             }
-            let maps = |items: &[Json]| !items.is_empty() && items.iter().all(Json::is_object);
+            let maps = |items: &[Json]| items.iter().all(Json::is_object);
             if !maps(before) || !maps(after) {
                 found.push(Edit::changed(path, old, new));
             } else if let Some(fields) = merge_key(path.last_key(), before, after) {

@@ -17,6 +17,12 @@ pub struct Style {
 
 /// Lines of a value that are shown when not everything is.
 const LINES: usize = 8;
+/// Changes of one object and code that are shown with their values.
+const ALIKE: usize = 3;
+/// Changes of one object and code that are named after those.
+const NAMED: usize = 5;
+/// How many changes are too many to take in without a summary.
+const MANY: usize = 10;
 
 struct Writer {
     out: String,
@@ -40,6 +46,9 @@ pub fn render(set: &ChangeSet, style: Style) -> String {
     }
     writer.line(0, &format!("{} in {}", counts(set), objects(set)), "");
     writer.ignored(set);
+    if set.count(Class::Breaking) + set.count(Class::Risky) > MANY {
+        writer.codes(set);
+    }
     for class in [Class::Breaking, Class::Risky] {
         writer.class(set, class);
     }
@@ -78,7 +87,7 @@ impl Writer {
         let room = self.style.width.saturating_sub(indent).max(20);
         let mut line = first.to_owned();
         let mut width = first.chars().count();
-        let margin = " ".repeat(first.chars().count().min(4));
+        let margin = " ".repeat(first.chars().count().clamp(2, 4));
         for word in visible(text).split_whitespace() {
             let length = word.chars().count();
             if width + 1 + length > room && width > margin.len() {
@@ -118,9 +127,56 @@ impl Writer {
         for object in set.objects.iter().filter(|object| object.count(class) > 0) {
             self.line(2, &title(object), BOLD);
             let mut told: Vec<&str> = Vec::new();
-            for change in object.changes.iter().filter(|change| change.class() == class) {
-                self.change(change, &mut told);
+            let changes: Vec<&Change> =
+                object.changes.iter().filter(|change| change.class() == class).collect();
+            let mut codes: Vec<&str> = Vec::new();
+            for change in &changes {
+                if !codes.contains(&change.code()) {
+                    codes.push(change.code());
+                }
             }
+            for code in codes {
+                let alike: Vec<&&Change> = changes.iter().filter(|c| c.code() == code).collect();
+                let most = if self.style.full || alike.len() <= ALIKE + 1 { usize::MAX } else { ALIKE };
+                for change in alike.iter().take(most) {
+                    self.change(change, &mut told);
+                }
+                self.alike(code, alike.get(most..).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Changes of one code after those that are shown in full: what they are, and no values.
+    fn alike(&mut self, code: &str, more: &[&&Change]) {
+        if more.is_empty() {
+            return;
+        }
+        self.line(4, &format!("{} more {code}:", more.len()), "");
+        for change in more.iter().take(NAMED) {
+            let reason = change.findings.first().map_or("", |finding| finding.reason.as_str());
+            self.line(6, reason, "");
+        }
+        if more.len() > NAMED {
+            let text = format!("… and {} more (-v shows all)", more.len() - NAMED);
+            self.line(6, &text, DIM);
+        }
+    }
+
+    /// The codes of what breaks or is risky, when there are more than a few.
+    fn codes(&mut self, set: &ChangeSet) {
+        let codes = crate::diff::codes(set);
+        for ((class, code), count) in codes.iter().filter(|((class, _), _)| *class != Class::Info) {
+            let objects = set.objects.iter().filter(|object| {
+                object.changes.iter().any(|c| c.class() == *class && c.code() == *code)
+            });
+            let title = crate::diff::rules::all().find(|rule| rule.code == *code);
+            let title = title.map_or("", |rule| rule.title);
+            let text = format!(
+                "{:<8} {count:>5} × {code} in {}: {title}",
+                class.as_str(),
+                objects.count()
+            );
+            self.line(2, &text, colour_of(*class));
         }
     }
 
@@ -169,7 +225,7 @@ impl Writer {
                     self.change(change, &mut told);
                 }
             } else {
-                self.line(2, &format!("{}: {}", title(object), tallied(changes)), "");
+                self.words(2, "", &format!("{}: {}", title(object), tallied(changes)), "");
             }
         }
     }

@@ -70,10 +70,14 @@ rules! {
         "A schema changed in a way that cannot be judged."
         "Combined schemas (allOf, anyOf, oneOf, not) and rare keywords may tighten or loosen what is allowed."
         "Compare the two schemas.";
-    STATUS "crd-status-narrowed" Risky
-        "The status of an API lost a field or is checked more strictly."
+    STATUS "crd-status-field-changed" Risky
+        "The status of an API lost a field, or a field of it has another type."
         "The operator writes the status, and the new operator fits. Dashboards, scripts and other operators that read it may not."
         "Check what reads the field.";
+    STATUS_CHECKED "crd-status-checked" Info
+        "The status of an API is checked in another way."
+        "The operator writes the status, and the new operator fits."
+        "Nothing.";
     PROPERTY_ADDED "crd-property-added" Info
         "A field of an API is new."
         "Objects may use it; existing ones need not."
@@ -182,8 +186,9 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     for finding in own {
         findings.push(if unserved {
             found(&UNSERVED, finding.reason)
-        } else if in_status(&spot.field) && finding.rule.class == crate::diff::Class::Breaking {
-            found(&STATUS, finding.reason)
+        } else if in_status(&spot.field) && finding.rule.class != crate::diff::Class::Info {
+            let seen = [&PROPERTY_REMOVED, &TYPE].contains(&finding.rule);
+            found(if seen { &STATUS } else { &STATUS_CHECKED }, finding.reason)
         } else {
             finding
         });

@@ -27,6 +27,10 @@ rules! {
         "A Service is gone."
         "Clients outside of this chart that use its host name fail."
         "Look for clients: Ingresses, monitoring, other namespaces.";
+    RENAMED_IN_USE "object-renamed-in-use" Risky
+        "An object that others find by its name has another one."
+        "Helm creates the new one and deletes the old one. Clients look a Service up by its name, and what a StatefulSet or claim stored stays with the old name."
+        "Change clients, and move data, before the old one goes.";
     RENAMED "object-renamed" Info
         "An object has another name and nearly the same content."
         "Helm creates the new one and deletes the old one."
@@ -75,7 +79,9 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
             let reason = format!("{} still names `{old}`, which is now `{id}`", listed(still, 3));
             findings.push(found(&REFERENCED, reason));
         }
-        findings.push(found(&RENAMED, format!("it was {}", spoken(&Json::String(old.to_string())))));
+        let in_use = ["Service", "StatefulSet", "PersistentVolumeClaim", "Namespace"];
+        let rule = if in_use.contains(&id.kind.as_str()) { &RENAMED_IN_USE } else { &RENAMED };
+        findings.push(found(rule, format!("it was {}", spoken(&Json::String(old.to_string())))));
     }
     match (scene.shape().as_slice(), &scene.edit.old, &scene.edit.new) {
         ([], Some(_), None) => removed(scene, findings),

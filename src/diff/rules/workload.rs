@@ -135,7 +135,7 @@ fn container(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
         (["env", "[]"], None, Some(new)) if new.get("value").is_some_and(is_image) => {
             findings.push(found(&OPERAND_IMAGE, format!("{} is new", new.get("value").map(spoken).unwrap_or_default())));
         }
-        (["env" | "envFrom", ..], ..) => {
+        (["env" | "envFrom", rest @ ..], ..) if rest != ["[order]"] => {
             findings.push(found(&ENV, "the container is configured with it"));
         }
         ([probe @ ("livenessProbe" | "readinessProbe" | "startupProbe")], Some(_), None) => {
