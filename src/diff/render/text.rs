@@ -172,7 +172,7 @@ impl Writer {
             let title = crate::diff::rules::all().find(|rule| rule.code == *code);
             let title = title.map_or("", |rule| rule.title);
             let text = format!(
-                "{:<8} {count:>5} × {code} in {}: {title}",
+                "{:<8} {count:>5} × {code} ({} objects): {title}",
                 class.as_str(),
                 objects.count()
             );
