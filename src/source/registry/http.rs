@@ -86,6 +86,8 @@ impl Http {
                 .timeout_per_write(Some(patience))
                 .proxy(proxy)
                 .build();
+            // With a proxy, it is the proxy's name that is resolved, and that may be anywhere.
+            let loopback = loopback || config.proxy().is_some();
             let resolver = Guarded { inner: DefaultResolver::default(), loopback };
             Agent::with_parts(config, DefaultConnector::default(), resolver)
         };
@@ -216,8 +218,9 @@ pub(super) fn is_https(uri: &Uri) -> bool {
 
 /// A Location relative to the address that gave it.
 pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
-    if location.starts_with("http://") || location.starts_with("https://") {
-        return location.parse().ok();
+    let scheme = location.split_once("://").map(|(scheme, _)| scheme);
+    if scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphabetic())) {
+        return location.parse().ok().filter(|uri: &Uri| uri.authority().is_some());
     }
     let (scheme, authority) = (base.scheme_str()?, base.authority()?);
     if location.starts_with("//") {
