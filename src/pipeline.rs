@@ -91,6 +91,7 @@ fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnost
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
         return (None, bundle::locate(diagnostics, &files));
     };
+    let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     drop(files);
     let images = chart::images(&compiled.unit.objects, &compiled.bundle);
     let chart = chart::chart(
@@ -100,7 +101,7 @@ fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnost
             config: bundle,
             version: &version,
             namespace: &compiled.namespace,
-            origin: bundle.source.text(),
+            origin: &origin,
             images: &images,
         },
     );

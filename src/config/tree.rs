@@ -67,6 +67,7 @@ impl Reader<'_> {
             }
         }
         self.exactly_one(table, &header, tree);
+        self.needed(table, tree);
         Fields { header, values }
     }
 
@@ -105,18 +106,38 @@ impl Reader<'_> {
                 header,
                 format!("{names} is missing {}", table.place()),
                 "say where the bundle comes from: `image = \"…\"`, a reference that a \
-                 `[[mirror]]` serves, or `path = \"…\"`, a folder or a tar",
+                 `[[mirror]]` serves, `path = \"…\"`, a folder or a tar, or `catalog = \"…\"`, \
+                 with a `package` in it",
             ),
             [_] => {}
             [first, others @ ..] => {
                 for other in others {
-                    let message = format!("a bundle has either {names}, not both");
+                    let message = format!("a bundle has either {names}, not several of them");
                     let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                         .at(self.place(other.span()))
                         .related(self.place(first.span()), "the other one")
                         .hint("remove one of them, or make it two bundles");
                     self.found.push(diagnostic);
                 }
+            }
+        }
+    }
+
+    /// Keys that have no meaning without others.
+    fn needed(&mut self, table: &Table, tree: &DeTable<'_>) {
+        let mut found: Vec<_> = tree
+            .keys()
+            .filter_map(|name| Some((name.span(), table.key(name.get_ref())?)))
+            .collect();
+        found.sort_by_key(|(range, _)| range.start);
+        for (range, key) in found {
+            for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
+                let message = format!("`{}` needs `{needed}`, which is missing", key.name);
+                let hint = match table.key(needed) {
+                    Some(needed) => format!("`{}`: {}", needed.name, needed.doc),
+                    None => format!("add `{needed}`"),
+                };
+                self.error(Code::MissingKey, &range, message, hint);
             }
         }
     }

@@ -258,6 +258,35 @@ codes! {
     FolderMismatch "folder-mismatch"
         "The image's labels and annotations.yaml name different folders."
         "The file annotations.yaml is authoritative, as it is to OLM, but other tools read the labels.";
+
+    // --- source: catalogs -----------------------------------------------------------------
+    NotACatalog "not-a-catalog"
+        "A source is not a file-based catalog."
+        "A catalog is a folder of JSON and YAML files with objects such as olm.package, olm.channel and olm.bundle, or an image whose label operators.operatorframework.io.index.configs.v1 names such a folder.";
+    CatalogInvalid "catalog-invalid"
+        "An object of a catalog cannot be read."
+        "Every file of a catalog's folder is read, whatever its name, unless `.indexignore` leaves it out. The objects of the wanted package must have the fields that OLM defines; those of other packages are skipped.";
+    PackageNotFound "package-not-found"
+        "A catalog does not have the package."
+        "The hint names packages with similar names.";
+    ChannelNotFound "channel-not-found"
+        "A package does not have the channel."
+        "Channels come and go with releases of an operator. Without `channel`, the package's default channel is taken.";
+    VersionNotFound "version-not-found"
+        "A channel does not have the version."
+        "Versions are those that the bundles of the channel state about themselves, not what their names look like.";
+    AmbiguousVersion "ambiguous-version"
+        "Several bundles of a channel have the same version."
+        "Nothing says which one is meant, so bundle2chart does not guess.";
+    ChannelHead "channel-head"
+        "A channel does not have exactly one head."
+        "The head of a channel is the bundle that no other one replaces or skips. OLM refuses a catalog in which there are several or none.";
+    Deprecated "deprecated"
+        "The catalog calls a package, channel or bundle deprecated."
+        "The message is the catalog's own. What is deprecated still works, but will not get fixes for long.";
+    BundleIncomplete "bundle-incomplete"
+        "A catalog does not say how to get a bundle."
+        "A bundle of a catalog has an image, or all of its manifests as olm.bundle.object properties. Newer catalogs have only parts of the ClusterServiceVersion, from which nothing can be installed.";
 }
 
 #[cfg(test)]

@@ -124,13 +124,21 @@ impl Layout {
         wanted: &Wanted,
         limits: &Limits,
     ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-        let index = self.index(limits)?;
-        let (descriptor, note) = self.find(&index, wanted, limits)?;
+        let (descriptor, note) = self.locate(wanted, limits)?;
         let (files, mut warnings) = image::read(self, &descriptor, limits)?;
         if let Some(note) = note {
             warnings.push(note);
         }
         Ok((files, warnings))
+    }
+
+    /// The descriptor of the wanted image, and a note when it was found by a guess.
+    pub(super) fn locate(
+        &self,
+        wanted: &Wanted,
+        limits: &Limits,
+    ) -> Result<(Descriptor, Option<Diagnostic>), Diagnostics> {
+        self.find(&self.index(limits)?, wanted, limits)
     }
 
     fn index(&self, limits: &Limits) -> Result<ImageIndex, Diagnostics> {

@@ -5,6 +5,7 @@
 //! are checked, and [`Limits`] bound what reading may cost.
 
 mod archive;
+pub mod catalog;
 mod compression;
 mod digest;
 mod directory;
@@ -21,7 +22,7 @@ mod tree;
 pub use limits::Limits;
 pub use reference::Reference;
 
-use crate::config::{Mirror, MirrorTarget, Source};
+use crate::config::{CatalogSource, Mirror, MirrorTarget, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use layout::{Layout, Wanted};
 use std::collections::BTreeMap;
@@ -44,6 +45,8 @@ pub struct BundleFiles {
     pub labels: BTreeMap<String, String>,
     /// The image, when the bundle came in one.
     pub image: Option<ImageIdentity>,
+    /// The image's reference, when a catalog named it and not the configuration.
+    pub reference: Option<String>,
 }
 
 /// What identifies the image that a bundle came in.
@@ -67,6 +70,13 @@ pub fn fetch(
     limits: &Limits,
 ) -> (Option<BundleFiles>, Diagnostics) {
     let (outcome, span) = match source {
+        Source::Catalog(wanted) => {
+            let (selected, found) = catalog::select(wanted, base, mirrors, limits);
+            return match selected {
+                Some(selected) => fetch_selected(selected, found, wanted, base, mirrors, limits),
+                None => (None, found),
+            };
+        }
         Source::Image { reference, span } => (fetch_image(reference, base, mirrors, limits), span),
         Source::Path { path, span } => {
             let base = if span.source.name == ARGUMENT { Path::new("") } else { base };
@@ -78,6 +88,23 @@ pub fn fetch(
         Err(found) => (None, found),
     };
     (files, found.into_iter().map(|found| place(found, span)).collect())
+}
+
+/// Reads the bundle that a catalog led to; `found` is what was found on the way.
+fn fetch_selected(
+    selected: catalog::Selected,
+    mut found: Diagnostics,
+    wanted: &CatalogSource,
+    base: &Path,
+    mirrors: &[Mirror],
+    limits: &Limits,
+) -> (Option<BundleFiles>, Diagnostics) {
+    let Some(reference) = selected.image else { return (selected.objects, found) };
+    let span = wanted.catalog.span.clone();
+    let image = Source::Image { reference: reference.clone(), span };
+    let (files, more) = fetch(&image, base, mirrors, limits);
+    found.append(more);
+    (files.map(|files| BundleFiles { reference: Some(reference), ..files }), found)
 }
 
 /// Name of the text that findings about an argument point into.
