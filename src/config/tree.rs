@@ -93,7 +93,10 @@ impl Reader<'_> {
     }
 
     fn exactly_one(&mut self, table: &Table, header: &Range<usize>, tree: &DeTable<'_>) {
-        let names = suggest::list(table.exactly_one_of).replace(", ", " or ");
+        let names = match suggest::list(table.exactly_one_of).rsplit_once(", ") {
+            Some((others, last)) => format!("{others} or {last}"),
+            None => suggest::list(table.exactly_one_of),
+        };
         let mut present: Vec<_> = tree
             .keys()
             .filter(|name| table.exactly_one_of.contains(&name.get_ref().as_ref()))
@@ -112,7 +115,7 @@ impl Reader<'_> {
             [_] => {}
             [first, others @ ..] => {
                 for other in others {
-                    let message = format!("a bundle has either {names}, not several of them");
+                    let message = format!("a bundle has one of {names}, not several");
                     let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                         .at(self.place(other.span()))
                         .related(self.place(first.span()), "the other one")

@@ -59,7 +59,7 @@ pub(super) fn walk(
             if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {
                 return Ok(());
             }
-            files += u64::from(inside && entry.kind != EntryKind::Folder);
+            files += u64::from(entry.kind != EntryKind::Folder);
             take(entry, &shown, inside, visit)
         })?;
         later.add(own);

@@ -208,7 +208,8 @@ fn deprecations(
 
 /// A file of a catalog that cannot be read.
 fn invalid(path: &str, line: Option<usize>, message: &str) -> Diagnostic {
-    let message: String = message.escape_debug().to_string().chars().take(300).collect();
+    // Readers quote what they could not read, as it is.
+    let message: String = super::archive::show(message.as_bytes()).chars().take(300).collect();
     let mut place = Place::file(path);
     place.line = line;
     Diagnostic::error(Code::CatalogInvalid, format!("the catalog cannot be read: {message}"))

@@ -23,7 +23,7 @@ pub(super) enum Catalog {
     /// A folder of files.
     Folder { path: PathBuf, shown: String },
     /// The folder that the labels of an image name.
-    Image { blobs: Box<dyn Blobs>, root: Descriptor },
+    Image { blobs: Box<dyn Blobs>, root: Box<Descriptor> },
 }
 
 /// What is at a path of a catalog.
@@ -105,7 +105,7 @@ fn located(
     limits: &Limits,
 ) -> Result<(Catalog, Diagnostics), Diagnostics> {
     let (root, note) = layout.locate(wanted, limits)?;
-    let catalog = Catalog::Image { blobs: Box::new(layout), root };
+    let catalog = Catalog::Image { blobs: Box::new(layout), root: Box::new(root) };
     Ok((catalog, note.into_iter().collect()))
 }
 
