@@ -4,13 +4,14 @@ use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
-use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, Source};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
+use crate::images::{self, BundleImages, Image};
 use crate::ir::{Release, Unit};
 use crate::olm;
 use crate::passes::{self, Context, Filtered};
-use crate::source::{self, BundleFiles, Limits};
+use crate::source::{self, BundleFiles, Limits, Reference};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -31,31 +32,7 @@ pub struct Compiled {
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
 /// The charts come in the order of the configuration; there are none when any bundle has an error.
 pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>, Diagnostics) {
-    let mut diagnostics = Diagnostics::new();
-    for name in names {
-        if !config.bundles.iter().any(|bundle| bundle.name == *name) {
-            let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::UnknownBundle,
-                    format!("there is no bundle named `{name}`"),
-                )
-                .at(config.bundles.first().map_or_else(Place::default, |bundle| {
-                    Place::file(bundle.span.source.name.clone())
-                }))
-                .hint(suggest::hint(name, &known, "bundles")),
-            );
-        }
-    }
-    if diagnostics.has_errors() {
-        return (Vec::new(), diagnostics);
-    }
-    let selected: Vec<&BundleConfig> = config
-        .bundles
-        .iter()
-        .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
-        .collect();
-
+    let (selected, mut diagnostics) = select(config, names);
     let mut charts = Vec::new();
     let mut hits: Vec<(Filter, usize)> = Vec::new();
     for (bundle, (built, found)) in
@@ -78,22 +55,98 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
     (charts, diagnostics)
 }
 
+/// The images of the named bundles (all when none is named), in the order of the configuration,
+/// and what keeps them from being copied. Of compiling itself only errors are reported.
+pub fn images(config: &Config, names: &[String], jobs: usize) -> (Vec<BundleImages>, Diagnostics) {
+    let (selected, mut diagnostics) = select(config, names);
+    let mut all = Vec::new();
+    for (bundle, (listed, found)) in
+        selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(config, bundle)))
+    {
+        diagnostics.append(found.for_bundle(&bundle.name));
+        all.extend(listed.map(|images| BundleImages { bundle: bundle.name.clone(), images }));
+    }
+    if diagnostics.has_errors() {
+        all.clear();
+    }
+    (all, diagnostics)
+}
+
+fn images_of(config: &Config, bundle: &BundleConfig) -> (Option<Vec<Image>>, Diagnostics) {
+    let (fetched, diagnostics) = compile_fetched(config, bundle);
+    let mut errors: Diagnostics =
+        diagnostics.into_iter().filter(|found| found.severity == Severity::Error).collect();
+    let Some((files, compiled)) = fetched else { return (None, errors) };
+    let own = own_image(&files, &bundle.source);
+    let images = images::collect(&compiled.unit.objects, &compiled.bundle, own.as_deref());
+    errors.append(bundle::locate(images::check(&images, &compiled.bundle), &files));
+    (Some(images), errors)
+}
+
+/// The reference of the bundle's image, by digest; nothing when no registry has it.
+fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
+    let reference = match (&files.reference, source) {
+        (Some(reference), _) | (None, Source::Image { reference, .. }) => reference,
+        _ => return None,
+    };
+    let name = Reference::parse(reference).ok()?.name;
+    Some(format!("{name}@{}", files.image.as_ref()?.digest))
+}
+
+/// The named bundles of a configuration; all when none is named, and none when any is unknown.
+fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    for name in names {
+        if !config.bundles.iter().any(|bundle| bundle.name == *name) {
+            let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnknownBundle,
+                    format!("there is no bundle named `{name}`"),
+                )
+                .at(config.bundles.first().map_or_else(Place::default, |bundle| {
+                    Place::file(bundle.span.source.name.clone())
+                }))
+                .hint(suggest::hint(name, &known, "bundles")),
+            );
+        }
+    }
+    if diagnostics.has_errors() {
+        return (Vec::new(), diagnostics);
+    }
+    let selected = config
+        .bundles
+        .iter()
+        .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
+        .collect();
+    (selected, diagnostics)
+}
+
 /// A chart and how often each of its filters was true.
 type Built = (ChartFiles, Vec<(Filter, usize)>);
 
-fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnostics) {
+/// Fetches a bundle and compiles it.
+fn compile_fetched(
+    config: &Config,
+    bundle: &BundleConfig,
+) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
     let (files, mut diagnostics) =
         source::fetch(&bundle.source, &config.base, &config.mirrors, &Limits::default());
     let Some(files) = files else { return (None, diagnostics) };
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
-    let Some(compiled) = compiled else { return (None, diagnostics) };
+    (compiled.map(|compiled| (files, compiled)), diagnostics)
+}
+
+fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnostics) {
+    let (fetched, mut diagnostics) = compile_fetched(config, bundle);
+    let Some((files, compiled)) = fetched else { return (None, diagnostics) };
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
         return (None, bundle::locate(diagnostics, &files));
     };
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     drop(files);
-    let images = chart::images(&compiled.unit.objects, &compiled.bundle);
+    let images = images::pulled(&images::collect(&compiled.unit.objects, &compiled.bundle, None));
     let chart = chart::chart(
         &compiled.unit,
         &Description {

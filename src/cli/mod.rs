@@ -3,6 +3,7 @@
 mod build;
 mod explain;
 mod generate;
+mod images;
 mod init;
 mod inspect;
 mod output;
@@ -61,6 +62,8 @@ enum Command {
     Build(build::Build),
     /// Show what is in a bundle.
     Inspect(inspect::Inspect),
+    /// List the images that charts need.
+    Images(images::Images),
     /// Explain a diagnostic code.
     Explain(explain::Explain),
     /// Print the JSON schema of bundles.toml.
@@ -104,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Init => init::run(&cli.global.config, &mut output),
         Command::Build(build) => build.run(&cli.global.config, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global.config, &mut output),
+        Command::Images(images) => images.run(&cli.global.config, &mut output),
         Command::Explain(explain) => explain.run(&mut output),
         Command::Schema => generate::schema(&mut output),
         Command::Completions { shell } => generate::completions(*shell, &mut output),

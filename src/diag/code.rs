@@ -287,6 +287,14 @@ codes! {
     BundleIncomplete "bundle-incomplete"
         "A catalog does not say how to get a bundle."
         "A bundle of a catalog has an image, or all of its manifests as olm.bundle.object properties. Newer catalogs have only parts of the ClusterServiceVersion, from which nothing can be installed.";
+
+    // --- images -----------------------------------------------------------------------------
+    ImageNotPinned "image-not-pinned"
+        "An image is named by a tag only."
+        "A tag can mean another image tomorrow. Clusters without access to the registry pull from mirrors by digest, which do not serve tags.";
+    ImageNotDeclared "image-not-declared"
+        "A pod uses an image that the ClusterServiceVersion does not list."
+        "Tools such as oc-mirror copy what `spec.relatedImages` lists. An image that is missing there is missing in the mirror, and the pod cannot start.";
 }
 
 #[cfg(test)]
