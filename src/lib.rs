@@ -58,6 +58,7 @@ pub mod cli;
 pub mod config;
 pub mod diag;
 pub mod emit;
+pub mod images;
 pub mod inspect;
 pub mod ir;
 pub mod lock;

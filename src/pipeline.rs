@@ -4,14 +4,15 @@ use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
-use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, Source};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
+use crate::images::{self, BundleImages, Image};
 use crate::ir::{Release, Unit};
 use crate::lock::{Lock, Locked};
 use crate::olm;
 use crate::passes::{self, Context, Filtered};
-use crate::source::{BundleFiles, Supply};
+use crate::source::{BundleFiles, Reference, Supply};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -49,16 +50,8 @@ pub fn build(
     names: &[String],
     jobs: usize,
 ) -> Build {
-    let mut build = Build { diagnostics: unknown_names(config, names), ..Build::default() };
-    if build.diagnostics.has_errors() {
-        return build;
-    }
-    let selected: Vec<&BundleConfig> = config
-        .bundles
-        .iter()
-        .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
-        .collect();
-
+    let (selected, diagnostics) = select(config, names);
+    let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
     let work = |bundle: &&BundleConfig| build_one(config, supply, lock, bundle);
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
@@ -90,7 +83,7 @@ pub fn lock(supply: &Supply, bundles: &[&BundleConfig], jobs: usize) -> (Vec<Loc
         let Some(files) = files else { return (None, found) };
         let (bundle, problems) = bundle::load(&files);
         found.append(bundle::locate(problems, &files));
-        (bundle.and_then(|bundle| Locked::new(config, &bundle)), found)
+        (bundle.and_then(|bundle| Locked::new(config, &files, &bundle)), found)
     };
     for (bundle, (entry, found)) in bundles.iter().zip(in_parallel(bundles, jobs, work)) {
         diagnostics.append(found.for_bundle(&bundle.name));
@@ -117,11 +110,87 @@ pub fn unknown_names(config: &Config, names: &[String]) -> Diagnostics {
         .collect()
 }
 
+/// The images of the named bundles (all when none is named), in the order of the configuration,
+/// and what keeps them from being copied. Of compiling itself only errors are reported.
+pub fn images(
+    config: &Config,
+    supply: &Supply,
+    lock: &Lock,
+    names: &[String],
+    jobs: usize,
+) -> (Vec<BundleImages>, Diagnostics) {
+    let (selected, mut diagnostics) = select(config, names);
+    let mut all = Vec::new();
+    for (bundle, (listed, found)) in
+        selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(supply, lock, bundle)))
+    {
+        diagnostics.append(found.for_bundle(&bundle.name));
+        all.extend(listed.map(|images| BundleImages { bundle: bundle.name.clone(), images }));
+    }
+    if diagnostics.has_errors() {
+        all.clear();
+    }
+    (all, diagnostics)
+}
+
+fn images_of(
+    supply: &Supply,
+    lock: &Lock,
+    bundle: &BundleConfig,
+) -> (Option<Vec<Image>>, Diagnostics) {
+    let (fetched, diagnostics) = compile_fetched(supply, lock, bundle);
+    let mut errors: Diagnostics =
+        diagnostics.into_iter().filter(|found| found.severity == Severity::Error).collect();
+    let Some((files, compiled)) = fetched else { return (None, errors) };
+    let own = own_image(&files, &bundle.source);
+    let images = images::collect(&compiled.unit.objects, &compiled.bundle, own.as_deref());
+    errors.append(bundle::locate(images::check(&images, &compiled.bundle), &files));
+    (Some(images), errors)
+}
+
+/// The reference of the bundle's image, by digest; nothing when no registry has it.
+fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
+    let reference = match (&files.reference, source) {
+        (Some(reference), _) | (None, Source::Image { reference, .. }) => reference,
+        _ => return None,
+    };
+    let name = Reference::parse(reference).ok()?.name;
+    Some(format!("{name}@{}", files.image.as_ref()?.digest))
+}
+
+/// The named bundles of a configuration; all when none is named, and none when any is unknown.
+fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, Diagnostics) {
+    let diagnostics = unknown_names(config, names);
+    if diagnostics.has_errors() {
+        return (Vec::new(), diagnostics);
+    }
+    let selected = config
+        .bundles
+        .iter()
+        .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
+        .collect();
+    (selected, diagnostics)
+}
+
 /// A chart, and what became of its bundle's filters and lock.
 struct Built {
     chart: ChartFiles,
     hits: Vec<(Filter, usize)>,
     locked: Option<Locked>,
+}
+
+/// Fetches a bundle, as it is locked if it is, and compiles it.
+fn compile_fetched(
+    supply: &Supply,
+    lock: &Lock,
+    bundle: &BundleConfig,
+) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
+    let entry = lock.entry(bundle);
+    let (files, mut diagnostics) = supply.fetch(&bundle.source, entry.and_then(Locked::pin));
+    let Some(files) = files else { return (None, diagnostics) };
+    let (compiled, found) = compile(&files, bundle);
+    diagnostics.append(found);
+    (compiled.map(|compiled| (files, compiled)), diagnostics)
 }
 
 fn build_one(
@@ -130,18 +199,21 @@ fn build_one(
     lock: &Lock,
     bundle: &BundleConfig,
 ) -> (Option<Built>, Diagnostics) {
-    let pin = lock.entry(bundle).map(|entry| entry.identity.digest.as_str());
-    let (files, mut diagnostics) = supply.fetch(&bundle.source, pin);
-    let Some(files) = files else { return (None, diagnostics) };
-    let (compiled, found) = compile(&files, bundle);
-    diagnostics.append(found);
-    let Some(compiled) = compiled else { return (None, diagnostics) };
+    let (fetched, mut diagnostics) = compile_fetched(supply, lock, bundle);
+    let Some((files, compiled)) = fetched else { return (None, diagnostics) };
+    let locked = match lock.entry(bundle) {
+        None => Locked::new(bundle, &files, &compiled.bundle),
+        Some(entry) => {
+            diagnostics.append(entry.check(bundle, &files));
+            None
+        }
+    };
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
         return (None, bundle::locate(diagnostics, &files));
     };
+    let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     drop(files);
-    let locked = if pin.is_some() { None } else { Locked::new(bundle, &compiled.bundle) };
-    let images = chart::images(&compiled.unit.objects, &compiled.bundle);
+    let images = images::pulled(&images::collect(&compiled.unit.objects, &compiled.bundle, None));
     let chart = chart::chart(
         &compiled.unit,
         &Description {
@@ -149,7 +221,7 @@ fn build_one(
             config: bundle,
             version: &version,
             namespace: &compiled.namespace,
-            origin: bundle.source.text(),
+            origin: &origin,
             images: &images,
         },
     );

@@ -4,6 +4,7 @@ mod access;
 mod build;
 mod explain;
 mod generate;
+mod images;
 mod init;
 mod inspect;
 mod lock;
@@ -74,6 +75,8 @@ enum Command {
     Build(build::Build),
     /// Show what is in a bundle.
     Inspect(inspect::Inspect),
+    /// List the images that charts need.
+    Images(images::Images),
     /// Explain a diagnostic code.
     Explain(explain::Explain),
     /// Print the JSON schema of bundles.toml.
@@ -119,6 +122,7 @@ pub fn main() -> ExitCode {
         Command::Lock(lock) => lock.run(&cli.global, &mut output),
         Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
+        Command::Images(images) => images.run(&cli.global, &mut output),
         Command::Explain(explain) => explain.run(&mut output),
         Command::Schema => generate::schema(&mut output),
         Command::Completions { shell } => generate::completions(*shell, &mut output),

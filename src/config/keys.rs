@@ -54,6 +54,15 @@ pub struct Key {
     pub required: bool,
     /// What it does, in a sentence or two, and what happens without it.
     pub doc: &'static str,
+    /// Keys of the same table that must be there with it.
+    pub needs: &'static [&'static str],
+}
+
+impl Key {
+    const fn with(mut self, needs: &'static [&'static str]) -> Key {
+        self.needs = needs;
+        self
+    }
 }
 
 /// A table of the file.
@@ -85,11 +94,11 @@ impl Table {
 }
 
 const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Key {
-    Key { name, kind, required: false, doc }
+    Key { name, kind, required: false, doc, needs: &[] }
 }
 
 const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
-    Key { name, kind, required: true, doc }
+    Key { name, kind, required: true, doc, needs: &[] }
 }
 
 /// Values of `crds`, the default first.
@@ -252,7 +261,7 @@ pub static NETWORK: Table = Table {
 pub static BUNDLE: Table = Table {
     header: "[[bundle]]",
     doc: "A bundle to compile into a chart.",
-    exactly_one_of: &["image", "path"],
+    exactly_one_of: &["image", "path", "catalog"],
     keys: &[
         required(
             "name",
@@ -263,7 +272,7 @@ pub static BUNDLE: Table = Table {
             "image",
             Kind::String(Some("^[^\\s:/][^\\s]*$")),
             "Reference of the bundle image, for example `registry.example.com/team/bundle:1.0`. A \
-             bundle has either this or `path`.",
+             bundle has either this, `path` or `catalog`.",
         ),
         optional(
             "path",
@@ -271,6 +280,32 @@ pub static BUNDLE: Table = Table {
             "A bundle folder, an OCI image layout folder (with `:TAG` or `@DIGEST` where it holds \
              several images) or a tar of either, relative to this file.",
         ),
+        optional(
+            "catalog",
+            Kind::String(Some("^[^\\s]+$")),
+            "A file-based catalog of operators to find the bundle in: the reference of a catalog \
+             image, or a folder, a file or an OCI image layout folder relative to this file.",
+        )
+        .with(&["package"]),
+        optional(
+            "package",
+            Kind::String(Some("^[^\\s]+$")),
+            "Name of the operator's package in `catalog`.",
+        )
+        .with(&["catalog"]),
+        optional(
+            "channel",
+            Kind::String(Some("^[^\\s]+$")),
+            "Channel of the package to follow. Default: the package's default channel.",
+        )
+        .with(&["catalog"]),
+        optional(
+            "version",
+            Kind::String(None),
+            "Version of the operator in the channel: one version, such as `\"1.2.3\"`, or a range, \
+             such as `\">=1.2, <2\"`, of which the highest is taken. Default: the head of the channel.",
+        )
+        .with(&["catalog"]),
         optional(
             "namespace",
             Kind::String(Some(NAMESPACE)),

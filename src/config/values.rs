@@ -2,7 +2,7 @@
 
 use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
 use super::tree::{At, Reader};
-use super::{MirrorTarget, Watch, suggest};
+use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch, suggest};
 use crate::diag::{Code, Diagnostic};
 use std::path::{Component, Path, PathBuf};
 
@@ -105,6 +105,40 @@ impl Reader<'_> {
         };
         self.error(Code::InvalidValue, &range, fault, hint);
         None
+    }
+
+    /// A name, reference or path without white space.
+    pub(super) fn word(&mut self, key: &str, at: At<&str>) -> Option<Text> {
+        let range = at.1.clone();
+        let text = self.filled(key, at)?;
+        if text.contains(char::is_whitespace) {
+            let message = format!("`{key}` contains white space");
+            self.error(Code::InvalidValue, &range, message, "remove it");
+            return None;
+        }
+        Some(Text { text: text.to_owned(), span: self.span(range) })
+    }
+
+    /// The version of a package in a catalog.
+    pub(super) fn wanted_version(&mut self, (text, range): At<&str>) -> Option<WantedVersion> {
+        let request = match semver::Version::parse(text) {
+            Ok(version) => VersionRequest::Exact(version),
+            Err(_) => match semver::VersionReq::parse(text) {
+                Ok(request) => VersionRequest::Range(request),
+                Err(error) => {
+                    let message = format!("`version` is neither a version nor a range: {error}");
+                    let hint = match text.strip_prefix('v').map(semver::Version::parse) {
+                        Some(Ok(version)) => format!("write `version = \"{version}\"`"),
+                        _ => "write one version, such as `1.2.3`, or comparisons with commas \
+                              between them, such as `>=1.2, <2`"
+                            .to_owned(),
+                    };
+                    self.error(Code::InvalidValue, &range, message, hint);
+                    return None;
+                }
+            },
+        };
+        Some(WantedVersion { request, span: self.span(range) })
     }
 
     /// A path; any that is not empty.

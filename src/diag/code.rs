@@ -287,6 +287,42 @@ codes! {
     LockStale "lock-stale"
         "The lock file does not cover the configuration, and may not be changed."
         "With `--locked`, as in a release pipeline, nothing may be built that is not locked. Run `bundle2chart lock` and commit bundles.lock.";
+    // --- source: catalogs -----------------------------------------------------------------
+    NotACatalog "not-a-catalog"
+        "A source is not a file-based catalog."
+        "A catalog is a folder of JSON and YAML files with objects such as olm.package, olm.channel and olm.bundle, or an image whose label operators.operatorframework.io.index.configs.v1 names such a folder.";
+    CatalogInvalid "catalog-invalid"
+        "An object of a catalog cannot be read."
+        "Every file of a catalog's folder is read, whatever its name, unless `.indexignore` leaves it out. The objects of the wanted package must have the fields that OLM defines; those of other packages are skipped.";
+    PackageNotFound "package-not-found"
+        "A catalog does not have the package."
+        "The hint names packages with similar names.";
+    ChannelNotFound "channel-not-found"
+        "A package does not have the channel."
+        "Channels come and go with releases of an operator. Without `channel`, the package's default channel is taken.";
+    VersionNotFound "version-not-found"
+        "A channel does not have the version."
+        "Versions are those that the bundles of the channel state about themselves, not what their names look like.";
+    AmbiguousVersion "ambiguous-version"
+        "Several bundles of a channel have the same version."
+        "Nothing says which one is meant, so bundle2chart does not guess.";
+    ChannelHead "channel-head"
+        "A channel does not have exactly one head."
+        "The head of a channel is the bundle that no other one replaces or skips. OLM refuses a catalog in which there are several or none.";
+    Deprecated "deprecated"
+        "The catalog calls a package, channel or bundle deprecated."
+        "The message is the catalog's own. What is deprecated still works, but will not get fixes for long.";
+    BundleIncomplete "bundle-incomplete"
+        "A catalog does not say how to get a bundle."
+        "A bundle of a catalog has an image, or all of its manifests as olm.bundle.object properties. Newer catalogs have only parts of the ClusterServiceVersion, from which nothing can be installed.";
+
+    // --- images -----------------------------------------------------------------------------
+    ImageNotPinned "image-not-pinned"
+        "An image is named by a tag only."
+        "A tag can mean another image tomorrow. Clusters without access to the registry pull from mirrors by digest, which do not serve tags.";
+    ImageNotDeclared "image-not-declared"
+        "A pod uses an image that the ClusterServiceVersion does not list."
+        "Tools such as oc-mirror copy what `spec.relatedImages` lists. An image that is missing there is missing in the mirror, and the pod cannot start.";
 }
 
 #[cfg(test)]

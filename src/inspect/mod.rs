@@ -5,8 +5,8 @@ mod layout;
 mod rules;
 
 use crate::bundle::Bundle;
-use crate::chart::images;
 use crate::emit::yaml;
+use crate::images;
 use crate::ir::{Object, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -159,7 +159,7 @@ fn custom_resources(text: &mut String, bundle: &Bundle) {
 
 fn image_list(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     section(text, "Images");
-    let images = images(objects, bundle);
+    let images = images::pulled(&images::collect(objects, bundle, None));
     if images.is_empty() {
         let known = if objects.is_empty() { "not known" } else { "none found" };
         let _ = writeln!(text, "  {known}");

@@ -19,10 +19,10 @@ const MOST_NAMES: usize = 1_000;
 /// A path that exists, and what stands after it: `:TAG` or `@DIGEST`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found<'t> {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// The path as written.
-    shown: &'t str,
-    suffix: &'t str,
+    pub(super) shown: &'t str,
+    pub(super) suffix: &'t str,
 }
 
 /// Takes a path with an optional suffix apart. What exists literally wins; else the longest part

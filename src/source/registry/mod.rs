@@ -131,14 +131,14 @@ impl Client {
         if let Some((registry, ca)) = config.and_then(|config| Some((config, config.ca.as_ref()?)))
         {
             let own = http::read_root_file(&self.base.join(ca)).map_err(|why| {
-                Failure::Told(
+                Failure::Told(Box::new(
                     Diagnostic::error(
                         Code::InvalidValue,
                         format!("`{}` cannot be used as `ca`: {why}", ca.display()),
                     )
                     .at(Place::span(registry.span.clone()))
                     .hint("Name a PEM file with the certificates of the authority."),
-                )
+                ))
             })?;
             roots.extend(own);
         }
@@ -239,7 +239,7 @@ impl Repository<'_> {
         );
         self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
         let fetched = if self.client.access.offline {
-            Err(Failure::Told(offline(&shown)))
+            Err(Failure::Told(Box::new(offline(&shown))))
         } else {
             let _slot = self.client.slots.take();
             self.patiently(|| self.fetch_manifest(&wanted, reference.digest.as_ref()))
@@ -533,7 +533,7 @@ fn zero_digest() -> Result<Digest, Failure> {
 /// Diagnostics of one finding as a failure.
 fn first(found: Diagnostics) -> Failure {
     let unknown = || Diagnostic::error(Code::RegistryFailed, "it failed for no known reason");
-    Failure::Told(found.into_iter().next().unwrap_or_else(unknown))
+    Failure::Told(Box::new(found.into_iter().next().unwrap_or_else(unknown)))
 }
 
 /// An error while a body is read.
