@@ -5,6 +5,7 @@ use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, Source};
+use crate::dependencies::{self, Member};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
@@ -35,17 +36,21 @@ pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>
     let (selected, mut diagnostics) = select(config, names);
     let mut charts = Vec::new();
     let mut hits: Vec<(Filter, usize)> = Vec::new();
+    let mut members = Vec::new();
     for (bundle, (built, found)) in
         selected.iter().zip(in_parallel(&selected, jobs, |bundle| build_one(config, bundle)))
     {
         diagnostics.append(found.for_bundle(&bundle.name));
-        if let Some((chart, chart_hits)) = built {
-            hits.extend(chart_hits);
-            charts.push(chart);
+        if let Some(built) = built {
+            hits.extend(built.hits);
+            members.push(built.member);
+            charts.push(built.chart);
         }
     }
-    // A filter of [defaults] is used when it matches in any bundle, so all must have been built.
+    // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
+    // be in any other, so all must have been built.
     if names.is_empty() && !diagnostics.has_errors() {
+        diagnostics.append(dependencies::check(&members));
         diagnostics
             .append(passes::unused_filters(hits.iter().map(|(filter, count)| (filter, *count))));
     }
@@ -122,8 +127,14 @@ fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, D
     (selected, diagnostics)
 }
 
-/// A chart and how often each of its filters was true.
-type Built = (ChartFiles, Vec<(Filter, usize)>);
+/// A bundle that was built.
+struct Built<'c> {
+    chart: ChartFiles,
+    /// How often each of its filters was true.
+    hits: Vec<(Filter, usize)>,
+    /// What it needs of others, and has for them.
+    member: Member<'c>,
+}
 
 /// Fetches a bundle and compiles it.
 fn compile_fetched(
@@ -138,7 +149,7 @@ fn compile_fetched(
     (compiled.map(|compiled| (files, compiled)), diagnostics)
 }
 
-fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnostics) {
+fn build_one<'c>(config: &Config, bundle: &'c BundleConfig) -> (Option<Built<'c>>, Diagnostics) {
     let (fetched, mut diagnostics) = compile_fetched(config, bundle);
     let Some((files, compiled)) = fetched else { return (None, diagnostics) };
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
@@ -158,7 +169,12 @@ fn build_one(config: &Config, bundle: &BundleConfig) -> (Option<Built>, Diagnost
             images: &images,
         },
     );
-    (Some((chart_files(chart, config.output.layout), compiled.hits)), diagnostics)
+    let built = Built {
+        chart: chart_files(chart, config.output.layout),
+        hits: compiled.hits,
+        member: Member::new(bundle, &compiled.bundle),
+    };
+    (Some(built), diagnostics)
 }
 
 /// Compiles the files of one bundle. There is no result when there is an error.
