@@ -299,7 +299,7 @@ codes! {
     // --- dependencies -----------------------------------------------------------------------
     DependencyInvalid "dependency-invalid"
         "A dependency or property of a bundle cannot be read."
-        "metadata/dependencies.yaml, metadata/properties.yaml, the annotation `olm.properties` and the required APIs of the ClusterServiceVersion have the fields and the ranges of versions that OLM defines.";
+        "The files metadata/dependencies.yaml and metadata/properties.yaml, the annotation `olm.properties` and the required APIs of the ClusterServiceVersion have the fields and the ranges of versions that OLM defines.";
     DependencyMissing "dependency-missing"
         "A bundle needs a package or an API that no bundle of the configuration has."
         "OLM would install what is missing by itself. Here, add a bundle that has it and name that in `depends-on`. Where the cluster has it already, or gets it in another way, say so with `provided`. This is checked when the whole configuration is built.";
