@@ -56,6 +56,7 @@ pub mod bundle;
 pub mod chart;
 pub mod cli;
 pub mod config;
+pub mod dependencies;
 pub mod diag;
 pub mod emit;
 pub mod images;

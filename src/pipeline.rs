@@ -5,6 +5,7 @@ use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, Source};
+use crate::dependencies::{self, Member};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
@@ -43,8 +44,8 @@ pub struct Build {
 
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
 /// Images are read by the digest that `lock` has for them.
-pub fn build(
-    config: &Config,
+pub fn build<'c>(
+    config: &'c Config,
     supply: &Supply,
     lock: &Lock,
     names: &[String],
@@ -53,17 +54,21 @@ pub fn build(
     let (selected, diagnostics) = select(config, names);
     let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
-    let work = |bundle: &&BundleConfig| build_one(config, supply, lock, bundle);
+    let mut members = Vec::new();
+    let work = |bundle: &&'c BundleConfig| build_one(config, supply, lock, bundle);
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
             hits.extend(built.hits);
+            members.push(built.member);
             build.charts.push(built.chart);
             build.locked.extend(built.locked);
         }
     }
-    // A filter of [defaults] is used when it matches in any bundle, so all must have been built.
+    // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
+    // be in any other, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
+        build.diagnostics.append(dependencies::check(&members));
         let counts = hits.iter().map(|(filter, count)| (filter, *count));
         build.diagnostics.append(passes::unused_filters(counts));
     }
@@ -172,10 +177,14 @@ fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, D
     (selected, diagnostics)
 }
 
-/// A chart, and what became of its bundle's filters and lock.
-struct Built {
+/// A bundle that was built.
+struct Built<'c> {
     chart: ChartFiles,
+    /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
+    /// What it needs of others, and has for them.
+    member: Member<'c>,
+    /// What it is locked to, when it was not.
     locked: Option<Locked>,
 }
 
@@ -193,12 +202,12 @@ fn compile_fetched(
     (compiled.map(|compiled| (files, compiled)), diagnostics)
 }
 
-fn build_one(
+fn build_one<'c>(
     config: &Config,
     supply: &Supply,
     lock: &Lock,
-    bundle: &BundleConfig,
-) -> (Option<Built>, Diagnostics) {
+    bundle: &'c BundleConfig,
+) -> (Option<Built<'c>>, Diagnostics) {
     let (fetched, mut diagnostics) = compile_fetched(supply, lock, bundle);
     let Some((files, compiled)) = fetched else { return (None, diagnostics) };
     let locked = match lock.entry(bundle) {
@@ -225,8 +234,13 @@ fn build_one(
             images: &images,
         },
     );
-    let chart = chart_files(chart, config.output.layout);
-    (Some(Built { chart, hits: compiled.hits, locked }), diagnostics)
+    let built = Built {
+        chart: chart_files(chart, config.output.layout),
+        hits: compiled.hits,
+        member: Member::new(bundle, &compiled.bundle),
+        locked,
+    };
+    (Some(built), diagnostics)
 }
 
 /// Compiles the files of one bundle. There is no result when there is an error.

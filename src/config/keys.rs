@@ -134,6 +134,11 @@ const CRDS_DOC: &str = "Where CRDs go. `subchart` (default): charts/crds, instal
 const WATCH_DOC: &str = "Which namespaces the operator watches: `\"all\"`, `\"own\"`, or a list \
     of names. Default: what the bundle's install modes allow, all namespaces first.";
 
+const PROVIDED: &str = "What bundles need and the cluster has already, or gets in another way: names \
+    of packages, and APIs as `GROUP/VERSION/KIND`. A bundle's own entries are added to those of \
+    `[defaults]`.";
+const PROVIDED_ENTRY: &str = "^[^/\\s]+$|^[^/\\s]*/[^/\\s]+/[^/\\s]+$";
+
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
     header: "[defaults]",
@@ -151,6 +156,7 @@ pub static DEFAULTS: Table = Table {
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("watch", Kind::Watch, WATCH_DOC),
+        optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
     ],
 };
 
@@ -336,6 +342,7 @@ pub static BUNDLE: Table = Table {
             Kind::Strings(Some(NAME)),
             "Names of bundles in this file that must be installed before this one.",
         ),
+        optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
     ],
 };
 

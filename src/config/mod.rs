@@ -133,6 +133,8 @@ pub struct BundleConfig {
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
     pub depends_on: Vec<String>,
+    /// Packages and APIs (`GROUP/VERSION/KIND`) that the cluster has by other means.
+    pub provided: Vec<Text>,
     /// The `[[bundle]]` table's header in the file.
     pub span: Span,
 }
@@ -153,6 +155,7 @@ impl BundleConfig {
             crds: CrdPlacement::default(),
             chart_version: None,
             depends_on: Vec::new(),
+            provided: Vec::new(),
             span,
         }
     }

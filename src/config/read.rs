@@ -4,7 +4,7 @@ use super::keys::{BUNDLE, DEFAULTS, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
 use super::tree::{At, Fields, Reader};
 use super::{
     BundleConfig, CatalogSource, Config, CrdPlacement, Filter, Layout, Mirror, Network, Output,
-    Registry, Source, Watch,
+    Registry, Source, Text, Watch,
 };
 use super::{check, text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
@@ -32,6 +32,7 @@ struct Settings {
     auth_reader: Option<bool>,
     crds: Option<CrdPlacement>,
     watch: Option<Watch>,
+    provided: Vec<Text>,
 }
 
 impl Config {
@@ -232,6 +233,7 @@ impl Reader<'_> {
             auth_reader: fields.boolean("auth-reader"),
             crds,
             watch,
+            provided: self.provided(fields),
         }
     }
 
@@ -309,6 +311,7 @@ impl Reader<'_> {
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
             crds: own.crds.or(defaults.crds).unwrap_or_default(),
             chart_version,
+            provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
             depends_on: depends_on.iter().map(|(name, _)| (*name).to_owned()).collect(),
             span: self.span(fields.header.clone()),
         });

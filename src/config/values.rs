@@ -1,7 +1,7 @@
 //! Rules of single values: names, references, folders, versions.
 
 use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
-use super::tree::{At, Reader};
+use super::tree::{At, Fields, Reader};
 use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch, suggest};
 use crate::diag::{Code, Diagnostic};
 use std::path::{Component, Path, PathBuf};
@@ -117,6 +117,32 @@ impl Reader<'_> {
             return None;
         }
         Some(Text { text: text.to_owned(), span: self.span(range) })
+    }
+
+    /// What is provided by other means.
+    pub(super) fn provided(&mut self, fields: &Fields<'_>) -> Vec<Text> {
+        let (items, _) = fields.texts("provided").unwrap_or_default();
+        let mut provided = Vec::new();
+        for (text, range) in items {
+            let parts: Vec<&str> = text.split('/').collect();
+            let fits = match parts.as_slice() {
+                [package] => !package.is_empty(),
+                [_, version, kind] => !version.is_empty() && !kind.is_empty(),
+                _ => false,
+            };
+            if fits && !text.contains(char::is_whitespace) {
+                provided.push(Text { text: text.to_owned(), span: self.span(range) });
+                continue;
+            }
+            self.error(
+                Code::InvalidValue,
+                &range,
+                format!("{text:?} is neither a package nor an API"),
+                "write the name of a package, or GROUP/VERSION/KIND, for example \
+                 `cert-manager.io/v1/Certificate`",
+            );
+        }
+        provided
     }
 
     /// The version of a package in a catalog.

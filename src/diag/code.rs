@@ -323,6 +323,23 @@ codes! {
     ImageNotDeclared "image-not-declared"
         "A pod uses an image that the ClusterServiceVersion does not list."
         "Tools such as oc-mirror copy what `spec.relatedImages` lists. An image that is missing there is missing in the mirror, and the pod cannot start.";
+
+    // --- dependencies -----------------------------------------------------------------------
+    DependencyInvalid "dependency-invalid"
+        "A dependency or property of a bundle cannot be read."
+        "The files metadata/dependencies.yaml and metadata/properties.yaml, the annotation `olm.properties` and the required APIs of the ClusterServiceVersion have the fields and the ranges of versions that OLM defines.";
+    DependencyMissing "dependency-missing"
+        "A bundle needs a package or an API that no bundle of the configuration has."
+        "OLM would install what is missing by itself. Here, add a bundle that has it and name that in `depends-on`. Where the cluster has it already, or gets it in another way, say so with `provided`. This is checked when the whole configuration is built.";
+    DependencyOrder "dependency-order"
+        "A bundle needs another one that its `depends-on` does not lead to."
+        "Both are in the configuration, but nothing says that one must be installed before the other. `depends-on` also tells the reader of the chart.";
+    DependencyNotChecked "dependency-not-checked"
+        "A bundle has a constraint that only OLM can check."
+        "Rules in CEL and labels are about the properties of all operators of a cluster. Look at the constraint, and see to it yourself.";
+    UnusedProvided "unused-provided"
+        "Something is said to be provided that no bundle needs."
+        "The entry of `provided` may be misspelt, or the bundle no longer needs what it was written for.";
 }
 
 #[cfg(test)]

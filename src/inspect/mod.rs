@@ -4,7 +4,7 @@ mod attention;
 mod layout;
 mod rules;
 
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Requirement};
 use crate::emit::yaml;
 use crate::images;
 use crate::ir::{Object, Value};
@@ -55,6 +55,17 @@ fn head(text: &mut String, bundle: &Bundle) {
     row("Channels", &bundle.channels().join(", "));
     row("Replaces", csv.spec_text("replaces"));
     row("Kubernetes", &minimum_version(csv.spec_text("minKubeVersion")));
+    if let Some(maximum) = &bundle.requirements.max_openshift {
+        row("OpenShift", &format!("up to {maximum}"));
+    }
+    let packages =
+        bundle.requirements.dependencies.iter().filter_map(|dependency| {
+            match &dependency.requirement {
+                Requirement::Package { name, text, .. } => Some(format!("{name} {text}")),
+                _ => None,
+            }
+        });
+    row("Needs", &packages.collect::<Vec<_>>().join(", "));
     let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     row(
         "Install modes",
