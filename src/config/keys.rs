@@ -284,7 +284,7 @@ pub static BUNDLE: Table = Table {
             "path",
             Kind::String(None),
             "A bundle folder, an OCI image layout folder (with `:TAG` or `@DIGEST` where it holds \
-             several images) or a tar of either, relative to this file.",
+             several images), a tar of either, or a Docker archive, relative to this file.",
         ),
         optional(
             "catalog",

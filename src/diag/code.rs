@@ -215,7 +215,7 @@ codes! {
         "The operating system refused to give the file; the message says why. Inside an image layout symbolic links are not followed.";
     UnknownSource "unknown-source"
         "A path names nothing that holds a bundle."
-        "A path names a bundle folder, which has `manifests/` or `metadata/annotations.yaml`, an OCI image layout, which has `oci-layout`, or a tar of either.";
+        "A path names a bundle folder, which has `manifests/` or `metadata/annotations.yaml`, an OCI image layout, which has `oci-layout`, a tar of either, or a Docker archive, which has `manifest.json`.";
     ImageNotFound "image-not-found"
         "An image layout does not have the image."
         "An image is found by its digest, or by the annotation `org.opencontainers.image.ref.name` in the layout's index.json: the full reference, the part of it after the mirror's prefix, or the bare tag where that is unambiguous. The hint lists what is there.";

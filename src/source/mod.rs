@@ -11,6 +11,7 @@ pub mod catalog;
 mod compression;
 mod digest;
 mod directory;
+mod docker_archive;
 mod folders;
 mod image;
 mod layout;

@@ -115,7 +115,7 @@ impl Drop for Distribution {
 }
 
 /// Installs the server and skopeo from Debian's packages when they are missing.
-fn install() {
+pub(crate) fn install() {
     let runs = |program: &str| {
         let command = Command::new(program).arg("--version").stdout(Stdio::null()).status();
         command.is_ok_and(|status| status.success())

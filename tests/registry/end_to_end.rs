@@ -175,3 +175,24 @@ fn a_tag_that_moves_moves_nothing_until_it_is_upgraded() {
     run(&project, &["build", "--locked"]);
     assert!(project.case.path("out/wax/1.1.0/Chart.yaml").is_file());
 }
+
+#[test]
+fn archives_that_skopeo_writes_are_read() {
+    crate::distribution::install();
+    let (name, image) = IMAGES[1];
+    let project = from_layout();
+    let from = format!("registry.example.com/{image}");
+    let expected = run(&project, &["inspect", "--objects", &from]).stdout;
+    for kind in ["docker-archive", "oci-archive"] {
+        let file = project.case.path(&format!("{kind}.tar"));
+        let status = std::process::Command::new("skopeo")
+            .args(["--insecure-policy", "copy", "--quiet"])
+            .arg(format!("oci:{}:{from}", layout().display()))
+            .arg(format!("{kind}:{}:{from}", file.display()))
+            .status()
+            .expect("skopeo runs");
+        assert!(status.success(), "{kind}");
+        let seen = run(&project, &["inspect", "--objects", &format!("./{kind}.tar")]);
+        assert_eq!(seen.stdout, expected, "{name} from a {kind}");
+    }
+}
