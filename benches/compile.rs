@@ -12,7 +12,8 @@
 )]
 
 use bundle2chart::config::{BundleConfig, Config};
-use bundle2chart::source::{self, BundleFiles, Limits};
+use bundle2chart::lock::Lock;
+use bundle2chart::source::{self, Access, BundleFiles, Limits, Supply};
 use bundle2chart::{bundle, emit, pipeline};
 use divan::Bencher;
 use std::fmt::Write as _;
@@ -86,7 +87,9 @@ fn configuration(folder: &Path, count: usize) -> Config {
 
 fn build(config: &Config, out: &Path) -> usize {
     let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-    let (charts, diagnostics) = pipeline::build(config, &[], jobs);
+    let supply = Supply::of(config, Access { offline: true, ..Access::default() });
+    let pipeline::Build { charts, diagnostics, .. } =
+        pipeline::build(config, &supply, &Lock::default(), &[], jobs);
     assert!(!diagnostics.has_errors());
     emit::write(out, &charts, false).expect("written").unchanged.len()
 }

@@ -3,7 +3,7 @@
 //! The modules are the pipeline, in order: [`config`] reads `bundles.toml`, [`source`] brings the
 //! bytes, [`bundle`] reads them as Kubernetes would, [`olm`] makes what OLM would make of the
 //! ClusterServiceVersion, [`passes`] adapt the objects, [`chart`] lays them out as files and
-//! [`emit`] spells and writes them. [`ir`] is what travels between the stages and [`diag`] how
+//! [`emit`] spells and writes them. [`lock`] remembers which bytes they were. [`ir`] is what travels between the stages and [`diag`] how
 //! every stage reports. [`pipeline`] is the only module that knows them all.
 //!
 //! The library works without the command line:
@@ -62,6 +62,7 @@ pub mod emit;
 pub mod images;
 pub mod inspect;
 pub mod ir;
+pub mod lock;
 pub mod olm;
 pub mod passes;
 pub mod pipeline;

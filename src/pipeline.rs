@@ -10,9 +10,10 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
 use crate::ir::{Release, Unit};
+use crate::lock::{Lock, Locked};
 use crate::olm;
 use crate::passes::{self, Context, Filtered};
-use crate::source::{self, BundleFiles, Limits, Reference};
+use crate::source::{BundleFiles, Reference, Supply};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -30,43 +31,103 @@ pub struct Compiled {
     pub hits: Vec<(Filter, usize)>,
 }
 
+/// What a build gives.
+#[derive(Default)]
+pub struct Build {
+    /// The charts, in the order of the configuration; none when any bundle has an error.
+    pub charts: Vec<ChartFiles>,
+    /// Entries for bundles that the lock does not have.
+    pub locked: Vec<Locked>,
+    /// What was found.
+    pub diagnostics: Diagnostics,
+}
+
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
-/// The charts come in the order of the configuration; there are none when any bundle has an error.
-pub fn build(config: &Config, names: &[String], jobs: usize) -> (Vec<ChartFiles>, Diagnostics) {
-    let (selected, mut diagnostics) = select(config, names);
-    let mut charts = Vec::new();
+/// Images are read by the digest that `lock` has for them.
+pub fn build(
+    config: &Config,
+    supply: &Supply,
+    lock: &Lock,
+    names: &[String],
+    jobs: usize,
+) -> Build {
+    let (selected, diagnostics) = select(config, names);
+    let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
     let mut members = Vec::new();
-    for (bundle, (built, found)) in
-        selected.iter().zip(in_parallel(&selected, jobs, |bundle| build_one(config, bundle)))
-    {
-        diagnostics.append(found.for_bundle(&bundle.name));
+    let all = in_parallel(&selected, jobs, |bundle| build_one(config, supply, lock, bundle));
+    for (bundle, (built, found)) in selected.iter().zip(all) {
+        build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
             hits.extend(built.hits);
             members.push(built.member);
-            charts.push(built.chart);
+            build.charts.push(built.chart);
+            build.locked.extend(built.locked);
         }
     }
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
-    if names.is_empty() && !diagnostics.has_errors() {
-        diagnostics.append(dependencies::check(&members));
-        diagnostics
-            .append(passes::unused_filters(hits.iter().map(|(filter, count)| (filter, *count))));
+    if names.is_empty() && !build.diagnostics.has_errors() {
+        build.diagnostics.append(dependencies::check(&members));
+        let counts = hits.iter().map(|(filter, count)| (filter, *count));
+        build.diagnostics.append(passes::unused_filters(counts));
     }
-    if diagnostics.has_errors() {
-        charts.clear();
+    if build.diagnostics.has_errors() {
+        build.charts.clear();
+        build.locked.clear();
     }
-    (charts, diagnostics)
+    build
+}
+
+/// Locks bundles to what their sources lead to now, on up to `jobs` threads.
+pub fn lock(supply: &Supply, bundles: &[&BundleConfig], jobs: usize) -> (Vec<Locked>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let mut entries = Vec::new();
+    let work = |config: &&BundleConfig| {
+        let (files, mut found) = supply.fetch(&config.source, None);
+        let Some(files) = files else { return (None, found) };
+        let (bundle, problems) = bundle::load(&files);
+        found.append(bundle::locate(problems, &files));
+        (bundle.and_then(|bundle| Locked::new(config, &files, &bundle)), found)
+    };
+    for (bundle, (entry, found)) in bundles.iter().zip(in_parallel(bundles, jobs, work)) {
+        diagnostics.append(found.for_bundle(&bundle.name));
+        entries.extend(entry);
+    }
+    (entries, diagnostics)
+}
+
+/// An error for each name that no bundle has.
+pub fn unknown_names(config: &Config, names: &[String]) -> Diagnostics {
+    let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
+    let place = config
+        .bundles
+        .first()
+        .map_or_else(Place::default, |bundle| Place::file(bundle.span.source.name.clone()));
+    names
+        .iter()
+        .filter(|name| !known.contains(&name.as_str()))
+        .map(|name| {
+            Diagnostic::error(Code::UnknownBundle, format!("there is no bundle named `{name}`"))
+                .at(place.clone())
+                .hint(suggest::hint(name, &known, "bundles"))
+        })
+        .collect()
 }
 
 /// The images of the named bundles (all when none is named), in the order of the configuration,
 /// and what keeps them from being copied. Of compiling itself only errors are reported.
-pub fn images(config: &Config, names: &[String], jobs: usize) -> (Vec<BundleImages>, Diagnostics) {
+pub fn images(
+    config: &Config,
+    supply: &Supply,
+    lock: &Lock,
+    names: &[String],
+    jobs: usize,
+) -> (Vec<BundleImages>, Diagnostics) {
     let (selected, mut diagnostics) = select(config, names);
     let mut all = Vec::new();
     for (bundle, (listed, found)) in
-        selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(config, bundle)))
+        selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(supply, lock, bundle)))
     {
         diagnostics.append(found.for_bundle(&bundle.name));
         all.extend(listed.map(|images| BundleImages { bundle: bundle.name.clone(), images }));
@@ -77,8 +138,12 @@ pub fn images(config: &Config, names: &[String], jobs: usize) -> (Vec<BundleImag
     (all, diagnostics)
 }
 
-fn images_of(config: &Config, bundle: &BundleConfig) -> (Option<Vec<Image>>, Diagnostics) {
-    let (fetched, diagnostics) = compile_fetched(config, bundle);
+fn images_of(
+    supply: &Supply,
+    lock: &Lock,
+    bundle: &BundleConfig,
+) -> (Option<Vec<Image>>, Diagnostics) {
+    let (fetched, diagnostics) = compile_fetched(supply, lock, bundle);
     let mut errors: Diagnostics =
         diagnostics.into_iter().filter(|found| found.severity == Severity::Error).collect();
     let Some((files, compiled)) = fetched else { return (None, errors) };
@@ -100,22 +165,7 @@ fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
 
 /// The named bundles of a configuration; all when none is named, and none when any is unknown.
 fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, Diagnostics) {
-    let mut diagnostics = Diagnostics::new();
-    for name in names {
-        if !config.bundles.iter().any(|bundle| bundle.name == *name) {
-            let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::UnknownBundle,
-                    format!("there is no bundle named `{name}`"),
-                )
-                .at(config.bundles.first().map_or_else(Place::default, |bundle| {
-                    Place::file(bundle.span.source.name.clone())
-                }))
-                .hint(suggest::hint(name, &known, "bundles")),
-            );
-        }
-    }
+    let diagnostics = unknown_names(config, names);
     if diagnostics.has_errors() {
         return (Vec::new(), diagnostics);
     }
@@ -132,26 +182,41 @@ struct Built<'c> {
     chart: ChartFiles,
     /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
+    /// Its entry in the lock, when that has none.
+    locked: Option<Locked>,
     /// What it needs of others, and has for them.
     member: Member<'c>,
 }
 
-/// Fetches a bundle and compiles it.
+/// Fetches a bundle, as it is locked if it is, and compiles it.
 fn compile_fetched(
-    config: &Config,
+    supply: &Supply,
+    lock: &Lock,
     bundle: &BundleConfig,
 ) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
-    let (files, mut diagnostics) =
-        source::fetch(&bundle.source, &config.base, &config.mirrors, &Limits::default());
+    let entry = lock.entry(bundle);
+    let (files, mut diagnostics) = supply.fetch(&bundle.source, entry.and_then(Locked::pin));
     let Some(files) = files else { return (None, diagnostics) };
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
     (compiled.map(|compiled| (files, compiled)), diagnostics)
 }
 
-fn build_one<'c>(config: &Config, bundle: &'c BundleConfig) -> (Option<Built<'c>>, Diagnostics) {
-    let (fetched, mut diagnostics) = compile_fetched(config, bundle);
+fn build_one<'c>(
+    config: &Config,
+    supply: &Supply,
+    lock: &Lock,
+    bundle: &'c BundleConfig,
+) -> (Option<Built<'c>>, Diagnostics) {
+    let (fetched, mut diagnostics) = compile_fetched(supply, lock, bundle);
     let Some((files, compiled)) = fetched else { return (None, diagnostics) };
+    let locked = match lock.entry(bundle) {
+        None => Locked::new(bundle, &files, &compiled.bundle),
+        Some(entry) => {
+            diagnostics.append(entry.check(bundle, &files));
+            None
+        }
+    };
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
         return (None, bundle::locate(diagnostics, &files));
     };
@@ -169,12 +234,9 @@ fn build_one<'c>(config: &Config, bundle: &'c BundleConfig) -> (Option<Built<'c>
             images: &images,
         },
     );
-    let built = Built {
-        chart: chart_files(chart, config.output.layout),
-        hits: compiled.hits,
-        member: Member::new(bundle, &compiled.bundle),
-    };
-    (Some(built), diagnostics)
+    let chart = chart_files(chart, config.output.layout);
+    let member = Member::new(bundle, &compiled.bundle);
+    (Some(Built { chart, hits: compiled.hits, locked, member }), diagnostics)
 }
 
 /// Compiles the files of one bundle. There is no result when there is an error.

@@ -412,9 +412,18 @@ refused! {
         image(&case, vec![bundle_layer()], |_| {});
         case.replace("bundles.toml", "bundle:1.2.3", "bundle:1.2.4");
     }
-    no_mirror: [NoMirror] = |case| {
+    registry_does_not_answer: [RegistryUnreachable] = |case| {
         image(&case, vec![bundle_layer()], |_| {});
-        case.replace("bundles.toml", "image = \"registry.example.com", "image = \"quay.example.com");
+        case.replace("bundles.toml", "image = \"registry.example.com", "image = \"localhost:1");
+        case.replace("bundles.toml", "[[bundle]]", "[network]\nretries = 0\n[[bundle]]");
+    }
+    lock_is_damaged: [LockInvalid] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.write("bundles.lock", b"version = 1\n<<<<<<< ours\n");
+    }
+    lock_of_a_later_version: [LockInvalid] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.write("bundles.lock", b"version = 2\n");
     }
     mirror_does_not_exist: [SourceNotFound] = |case| {
         image(&case, vec![bundle_layer()], |_| {});

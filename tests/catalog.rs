@@ -397,11 +397,14 @@ refused! {
     no_such_catalog: [SourceNotFound] = |case| {
         case.write("bundles.toml", CONFIG.replace("./catalog", "./catalogue"));
     }
-    no_mirror_for_the_catalog: [NoMirror] = |case| {
-        case.write("bundles.toml", CONFIG.replace("./catalog", "quay.example.com/catalog:1"));
+    registry_of_the_catalog_is_down: [RegistryUnreachable] = |case| {
+        let config = CONFIG.replace("./catalog", "localhost:1/catalog:1");
+        case.write("bundles.toml", format!("[network]\nretries = 0\n{config}"));
     }
-    no_mirror_for_the_bundle: [NoMirror] = |case| {
-        case.replace("bundles.toml", "registry.example.com", "registry.example.org");
+    registry_of_the_bundle_is_down: [RegistryUnreachable] = |case| {
+        case.write("bundles.toml", format!("[network]\nretries = 0\n{CONFIG}"));
+        let index = case.read("catalog/index.json");
+        case.write("catalog/index.json", index.replace("registry.example.com/", "localhost:1/"));
     }
     wrong_package: [PackageNotFound] = |case| {
         case.replace("bundles.toml", "package = \"lamp-operator\"", "package = \"lamp-operators\"");

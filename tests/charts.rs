@@ -15,8 +15,9 @@ use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::diag::{Code, Severity};
 use bundle2chart::emit::{self, ChartFiles, render};
 use bundle2chart::ir::{Release, Unit};
+use bundle2chart::lock::Lock;
 use bundle2chart::pipeline::{self, Compiled};
-use bundle2chart::source::{self, Limits};
+use bundle2chart::source::{self, Access, Limits, Supply};
 use helm::Helm;
 use rendered::{documents, object_differences};
 use serde_json::{Value as Json, json};
@@ -55,7 +56,9 @@ fn charts(out: &Path) -> Vec<Chart> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("bundles.toml");
     let (config, diagnostics) = Config::read(&file);
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
-    let (built, diagnostics) = pipeline::build(&config, &[], 2);
+    let supply = Supply::of(&config, Access { offline: true, ..Access::default() });
+    let pipeline::Build { charts: built, diagnostics, .. } =
+        pipeline::build(&config, &supply, &Lock::default(), &[], 2);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
     emit::write(out, &built, false).expect("an empty folder takes every chart");
     assert_eq!(config.bundles.len(), built.len());
@@ -274,7 +277,10 @@ fn judge(helm: &Helm, bundle: &Path) -> Outcome {
     let (config, diagnostics) = Config::read(&file);
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
     // By name: what it needs from other bundles is not here.
-    let (built, diagnostics) = pipeline::build(&config, &["operator".to_owned()], 1);
+    let names = ["operator".to_owned()];
+    let supply = Supply::of(&config, Access { offline: true, ..Access::default() });
+    let pipeline::Build { charts: built, diagnostics, .. } =
+        pipeline::build(&config, &supply, &Lock::default(), &names, 1);
     if diagnostics.has_errors() {
         let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
         let mut codes: Vec<Code> = errors.map(|d| d.code).collect();

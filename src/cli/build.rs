@@ -1,11 +1,14 @@
 //! `bundle2chart build`
 
-use super::Exit;
+use super::access::access;
 use super::output::Output;
+use super::{Exit, Global};
 use crate::config::Config;
-use crate::diag::Diagnostics;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::{self, ChartFiles, Comparison, Written};
+use crate::lock::{self, Lock};
 use crate::pipeline;
+use crate::source::Supply;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +24,9 @@ pub(super) struct Build {
     /// Allow new content under a chart version that exists.
     #[arg(long, conflicts_with = "check")]
     replace: bool,
+    /// Fail unless the lock file has everything that is built; it is not written.
+    #[arg(long)]
+    locked: bool,
     /// Output folder, instead of the configuration's.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -30,31 +36,58 @@ pub(super) struct Build {
 }
 
 impl Build {
-    pub(super) fn run(&self, config: &Path, output: &mut Output) -> Exit {
-        let (config, mut diagnostics) = Config::read(config);
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        let (config, mut diagnostics) = Config::read(&global.config);
         let Some(config) = config else {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         };
-        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
-        let (charts, found) = pipeline::build(&config, &self.names, jobs.map_or(1, Into::into));
-        diagnostics.append(found);
+        let lock_path = lock::path_of(&global.config);
+        let lock = lock::read(&lock_path).unwrap_or_else(|problems| {
+            diagnostics.append(problems);
+            Lock::default()
+        });
+        if self.locked {
+            diagnostics.append(not_locked(&lock, &config, &self.names, &lock_path));
+        }
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
+        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
+        let supply = Supply::of(&config, access(global));
+        let built =
+            pipeline::build(&config, &supply, &lock, &self.names, jobs.map_or(1, Into::into));
+        diagnostics.append(built.diagnostics);
+        if diagnostics.has_errors() {
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        }
+        let charts = built.charts;
+        let new_lock = lock.updated(&config, built.locked);
         let configured = config.base.join(&config.output.dir);
         // `./out` is `out` to people.
         let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
         let out = self.out.clone().unwrap_or_else(|| plain.unwrap_or(&configured).to_owned());
         let result = if self.check {
+            let stale = (new_lock != lock).then_some(lock_path.as_path());
             emit::compare(&out, &charts)
-                .map(|comparison| self.checked(&comparison, output, &mut diagnostics, &out))
+                .map(|comparison| self.checked(&comparison, stale, output, &mut diagnostics, &out))
         } else {
-            emit::write(&out, &charts, self.replace).map(|written| {
-                let summary = summary(&charts, &written, &out);
+            emit::write(&out, &charts, self.replace).and_then(|written| {
+                let mut summary = summary(&charts, &written, &out);
                 diagnostics.append(written.warnings);
-                (Exit::Clean, summary)
+                // Last, so that a lock never names what was not built.
+                if new_lock != lock && lock::write(&lock_path, &new_lock)? {
+                    let changes = lock::change::changes(&lock, &new_lock);
+                    let _ = writeln!(
+                        summary,
+                        "{}: {} changed; commit it",
+                        lock_path.display(),
+                        changes.len()
+                    );
+                }
+                Ok((Exit::Clean, summary))
             })
         };
         let (exit, last_words) = result.unwrap_or_else(|problems| {
@@ -70,6 +103,7 @@ impl Build {
     fn checked(
         &self,
         comparison: &Comparison,
+        stale_lock: Option<&Path>,
         output: &mut Output,
         diagnostics: &mut Diagnostics,
         out: &Path,
@@ -88,8 +122,11 @@ impl Build {
                 let _ = writeln!(lines, "{word} {}", path.display());
             }
         }
+        if let Some(path) = stale_lock {
+            let _ = writeln!(lines, "stale {}", path.display());
+        }
         output.list(&lines);
-        if comparison.is_current() {
+        if comparison.is_current() && stale_lock.is_none() {
             return (Exit::Clean, format!("{} is up to date\n", out.display()));
         }
         let last_words = format!(
@@ -99,6 +136,34 @@ impl Build {
         );
         (Exit::Findings, last_words)
     }
+}
+
+/// An error for each bundle that the lock does not have, and for each entry that is of no use.
+pub(super) fn not_locked(
+    lock: &Lock,
+    config: &Config,
+    names: &[String],
+    path: &Path,
+) -> Diagnostics {
+    let path = path.display();
+    let stale = |message: String| {
+        Diagnostic::error(Code::LockStale, message)
+            .hint("run `bundle2chart lock`, and commit the lock file with the configuration")
+    };
+    let mut found: Diagnostics = lock
+        .missing(config, names)
+        .into_iter()
+        .map(|bundle| {
+            stale(format!("{path} does not have `{}` from this source", bundle.name))
+                .at(Place::span(bundle.span.clone()))
+        })
+        .collect();
+    if names.is_empty() && found.is_empty() {
+        found.extend(lock.unused(config).into_iter().map(|entry| {
+            stale(format!("{path} has `{}`, which the configuration has not", entry.name))
+        }));
+    }
+    found
 }
 
 /// A line for each chart, and one for all.

@@ -1,13 +1,14 @@
 //! `bundle2chart images`
 
-use super::Exit;
+use super::access::access;
 use super::output::Output;
+use super::{Exit, Global};
 use crate::config::Config;
 use crate::diag::Diagnostics;
-use crate::source::Reference;
+use crate::lock::{self, Lock};
+use crate::source::{Reference, Supply};
 use crate::{images, pipeline};
 use clap::ValueEnum;
-use std::path::Path;
 
 /// List the images that charts need.
 #[derive(Debug, clap::Args)]
@@ -49,18 +50,23 @@ fn mirror(text: &str) -> Result<String, String> {
 }
 
 impl Images {
-    pub(super) fn run(&self, config: &Path, output: &mut Output) -> Exit {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
         if self.mirror.is_some() && self.format != Format::Idms {
             output.error("error: `--mirror` has a meaning with `--format idms` only\n");
             return Exit::Error;
         }
-        let (config, mut diagnostics) = Config::read(config);
-        let Some(config) = config else {
+        let (config, mut diagnostics) = Config::read(&global.config);
+        let lock = lock::read(&lock::path_of(&global.config)).unwrap_or_else(|problems| {
+            diagnostics.append(problems);
+            Lock::default()
+        });
+        let Some(config) = config.filter(|_| !diagnostics.has_errors()) else {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         };
+        let supply = Supply::of(&config, access(global));
         let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-        let (bundles, found) = pipeline::images(&config, &self.names, jobs);
+        let (bundles, found) = pipeline::images(&config, &supply, &lock, &self.names, jobs);
         diagnostics.append(found);
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);

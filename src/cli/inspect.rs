@@ -1,19 +1,20 @@
 //! `bundle2chart inspect PATH|REFERENCE`
 
-use super::Exit;
+use super::access::access;
 use super::output::Output;
-use crate::config::{BundleConfig, Config, Watch};
+use super::{Exit, Global};
+use crate::config::{BundleConfig, Config, Network, Watch};
 use crate::diag::Diagnostics;
 use crate::ir::Release;
-use crate::source::{self, Limits};
+use crate::source::{self, Limits, Supply};
 use crate::{bundle, inspect, pipeline};
 use std::path::Path;
 
 /// Show what is in a bundle.
 #[derive(Debug, clap::Args)]
 pub(super) struct Inspect {
-    /// A bundle folder, an OCI layout (with `:TAG` or `@DIGEST`), a tar of either, or a registry
-    /// reference that a mirror of the configuration holds.
+    /// A bundle folder, an OCI layout (with `:TAG` or `@DIGEST`), a tar of either, or the
+    /// reference of an image, for which the mirrors of the configuration are asked first.
     #[arg(value_name = "PATH|REFERENCE")]
     bundle: String,
     /// Print the compiled objects as a JSON array sorted by kind, namespace and name.
@@ -37,19 +38,20 @@ fn watch(text: &str) -> Result<Watch, String> {
 }
 
 impl Inspect {
-    pub(super) fn run(&self, config: &Path, output: &mut Output) -> Exit {
-        let (mirrors, base) = if config.exists() {
-            let (config, diagnostics) = Config::read(config);
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        let supply = if global.config.exists() {
+            let (config, diagnostics) = Config::read(&global.config);
             let Some(config) = config else {
                 output.diagnostics(&diagnostics);
                 return Exit::Error;
             };
-            (config.mirrors, config.base)
+            Supply::of(&config, access(global))
         } else {
-            (Vec::new(), Path::new("").to_owned())
+            let (network, limits) = (Network::default(), Limits::default());
+            Supply::new(Path::new(""), &[], &[], &network, &limits, access(global))
         };
         let source = source::from_argument(&self.bundle);
-        let (files, mut diagnostics) = source::fetch(&source, &base, &mirrors, &Limits::default());
+        let (files, mut diagnostics) = supply.fetch(&source, None);
         let Some(files) = files else {
             output.diagnostics(&diagnostics);
             return Exit::Error;

@@ -1,12 +1,15 @@
 //! The command line. One file per command; what they do is in the library.
 
+mod access;
 mod build;
 mod explain;
 mod generate;
 mod images;
 mod init;
 mod inspect;
+mod lock;
 mod output;
+mod vendor;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use output::Output;
@@ -37,6 +40,12 @@ struct Global {
     /// Say nothing but errors.
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Say what comes from where; twice: every request; three times: headers of answers too.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    verbose: u8,
+    /// Use no network: images come from layouts and from the cache.
+    #[arg(long, global = true)]
+    offline: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -58,6 +67,10 @@ enum Colour {
 enum Command {
     /// Write a first bundles.toml.
     Init,
+    /// Write down which bytes each bundle is, so that builds stay with them.
+    Lock(lock::LockCommand),
+    /// Copy the locked images into a folder or to a registry of your own.
+    Vendor(vendor::Vendor),
     /// Compile bundles to charts.
     Build(build::Build),
     /// Show what is in a bundle.
@@ -105,9 +118,11 @@ pub fn main() -> ExitCode {
     let mut output = Output::new(&cli.global);
     let exit = match &cli.command {
         Command::Init => init::run(&cli.global.config, &mut output),
-        Command::Build(build) => build.run(&cli.global.config, &mut output),
-        Command::Inspect(inspect) => inspect.run(&cli.global.config, &mut output),
-        Command::Images(images) => images.run(&cli.global.config, &mut output),
+        Command::Build(build) => build.run(&cli.global, &mut output),
+        Command::Lock(lock) => lock.run(&cli.global, &mut output),
+        Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
+        Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
+        Command::Images(images) => images.run(&cli.global, &mut output),
         Command::Explain(explain) => explain.run(&mut output),
         Command::Schema => generate::schema(&mut output),
         Command::Completions { shell } => generate::completions(*shell, &mut output),

@@ -112,8 +112,9 @@ pub(super) fn outputs(
         Source::Catalog(source) => Some((Path::new(&source.catalog.text), &source.catalog.span)),
         Source::Image { .. } => None,
     });
-    let mirror_sources = mirrors.iter().map(|mirror| match &mirror.to {
-        MirrorTarget::Layout(folder) => (folder.as_path(), &mirror.span),
+    let mirror_sources = mirrors.iter().filter_map(|mirror| match &mirror.to {
+        MirrorTarget::Layout(folder) => Some((folder.as_path(), &mirror.span)),
+        MirrorTarget::Registry(_) => None,
     });
     let mut found = Vec::new();
     for (path, span) in bundle_sources.chain(mirror_sources) {

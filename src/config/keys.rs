@@ -5,6 +5,8 @@
 pub enum Kind {
     /// `true` or `false`.
     Boolean,
+    /// A whole number between these two, both included.
+    Integer(u32, u32),
     /// A string; when there is a pattern (a regular expression both in ECMA 262 and here), it
     /// must match. The reader gives better messages than the pattern; editors use it.
     String(Option<&'static str>),
@@ -29,6 +31,7 @@ impl Kind {
     pub fn expected(self) -> &'static str {
         match self {
             Kind::Boolean => "true or false",
+            Kind::Integer(..) => "a whole number",
             Kind::String(_) | Kind::OneOf(_) => "a string",
             Kind::Strings(_) => "a list of strings",
             Kind::Filters => "a list of jq filters, which are strings",
@@ -187,14 +190,76 @@ pub static MIRROR: Table = Table {
             "from",
             Kind::String(Some("^[^/:@\\s][^@\\s]*[^/:@\\s]$")),
             "Start of the references that this mirror serves, up to a `/` or the end, for example \
-             `registry.redhat.io`. The longest one that fits wins.",
+             `registry.redhat.io`. The longest one that fits comes first; of two equal ones, the \
+             first in the file.",
         ),
         required(
             "to",
-            Kind::String(Some("^oci-layout:.+$")),
+            Kind::String(Some("^[^\\s/].*$")),
             "Where the bytes are: `oci-layout:DIR`, an OCI image layout folder relative to this \
-             file.",
+             file, or the start of references in another registry, for example \
+             `registry.example.com/mirror`, to which the rest of the name is added.",
         ),
+        optional(
+            "fallback",
+            Kind::Boolean,
+            "Whether an image that this mirror does not have is looked for in the next mirror \
+             whose `from` fits, and after the last one in the registry itself. Default: false.",
+        ),
+    ],
+};
+
+/// `[[registry]]`
+pub static REGISTRY: Table = Table {
+    header: "[[registry]]",
+    doc: "How to reach a registry that needs more than its name. Credentials are not written here: \
+          they are where `podman login` and `docker login` leave them.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "host",
+            Kind::String(Some("^[A-Za-z0-9.-]+(:[0-9]+)?$")),
+            "Host of the registry, with its port where references have one.",
+        ),
+        optional(
+            "ca",
+            Kind::String(None),
+            "PEM file, relative to this file, with authorities that may sign the registry's \
+             certificate, in addition to those of the system.",
+        ),
+        optional(
+            "plain-http",
+            Kind::Boolean,
+            "Whether the registry is asked over plain HTTP, where anyone on the way can read and \
+             change what is sent. Default: false, except for a registry on this machine.",
+        ),
+        optional(
+            "auth-hosts",
+            Kind::Strings(Some("^[A-Za-z0-9.-]+(:[0-9]+)?$")),
+            "Other hosts that may see the credentials of this registry, because it sends clients \
+             there for tokens. Default: none.",
+        ),
+    ],
+};
+
+/// `[network]`
+pub static NETWORK: Table = Table {
+    header: "[network]",
+    doc: "How registries are waited for.",
+    exactly_one_of: &[],
+    keys: &[
+        optional(
+            "retries",
+            Kind::Integer(0, 20),
+            "How often a request is repeated that failed in a way that may pass: a broken \
+             connection, or an answer 429 or 5xx. Default: 4.",
+        ),
+        optional(
+            "timeout",
+            Kind::Integer(1, 3600),
+            "Seconds that a registry may stay silent, or slow. Default: 30.",
+        ),
+        optional("downloads", Kind::Integer(1, 64), "Downloads at a time. Default: 4."),
     ],
 };
 
@@ -295,6 +360,8 @@ pub static ROOT: Table = Table {
         optional("defaults", Kind::Table(&DEFAULTS), DEFAULTS.doc),
         optional("output", Kind::Table(&OUTPUT), OUTPUT.doc),
         optional("mirror", Kind::Tables(&MIRROR), MIRROR.doc),
+        optional("registry", Kind::Tables(&REGISTRY), REGISTRY.doc),
+        optional("network", Kind::Table(&NETWORK), NETWORK.doc),
         required("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
     ],
 };

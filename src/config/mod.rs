@@ -14,6 +14,7 @@ pub mod watchdog;
 
 use crate::diag::Span;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A checked configuration with all defaults resolved.
 #[derive(Clone, Debug)]
@@ -25,6 +26,10 @@ pub struct Config {
     /// Where the bytes of references come from, in the order of the file; the longest matching
     /// prefix wins.
     pub mirrors: Vec<Mirror>,
+    /// How to reach registries that need more than their name.
+    pub registries: Vec<Registry>,
+    /// How registries are waited for.
+    pub network: Network,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
 }
@@ -55,6 +60,8 @@ pub struct Mirror {
     pub from: String,
     /// Where the bytes are.
     pub to: MirrorTarget,
+    /// Whether what this mirror does not have is looked for elsewhere.
+    pub fallback: bool,
     /// The table in the file.
     pub span: Span,
 }
@@ -64,6 +71,40 @@ pub struct Mirror {
 pub enum MirrorTarget {
     /// `oci-layout:DIR`, an OCI image layout folder relative to the configuration.
     Layout(PathBuf),
+    /// The start of names in another registry, for example `registry.example.com/mirror`.
+    Registry(String),
+}
+
+/// `[[registry]]`
+#[derive(Clone, Debug)]
+pub struct Registry {
+    /// Its host, with a port where references have one.
+    pub host: String,
+    /// PEM file of authorities, relative to the configuration.
+    pub ca: Option<PathBuf>,
+    /// Whether it is asked over plain HTTP.
+    pub plain_http: bool,
+    /// Other hosts that may see its credentials, in lower case.
+    pub auth_hosts: Vec<String>,
+    /// The table in the file.
+    pub span: Span,
+}
+
+/// `[network]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// Repetitions of a request that failed in a way that may pass.
+    pub retries: u32,
+    /// How long a registry may stay silent, or slow.
+    pub timeout: Duration,
+    /// Downloads at a time.
+    pub downloads: usize,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Network { retries: 4, timeout: Duration::from_secs(30), downloads: 4 }
+    }
 }
 
 /// `[[bundle]]`

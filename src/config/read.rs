@@ -1,15 +1,16 @@
 //! From the text of `bundles.toml` to a checked [`Config`].
 
-use super::keys::{BUNDLE, DEFAULTS, MIRROR, OUTPUT, ROOT};
+use super::keys::{BUNDLE, DEFAULTS, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
 use super::tree::{At, Fields, Reader};
 use super::{
-    BundleConfig, CatalogSource, Config, CrdPlacement, Filter, Layout, Mirror, Output, Source,
-    Text, Watch,
+    BundleConfig, CatalogSource, Config, CrdPlacement, Filter, Layout, Mirror, Network, Output,
+    Registry, Source, Text, Watch,
 };
 use super::{check, text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use toml::de::{DeTable, Error};
 
 /// Most bundles of one file; keeps the checks of all against all short.
@@ -94,6 +95,8 @@ impl Reader<'_> {
             output = self.output(&fields, base);
         }
         let mirrors = self.mirrors(&root);
+        let registries = self.registries(&root);
+        let network = self.network(&root);
 
         let tables = root.tables("bundle");
         if let (true, Some((_, range))) = (tables.is_empty(), root.texts("bundle")) {
@@ -122,7 +125,7 @@ impl Reader<'_> {
         check::dependencies(self, &drafts);
         let output = output?;
         check::outputs(self, &output, &bundles, &mirrors);
-        Some(Config { base: base.to_owned(), output, mirrors, bundles })
+        Some(Config { base: base.to_owned(), output, mirrors, registries, network, bundles })
     }
 
     fn output(&mut self, fields: &Fields<'_>, base: &Path) -> Option<Output> {
@@ -144,19 +147,67 @@ impl Reader<'_> {
             let from = fields.text("from").and_then(|at| self.mirror_from(at));
             let to = fields.text("to").and_then(|at| self.mirror_to(at));
             let (Some(from), Some(to)) = (from, to) else { continue };
+            let fallback = fields.boolean("fallback").unwrap_or_default();
             let span = self.span(fields.header.clone());
-            if let Some(first) = mirrors.iter().find(|mirror| mirror.from == from) {
-                let message = format!("two mirrors serve `{from}`");
+            let first = mirrors.iter().find(|mirror| mirror.from == from && !mirror.fallback);
+            if let Some(first) = first {
+                let message = format!("this mirror of `{from}` is never asked");
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                     .at(Place::span(span))
-                    .related(Place::span(first.span.clone()), "the first one")
-                    .hint("remove one of them, or make one of the prefixes longer");
+                    .related(Place::span(first.span.clone()), "this one comes first")
+                    .hint(
+                        "give the first one `fallback = true`, remove one of them, or make one of \
+                         the prefixes longer",
+                    );
                 self.found.push(diagnostic);
                 continue;
             }
-            mirrors.push(Mirror { from, to, span });
+            mirrors.push(Mirror { from, to, fallback, span });
         }
         mirrors
+    }
+
+    fn registries(&mut self, root: &Fields<'_>) -> Vec<Registry> {
+        let mut registries: Vec<Registry> = Vec::new();
+        for (table, header) in root.tables("registry") {
+            let fields = self.fields(&REGISTRY, header, table);
+            let host = fields.text("host").and_then(|at| self.host("host", at));
+            let ca = fields.text("ca").and_then(|at| self.path("ca", at));
+            let (listed, _) = fields.texts("auth-hosts").unwrap_or_default();
+            let auth_hosts =
+                listed.into_iter().filter_map(|at| self.host("auth-hosts", at)).collect();
+            let Some(host) = host else { continue };
+            let span = self.span(fields.header.clone());
+            if let Some(first) = registries.iter().find(|registry| registry.host == host) {
+                let message = format!("two tables are about the registry `{host}`");
+                let diagnostic = Diagnostic::error(Code::InvalidValue, message)
+                    .at(Place::span(span))
+                    .related(Place::span(first.span.clone()), "the first one")
+                    .hint("make them one");
+                self.found.push(diagnostic);
+                continue;
+            }
+            registries.push(Registry {
+                host,
+                ca: ca.map(PathBuf::from),
+                plain_http: fields.boolean("plain-http").unwrap_or_default(),
+                auth_hosts,
+                span,
+            });
+        }
+        registries
+    }
+
+    fn network(&mut self, root: &Fields<'_>) -> Network {
+        let usual = Network::default();
+        let Some((table, header)) = root.table("network") else { return usual };
+        let fields = self.fields(&NETWORK, header, table);
+        let seconds = |number: u32| Duration::from_secs(u64::from(number));
+        Network {
+            retries: fields.integer("retries").unwrap_or(usual.retries),
+            timeout: fields.integer("timeout").map_or(usual.timeout, seconds),
+            downloads: fields.integer("downloads").map_or(usual.downloads, |n| n as usize),
+        }
     }
 
     fn settings(&mut self, fields: &Fields<'_>) -> Settings {

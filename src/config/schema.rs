@@ -67,6 +67,9 @@ fn string(pattern: Option<&str>) -> Value {
 fn kind(kind: Kind) -> Value {
     match kind {
         Kind::Boolean => json!({ "type": "boolean" }),
+        Kind::Integer(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
         Kind::String(pattern) => string(pattern),
         Kind::OneOf(values) => json!({ "enum": values }),
         Kind::Strings(pattern) => json!({ "type": "array", "items": string(pattern) }),

@@ -233,7 +233,7 @@ from = "x"
     3 | serving = []
       | ^^^^^^^
       |
-      = hint: known keys: `required-version`, `defaults`, `output`, `mirror`, `bundle`
+      = hint: known keys: `required-version`, `defaults`, `output`, `mirror`, `registry`, `network`, `bundle`
 
     error[wrong-type]: `dir` must be a string, but this is an integer
      --> bundles.toml:5:7
@@ -360,7 +360,15 @@ required-version = ">=99"
 
 [[mirror]]
 from = "https://registry.example.com"
-to = "registry.local:5000"
+to = "registry local:5000"
+
+[[registry]]
+host = "https://registry.example.com/v2"
+auth-hosts = ["a b"]
+
+[network]
+retries = 99
+timeout = "30"
 
 [[mirror]]
 from = "registry.example.com/"
@@ -401,106 +409,138 @@ watch = []
       |
       = hint: write `registry.example.com`
 
-    error[invalid-value]: `to` is not a place that this version of bundle2chart can read from
+    error[invalid-value]: `to` contains white space
      --> bundles.toml:6:6
       |
-    6 | to = "registry.local:5000"
+    6 | to = "registry local:5000"
       |      ^^^^^^^^^^^^^^^^^^^^^
       |
-      = hint: write `oci-layout:DIR`, where DIR is an OCI image layout folder (it holds a file `oci-layout`), relative to this file
+      = hint: remove it
 
-    error[invalid-value]: `from` ends with `/`
+    error[invalid-value]: `host` is not the name of a host
      --> bundles.toml:9:8
       |
-    9 | from = "registry.example.com/"
-      |        ^^^^^^^^^^^^^^^^^^^^^^^
+    9 | host = "https://registry.example.com/v2"
+      |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = hint: write `registry.example.com`: a prefix fits up to a `/`, `:` or `@` or the end of a reference
+      = hint: write `registry.example.com`
 
-    error[invalid-value]: `to` is not a place that this version of bundle2chart can read from
-      --> bundles.toml:10:6
+    error[invalid-value]: `auth-hosts` is not the name of a host
+      --> bundles.toml:10:15
        |
-    10 | to = "oci-layout:"
+    10 | auth-hosts = ["a b"]
+       |               ^^^^^
+       |
+       = hint: write HOST or HOST:PORT, as references have it
+
+    error[invalid-value]: `retries` is a number from 0 to 20
+      --> bundles.toml:13:11
+       |
+    13 | retries = 99
+       |           ^^
+       |
+       = hint: How often a request is repeated that failed in a way that may pass: a broken connection, or an answer 429 or 5xx. Default: 4.
+
+    error[wrong-type]: `timeout` must be a whole number, but this is a string
+      --> bundles.toml:14:11
+       |
+    14 | timeout = "30"
+       |           ^^^^
+       |
+       = hint: `timeout`: Seconds that a registry may stay silent, or slow. Default: 30.
+
+    error[invalid-value]: `from` ends with `/`
+      --> bundles.toml:17:8
+       |
+    17 | from = "registry.example.com/"
+       |        ^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = hint: write `registry.example.com`: a prefix fits up to a `/`, `:` or `@` or the end of a reference
+
+    error[invalid-value]: `to` does not name a folder
+      --> bundles.toml:18:6
+       |
+    18 | to = "oci-layout:"
        |      ^^^^^^^^^^^^^
        |
        = hint: write `oci-layout:DIR`, where DIR is an OCI image layout folder (it holds a file `oci-layout`), relative to this file
 
     error[invalid-value]: the name of a bundle names its chart, and this one contains 'M'
-      --> bundles.toml:13:8
+      --> bundles.toml:21:8
        |
-    13 | name = "My_Operator"
+    21 | name = "My_Operator"
        |        ^^^^^^^^^^^^^
        |
        = hint: use lower-case letters, digits and dashes, not at the ends, at most 53 characters
 
     error[invalid-value]: `image` begins with `docker://`, which references do not have
-      --> bundles.toml:14:9
+      --> bundles.toml:22:9
        |
-    14 | image = "docker://registry.example.com/a:1"
+    22 | image = "docker://registry.example.com/a:1"
        |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
        |
        = hint: write `registry.example.com/a:1`
 
     error[invalid-value]: the name of this namespace contains 'Ü'
-      --> bundles.toml:15:13
+      --> bundles.toml:23:13
        |
-    15 | namespace = "Über"
+    23 | namespace = "Über"
        |             ^^^^^^
        |
        = hint: use lower-case letters, digits and dashes, not at the ends, at most 63 characters
 
     error[invalid-value]: `watch` is "all", "own" or a list, not "everything"
-      --> bundles.toml:16:9
+      --> bundles.toml:24:9
        |
-    16 | watch = "everything"
+    24 | watch = "everything"
        |         ^^^^^^^^^^^^
        |
        = hint: for single namespaces, write `watch = ["everything"]`
 
     error[invalid-value]: the name of this pull secret is empty
-      --> bundles.toml:17:15
+      --> bundles.toml:25:15
        |
-    17 | pull-secret = ""
+    25 | pull-secret = ""
        |               ^^
        |
        = hint: to use no pull secret, write `pull-secret = false`
 
     error[invalid-value]: `chart-version` is not a semantic version: unexpected character 'v' while parsing major version number
-      --> bundles.toml:18:17
+      --> bundles.toml:26:17
        |
-    18 | chart-version = "v1.2.3"
+    26 | chart-version = "v1.2.3"
        |                 ^^^^^^^^
        |
        = hint: write `chart-version = "1.2.3"`
 
     error[invalid-value]: the name of a bundle names its chart, and this one has 59 characters
-      --> bundles.toml:21:8
+      --> bundles.toml:29:8
        |
-    21 | name = "a-name-that-is-so-long-that-helm-would-refuse-to-install-it"
+    29 | name = "a-name-that-is-so-long-that-helm-would-refuse-to-install-it"
        |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
        |
        = hint: use lower-case letters, digits and dashes, not at the ends, at most 53 characters
 
     error[invalid-value]: `image` looks like a path, not like an image reference
-      --> bundles.toml:22:9
+      --> bundles.toml:30:9
        |
-    22 | image = "./bundle"
+    30 | image = "./bundle"
        |         ^^^^^^^^^^
        |
        = hint: for files on disk, write `path = "./bundle"`
 
     error[invalid-value]: the name of this namespace is empty
-      --> bundles.toml:23:15
+      --> bundles.toml:31:15
        |
-    23 | watch = ["a", "", "a"]
+    31 | watch = ["a", "", "a"]
        |               ^^
        |
        = hint: use lower-case letters, digits and dashes, not at the ends, at most 63 characters
 
     error[invalid-value]: `watch` names the namespace `a` twice
-      --> bundles.toml:23:19
+      --> bundles.toml:31:19
        |
-    23 | watch = ["a", "", "a"]
+    31 | watch = ["a", "", "a"]
        |          ---      ^^^
        |          |
        |          first named here
@@ -508,30 +548,30 @@ watch = []
        = hint: remove one of them
 
     error[invalid-value]: `chart-version` is not a semantic version: unexpected end of input while parsing minor version number
-      --> bundles.toml:24:17
+      --> bundles.toml:32:17
        |
-    24 | chart-version = "1.2"
+    32 | chart-version = "1.2"
        |                 ^^^^^
        |
        = hint: write three numbers, for example `1.2.3` or `1.2.3-rc.1`
 
     error[invalid-value]: `path` is empty
-      --> bundles.toml:28:8
+      --> bundles.toml:36:8
        |
-    28 | path = " "
+    36 | path = " "
        |        ^^^
        |
        = hint: give it a value, or remove the key
 
     error[invalid-value]: `watch` names no namespace
-      --> bundles.toml:29:9
+      --> bundles.toml:37:9
        |
-    29 | watch = []
+    37 | watch = []
        |         ^^
        |
        = hint: write `watch = "all"`, `watch = "own"`, or name the namespaces
 
-    18 errors
+    22 errors
     "#);
 }
 

@@ -152,6 +152,15 @@ impl Reader<'_> {
             | (Kind::String(_) | Kind::StringOrFalse(_) | Kind::Watch, DeValue::String(_))
             | (Kind::StringOrFalse(_), DeValue::Boolean(false))
             | (Kind::Table(_), DeValue::Table(_)) => true,
+            (Kind::Integer(least, most), DeValue::Integer(number)) => {
+                let parsed = u32::from_str_radix(number.as_str(), number.radix());
+                if parsed.is_ok_and(|number| (least..=most).contains(&number)) {
+                    return true;
+                }
+                let message = format!("`{}` is a number from {least} to {most}", key.name);
+                self.error(Code::InvalidValue, &range, message, key.doc);
+                return false;
+            }
             (Kind::OneOf(known), DeValue::String(text)) => {
                 if known.contains(&text.as_ref()) {
                     return true;
@@ -232,6 +241,12 @@ impl<'t> Fields<'t> {
 
     pub(super) fn boolean(&self, name: &str) -> Option<bool> {
         self.value(name)?.get_ref().as_bool()
+    }
+
+    /// A whole number, already in its range.
+    pub(super) fn integer(&self, name: &str) -> Option<u32> {
+        let number = self.value(name)?.get_ref().as_integer()?;
+        u32::from_str_radix(number.as_str(), number.radix()).ok()
     }
 
     /// The strings of a list and where the list is; nothing when the value is not a list.

@@ -192,24 +192,63 @@ impl Reader<'_> {
     }
 
     /// Where a mirror's bytes are.
-    pub(super) fn mirror_to(&mut self, (text, range): At<&str>) -> Option<MirrorTarget> {
-        match text.strip_prefix(OCI_LAYOUT) {
-            Some(folder) if !folder.trim().is_empty() => {
-                Some(MirrorTarget::Layout(PathBuf::from(folder)))
+    pub(super) fn mirror_to(&mut self, at: At<&str>) -> Option<MirrorTarget> {
+        let range = at.1.clone();
+        if let Some(folder) = at.0.strip_prefix(OCI_LAYOUT) {
+            if !folder.trim().is_empty() {
+                return Some(MirrorTarget::Layout(PathBuf::from(folder)));
             }
-            _ => {
-                self.error(
-                    Code::InvalidValue,
-                    &range,
-                    "`to` is not a place that this version of bundle2chart can read from",
-                    format!(
-                        "write `{OCI_LAYOUT}DIR`, where DIR is an OCI image layout folder (it \
-                         holds a file `oci-layout`), relative to this file"
-                    ),
-                );
-                None
-            }
+            self.error(
+                Code::InvalidValue,
+                &range,
+                "`to` does not name a folder",
+                format!(
+                    "write `{OCI_LAYOUT}DIR`, where DIR is an OCI image layout folder (it holds a \
+                     file `oci-layout`), relative to this file"
+                ),
+            );
+            return None;
         }
+        let text = self.reference("to", at)?.trim_end_matches('/').to_owned();
+        let (host, path) = text.split_once('/').unwrap_or((&text, ""));
+        let names_host = host.contains('.') || host.contains(':') || host == "localhost";
+        if !names_host || host.starts_with("oci:") || path.contains([':', '@']) {
+            self.error(
+                Code::InvalidValue,
+                &range,
+                "`to` is neither an image layout nor the start of names in a registry",
+                format!(
+                    "write `{OCI_LAYOUT}DIR` for a folder, or HOST/PATH, for example \
+                     `registry.example.com/mirror`, without a tag"
+                ),
+            );
+            return None;
+        }
+        Some(MirrorTarget::Registry(text))
+    }
+
+    /// The host of a registry, in lower case.
+    pub(super) fn host(&mut self, key: &str, at: At<&str>) -> Option<String> {
+        let range = at.1.clone();
+        let text = self.filled(key, at)?;
+        let (name, port) = text.split_once(':').unwrap_or((text, "0"));
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+        if !name.is_empty() && name.chars().all(fits) && port.parse::<u16>().is_ok() {
+            return Some(text.to_ascii_lowercase());
+        }
+        let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let bare = bare.split('/').next().unwrap_or_default();
+        self.error(
+            Code::InvalidValue,
+            &range,
+            format!("`{key}` is not the name of a host"),
+            if bare == text {
+                "write HOST or HOST:PORT, as references have it".to_owned()
+            } else {
+                format!("write `{bare}`")
+            },
+        );
+        None
     }
 
     /// `"all"` or `"own"`.

@@ -207,9 +207,6 @@ codes! {
     InvalidReference "invalid-reference"
         "A reference to an image is malformed."
         "References are written in full: registry host, repository, and a tag or a digest, for example `registry.redhat.io/team/operator-bundle:1.0`. Short names are refused because what they mean depends on the machine.";
-    NoMirror "no-mirror"
-        "No mirror has the image."
-        "This version of bundle2chart reads images from OCI image layouts only. Copy the image into one and name it in a `[[mirror]]` table whose `from` is the reference's host, or host and first folders.";
     SourceNotFound "source-not-found"
         "The path of a bundle or of a mirror does not exist."
         "Relative paths in bundles.toml start from its folder; on the command line, from the working folder.";
@@ -259,6 +256,37 @@ codes! {
         "The image's labels and annotations.yaml name different folders."
         "The file annotations.yaml is authoritative, as it is to OLM, but other tools read the labels.";
 
+    // --- source: registries, cache, lock -----------------------------------------------------
+    RegistryUnreachable "registry-unreachable"
+        "A registry cannot be reached, or the connection to it is not secure or breaks."
+        "bundle2chart speaks HTTPS to registries, through the proxy that HTTPS_PROXY names. It tries again when a connection breaks, and goes on where a download broke off, as often as `retries` in `[network]` says. An authority of your own is named with `ca` in a `[[registry]]` table; plain HTTP must be asked for there.";
+    RegistryDenied "registry-denied"
+        "A registry wants credentials, or other ones."
+        "Credentials are looked for where `podman login` and `docker login` leave them: the file that REGISTRY_AUTH_FILE names, else containers/auth.json, else Docker's config.json, with their credential helpers. Some registries say this also of images that do not exist.";
+    RegistryFailed "registry-failed"
+        "A registry answers with an error, or not as registries do."
+        "Answers 429 and 5xx are tried again, when the registry says or after growing pauses, as often as `retries` in `[network]` says. Other errors are final. `-vv` shows every request.";
+    UnsafeRedirect "unsafe-redirect"
+        "A registry redirects to where no registry is looked for."
+        "Redirects are followed to other hosts over HTTPS, without credentials. They are not followed to plain HTTP, to link-local addresses, where clouds hand out the credentials of machines, or to this machine, unless the registry is on it.";
+    UnsafeRealm "unsafe-realm"
+        "A registry sends clients for a token to a host that may not have the credentials."
+        "Credentials are sent to the registry itself. If the registry's operator documents another host for tokens, name it with `auth-hosts` in a `[[registry]]` table. A token is never fetched over plain HTTP for a registry that speaks HTTPS.";
+    InvalidCredentials "invalid-credentials"
+        "A file of credentials or a credential helper cannot be used."
+        "The message names the file or the program, and never what is in it. Log in again, or run the helper by hand.";
+    CacheUnusable "cache-unusable"
+        "The cache of blobs cannot be read or written."
+        "Blobs are kept by digest in the folder that BUNDLE2CHART_CACHE names, else in `bundle2chart` in XDG_CACHE_HOME or `.cache` at home. It may be deleted at any time.";
+    Offline "offline"
+        "Something is not at hand, and the network may not be used."
+        "With `--offline`, images come from folders, layouts and the cache only. Build once without it, or vendor the images.";
+    LockInvalid "lock-invalid"
+        "The lock file cannot be used."
+        "`bundles.lock` is written by bundle2chart and belongs into Git beside bundles.toml. A conflict in it is best solved by taking one side and running `bundle2chart lock`.";
+    LockStale "lock-stale"
+        "The lock file does not cover the configuration, and may not be changed."
+        "With `--locked`, as in a release pipeline, nothing may be built that is not locked. Run `bundle2chart lock` and commit bundles.lock.";
     // --- source: catalogs -----------------------------------------------------------------
     NotACatalog "not-a-catalog"
         "A source is not a file-based catalog."

@@ -18,7 +18,12 @@ use std::rc::Rc;
 /// Where blobs come from. What it gives is not trusted: size and digest are checked here.
 pub(super) trait Blobs {
     /// Opens a blob; `None` when there is none of this digest.
-    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostics>;
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics>;
+
+    /// Is told which blobs will be opened, so that they can be fetched side by side.
+    fn prepare(&self, _descriptors: &[Descriptor]) -> Result<(), Diagnostics> {
+        Ok(())
+    }
 }
 
 const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -30,6 +35,12 @@ const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
 
 /// Indexes inside indexes that are followed; one level is usual.
 const DEEPEST_INDEX: usize = 8;
+
+/// Whether a descriptor is that of a manifest or an index, which registries keep apart from blobs.
+pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
+    let media_type = descriptor.media_type().to_string();
+    [OCI_INDEX, OCI_MANIFEST, DOCKER_INDEX, DOCKER_MANIFEST].contains(&media_type.as_str())
+}
 
 /// How a layer of this media type is compressed; `None` for what is no layer of files.
 fn layer_compression(media_type: &str) -> Option<Compression> {
@@ -56,7 +67,7 @@ pub(super) fn read(
     root: &Descriptor,
     limits: &Limits,
 ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-    let Opened { descriptor, layers, labels } = open(blobs, root, limits)?;
+    let Opened { descriptor, layers, config, labels } = open(blobs, root, limits)?;
     let named = Folders::from_labels(&labels)?;
     let mut warnings = Diagnostics::new();
     let mut tree = unpack(blobs, &layers, named.candidates(), limits, &mut warnings)?;
@@ -70,17 +81,27 @@ pub(super) fn read(
     }
     warnings.append(mismatches);
     let mut files = decided.files(tree, &labels)?;
+    let is_index = descriptor.digest() != root.digest();
     files.image = Some(ImageIdentity {
         digest: descriptor.digest().to_string(),
+        size: descriptor.size(),
+        index: is_index.then(|| root.digest().to_string()),
+        platform: descriptor
+            .platform()
+            .as_ref()
+            .map(|platform| format!("{}/{}", platform.os(), platform.architecture())),
+        config: (config.digest().to_string(), config.size()),
         layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
     });
     Ok((files, warnings))
 }
 
-/// An image of one platform: its manifest's descriptor, its layers in order and its labels.
+/// An image of one platform: the descriptors of its manifest and of its configuration, its layers
+/// in order and its labels.
 pub(super) struct Opened {
     pub(super) descriptor: Descriptor,
     pub(super) layers: Vec<Layer>,
+    config: Descriptor,
     pub(super) labels: BTreeMap<String, String>,
 }
 
@@ -93,6 +114,9 @@ pub(super) fn open(
 ) -> Result<Opened, Diagnostics> {
     let (descriptor, manifest) = resolve(blobs, root, limits)?;
     let mut layers = layers(&manifest, limits)?;
+    let mut needed: Vec<Descriptor> = layers.iter().map(|layer| layer.descriptor.clone()).collect();
+    needed.push(manifest.config().clone());
+    blobs.prepare(&needed)?;
     let config = read_config(blobs, manifest.config(), limits)?;
     let labels = config.config.unwrap_or_default().labels.unwrap_or_default();
     let diff_ids = config.rootfs.unwrap_or_default().diff_ids.unwrap_or_default();
@@ -111,7 +135,7 @@ pub(super) fn open(
             layer.diff_id = Some(diff_id);
         }
     }
-    Ok(Opened { descriptor, layers, labels })
+    Ok(Opened { descriptor, layers, config: manifest.config().clone(), labels })
 }
 
 /// Follows indexes to the manifest of one image.
@@ -236,7 +260,7 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, 
 }
 
 /// Reads a blob that is a document, checked, into memory.
-fn read_small(
+pub(super) fn read_small(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
     limits: &Limits,
@@ -248,7 +272,7 @@ fn read_small(
         let message = format!("{name} has {}; the limit is {limit}", in_bytes(descriptor.size()));
         return Err(too_much(message));
     }
-    let reader = blobs.open(digest)?.ok_or_else(|| missing(&name))?;
+    let reader = blobs.open(descriptor)?.ok_or_else(|| missing(&name))?;
     let mut checked = CheckedBlob::new(reader, digest, descriptor.size())?;
     let mut bytes = Vec::new();
     // What is too long is found by the check.
@@ -256,6 +280,20 @@ fn read_small(
     check(checked, &name, descriptor.size())?;
     outcome.map_err(|error| broken(&name, &error))?;
     Ok(bytes)
+}
+
+/// Copies a blob, checked.
+pub(super) fn copy(
+    blobs: &dyn Blobs,
+    descriptor: &Descriptor,
+    name: &str,
+    to: &mut dyn io::Write,
+) -> Result<(), Diagnostics> {
+    let reader = blobs.open(descriptor)?.ok_or_else(|| missing(name))?;
+    let mut checked = CheckedBlob::new(reader, descriptor.digest(), descriptor.size())?;
+    let outcome = io::copy(&mut checked, to);
+    check(checked, name, descriptor.size())?;
+    outcome.map_err(|error| broken(name, &error)).map(|_| ())
 }
 
 /// A layer to unpack.
@@ -329,7 +367,7 @@ pub(super) fn walk_layer(
     visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
 ) -> Result<(), Diagnostics> {
     let (digest, size) = (layer.descriptor.digest(), layer.size());
-    let stored = blobs.open(digest)?.ok_or_else(|| missing(&layer.name))?;
+    let stored = blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
     let stored = CheckedBlob::new(stored, digest, size)?;
     let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
     let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;

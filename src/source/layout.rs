@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(super) const MARKER: &str = "oci-layout";
 
 /// The name of an image in a layout.
-const REF_NAME: &str = "org.opencontainers.image.ref.name";
+pub(super) const REF_NAME: &str = "org.opencontainers.image.ref.name";
 /// The full name of an image where the one above is only its tag, written by containerd and Docker.
 const IMAGE_NAME: &str = "io.containerd.image.name";
 
@@ -126,9 +126,7 @@ impl Layout {
     ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
         let (descriptor, note) = self.locate(wanted, limits)?;
         let (files, mut warnings) = image::read(self, &descriptor, limits)?;
-        if let Some(note) = note {
-            warnings.push(note);
-        }
+        warnings.extend(note);
         Ok((files, warnings))
     }
 
@@ -318,7 +316,8 @@ impl Layout {
 }
 
 impl Blobs for Layout {
-    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+        let digest = descriptor.digest();
         // Only algorithms that can be checked have a place; their digests are hexadecimal.
         super::digest::Hasher::like(digest)?;
         self.file(&format!("blobs/{}/{}", digest.algorithm(), digest.digest()))

@@ -1,23 +1,19 @@
-//! Which `[[mirror]]` has the bytes of a reference.
+//! Which `[[mirror]]`s may have the bytes of a reference.
 
 use super::reference::Reference;
 use crate::config::Mirror;
 
-/// The mirror with the longest prefix of the reference, and the rest of the reference's name. Of
-/// two equal prefixes the first counts.
+/// The mirrors that serve a reference, and the rest of the reference's name: longest prefix first,
+/// then in the order of the configuration.
 pub(super) fn find<'m, 'r>(
     mirrors: &'m [Mirror],
     reference: &'r Reference,
-) -> Option<(&'m Mirror, &'r str)> {
-    let mut best: Option<(&Mirror, &str)> = None;
-    for mirror in mirrors {
-        if let Some(rest) = reference.after(&mirror.from)
-            && best.is_none_or(|(_, shortest)| rest.len() < shortest.len())
-        {
-            best = Some((mirror, rest));
-        }
-    }
-    best
+) -> Vec<(&'m Mirror, &'r str)> {
+    let mut found: Vec<(&Mirror, &str)> =
+        mirrors.iter().filter_map(|m| Some((m, reference.after(&m.from)?))).collect();
+    // Stable, so that mirrors of one prefix stay in their order.
+    found.sort_by_key(|(_, rest)| rest.len());
+    found
 }
 
 #[cfg(test)]
@@ -27,36 +23,50 @@ mod tests {
     use crate::diag::{SourceText, Span};
     use std::sync::Arc;
 
-    fn found(prefixes: &[&str], reference: &str) -> Option<(usize, String)> {
+    fn found(prefixes: &[&str], reference: &str) -> Vec<(usize, String)> {
         let text = Arc::new(SourceText { name: String::new(), text: String::new() });
         let list: Vec<Mirror> = prefixes
             .iter()
             .map(|from| Mirror {
                 from: (*from).to_owned(),
                 to: MirrorTarget::Layout("layout".into()),
+                fallback: true,
                 span: Span::new(&text, 0..0),
             })
             .collect();
         let reference = Reference::parse(reference).unwrap();
-        let (mirror, rest) = find(&list, &reference)?;
-        let index = list.iter().position(|m| std::ptr::eq(m, mirror)).unwrap();
-        Some((index, rest.to_owned()))
+        find(&list, &reference)
+            .into_iter()
+            .map(|(mirror, rest)| {
+                (list.iter().position(|m| std::ptr::eq(m, mirror)).unwrap(), rest.to_owned())
+            })
+            .collect()
+    }
+
+    fn named(found: &[(usize, &str)]) -> Vec<(usize, String)> {
+        found.iter().map(|(index, rest)| (*index, (*rest).to_owned())).collect()
     }
 
     #[test]
-    fn the_longest_prefix_wins_whatever_the_order() {
+    fn the_longest_prefix_comes_first_whatever_the_order() {
         let prefixes = ["quay.io", "quay.io/team/b", "quay.io/team", "quay.io/team"];
-        assert_eq!(found(&prefixes, "quay.io/team/b:1"), Some((1, String::new())));
-        assert_eq!(found(&prefixes, "quay.io/team/c:1"), Some((2, "c".to_owned())));
-        assert_eq!(found(&prefixes, "quay.io/teams/c:1"), Some((0, "teams/c".to_owned())));
-        assert_eq!(found(&prefixes, "docker.io/team/c:1"), None);
+        assert_eq!(
+            found(&prefixes, "quay.io/team/b:1"),
+            named(&[(1, ""), (2, "b"), (3, "b"), (0, "team/b")])
+        );
+        assert_eq!(
+            found(&prefixes, "quay.io/team/c:1"),
+            named(&[(2, "c"), (3, "c"), (0, "team/c")])
+        );
+        assert_eq!(found(&prefixes, "quay.io/teams/c:1"), named(&[(0, "teams/c")]));
+        assert_eq!(found(&prefixes, "docker.io/team/c:1"), []);
     }
 
     #[test]
     fn a_prefix_ends_on_a_slash() {
         let prefixes = ["registry.redhat.io"];
-        assert_eq!(found(&prefixes, "registry.redhat.io.evil.com/a/b:1"), None);
-        assert_eq!(found(&prefixes, "registry.redhat.io:5000/a/b:1"), None);
-        assert_eq!(found(&prefixes, "registry.redhat.io/a/b:1"), Some((0, "a/b".to_owned())));
+        assert_eq!(found(&prefixes, "registry.redhat.io.evil.com/a/b:1.0"), []);
+        assert_eq!(found(&prefixes, "registry.redhat.io:5000/a/b:1.0"), []);
+        assert_eq!(found(&prefixes, "registry.redhat.io/a/b:1.0"), named(&[(0, "a/b")]));
     }
 }

@@ -1,10 +1,12 @@
-//! Bytes: the only reads of bundles, from folders, OCI image layouts and tars.
+//! Bytes: the only reads of bundles, from folders, tars, OCI image layouts and registries.
 //!
 //! Nothing is ever unpacked to disk, and only the regular files of a bundle's manifests and
 //! metadata folders are kept, in memory. What is read is not trusted: digests and sizes of blobs
 //! are checked, and [`Limits`] bound what reading may cost.
 
+mod access;
 mod archive;
+mod cache;
 pub mod catalog;
 mod compression;
 mod digest;
@@ -16,15 +18,21 @@ mod limits;
 mod local;
 mod mirror;
 mod reference;
+mod registry;
+mod supply;
 mod tarball;
 mod tree;
+mod vendor;
 
+pub use access::{Access, Download, Environment, Reporter};
 pub use limits::Limits;
 pub use reference::Reference;
+pub use supply::{Pin, Supply};
+pub use vendor::Vendored;
 
-use crate::config::{CatalogSource, Mirror, MirrorTarget, Source};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
-use layout::{Layout, Wanted};
+use crate::config::{Mirror, Network, Source};
+use crate::diag::{Code, Diagnostic, Diagnostics, SourceText, Span};
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -49,17 +57,43 @@ pub struct BundleFiles {
     pub reference: Option<String>,
 }
 
+impl BundleFiles {
+    /// A digest of all files, for a bundle that came in no image.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for (folder, files) in [("manifests", &self.manifests), ("metadata", &self.metadata)] {
+            for (path, content) in files {
+                // Lengths keep parts from running into each other.
+                for part in [folder.as_bytes(), path.as_bytes(), content] {
+                    hash.update((part.len() as u64).to_le_bytes());
+                    hash.update(part);
+                }
+            }
+        }
+        digest::Hasher::Sha256(hash).finish()
+    }
+}
+
 /// What identifies the image that a bundle came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageIdentity {
     /// Digest of the manifest, for example `sha256:…`.
     pub digest: String,
+    /// Size of the manifest in bytes.
+    pub size: u64,
+    /// Digest of the index that the manifest was picked from, when there was one.
+    pub index: Option<String>,
+    /// Which of the index's platforms was picked, for example `linux/amd64`.
+    pub platform: Option<String>,
+    /// Digest and size in bytes of the image's configuration.
+    pub config: (String, u64),
     /// Digest and size in bytes of each layer, in order.
     pub layers: Vec<(String, u64)>,
 }
 
-/// Reads the bundle that `source` names; there are no files when there is an error. Relative paths
-/// of sources and mirrors start from `base`, except those of [`from_argument`].
+/// Reads the bundle that `source` names, without a network; there are no files when there is an
+/// error. Relative paths of sources and mirrors start from `base`, except those of
+/// [`from_argument`].
 ///
 /// Findings name the place in the configuration, or the file inside the bundle, that they are
 /// about.
@@ -69,70 +103,12 @@ pub fn fetch(
     mirrors: &[Mirror],
     limits: &Limits,
 ) -> (Option<BundleFiles>, Diagnostics) {
-    let (outcome, span) = match source {
-        Source::Catalog(wanted) => {
-            let (selected, found) = catalog::select(wanted, base, mirrors, limits);
-            return match selected {
-                Some(selected) => fetch_selected(selected, found, wanted, base, mirrors, limits),
-                None => (None, found),
-            };
-        }
-        Source::Image { reference, span } => (fetch_image(reference, base, mirrors, limits), span),
-        Source::Path { path, span } => {
-            let base = if span.source.name == ARGUMENT { Path::new("") } else { base };
-            (local::read(path, base, limits), span)
-        }
-    };
-    let (files, found) = match outcome {
-        Ok((files, found)) => (Some(files), found),
-        Err(found) => (None, found),
-    };
-    (files, found.into_iter().map(|found| place(found, span)).collect())
-}
-
-/// Reads the bundle that a catalog led to; `found` is what was found on the way.
-fn fetch_selected(
-    selected: catalog::Selected,
-    mut found: Diagnostics,
-    wanted: &CatalogSource,
-    base: &Path,
-    mirrors: &[Mirror],
-    limits: &Limits,
-) -> (Option<BundleFiles>, Diagnostics) {
-    let Some(reference) = selected.image else { return (selected.objects, found) };
-    let span = wanted.catalog.span.clone();
-    let image = Source::Image { reference: reference.clone(), span };
-    let (files, more) = fetch(&image, base, mirrors, limits);
-    found.append(more);
-    (files.map(|files| BundleFiles { reference: Some(reference), ..files }), found)
+    let access = Access { offline: true, ..Access::default() };
+    Supply::new(base, mirrors, &[], &Network::default(), limits, access).fetch(source, None)
 }
 
 /// Name of the text that findings about an argument point into.
 const ARGUMENT: &str = "command line";
-
-fn fetch_image(
-    reference: &str,
-    base: &Path,
-    mirrors: &[Mirror],
-    limits: &Limits,
-) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-    let reference = Reference::parse(reference)?;
-    match mirror::find(mirrors, &reference) {
-        Some((mirror, rest)) => match &mirror.to {
-            MirrorTarget::Layout(folder) => {
-                let shown = folder.display().to_string();
-                let path = base.join(folder);
-                if !path.join(layout::MARKER).is_file() {
-                    return Err(no_layout(&shown, &path, &mirror.span));
-                }
-                Layout::folder(path, &shown).read(&Wanted::mirrored(&reference, rest), limits)
-            }
-        },
-        // A registry client takes its place here: an `image::Blobs` over HTTPS, and the descriptor
-        // that the registry gives for the tag, for `image::read`.
-        None => Err(no_registry(&reference)),
-    }
-}
 
 /// What an argument of the command line names: an existing path, with or without `:TAG` or
 /// `@DIGEST` and relative to the working folder, else a reference.
@@ -150,48 +126,9 @@ pub fn from_argument(argument: &str) -> Source {
     }
 }
 
-/// Places a finding that has no place of its own at the source's value.
-fn place(mut found: Diagnostic, span: &Span) -> Diagnostic {
-    if found.place == Place::default() {
-        found.place = Place::span(span.clone());
-    } else {
-        found = found.related(Place::span(span.clone()), "the bundle comes from here");
-    }
-    found
-}
-
 /// An error that says what to do about it.
 fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Diagnostics {
     Diagnostic::error(code, message).hint(hint).into()
-}
-
-fn no_registry(reference: &Reference) -> Diagnostics {
-    let host = reference.name.split('/').next().unwrap_or_default();
-    let name = &reference.name;
-    let message = format!(
-        "no mirror has `{name}`, and this version of bundle2chart has no registry client to fetch it"
-    );
-    failure(
-        Code::NoMirror,
-        message,
-        format!(
-            "Copy the image into an OCI image layout, for example with `skopeo copy docker://{name}… \
-         oci:DIR:{name}…`, and add a table to bundles.toml: [[mirror]] from = \"{host}\", to = \
-         \"oci-layout:DIR\"."
-        ),
-    )
-}
-
-fn no_layout(shown: &str, path: &Path, span: &Span) -> Diagnostics {
-    let (what, hint) = if path.symlink_metadata().is_ok() {
-        ("is not an OCI image layout: it has no file `oci-layout`", "Name the folder that has it.")
-    } else {
-        ("does not exist", "A relative path starts from the folder of the configuration file.")
-    };
-    Diagnostic::error(Code::SourceNotFound, format!("the mirror's folder `{shown}` {what}"))
-        .at(Place::span(span.clone()))
-        .hint(hint)
-        .into()
 }
 
 /// An error of the operating system about a file.

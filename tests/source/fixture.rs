@@ -361,6 +361,7 @@ pub(crate) fn fetch_image(reference: &str, mirrors: &[(&str, &Path)]) -> Outcome
         .map(|(from, to)| Mirror {
             from: (*from).to_owned(),
             to: MirrorTarget::Layout(to.to_path_buf()),
+            fallback: false,
             span: span(),
         })
         .collect();

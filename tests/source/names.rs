@@ -90,8 +90,8 @@ fn mirrors_end_on_a_slash() {
     );
     let error = assert_error(
         &outcome,
-        Code::NoMirror,
-        &["registry.redhat.io.evil.com", "[[mirror]]", "oci-layout:"],
+        Code::Offline,
+        &["registry.redhat.io.evil.com", "--offline", "vendor"],
     );
     assert!(error.place.span.is_some());
     let mut other = LayoutDir::new();

@@ -16,13 +16,13 @@ mod place;
 mod stream;
 
 use super::limits::Limits;
+use super::supply::{self, Supply};
 use super::{BundleFiles, failure};
-use crate::config::{CatalogSource, Mirror};
+use crate::config::CatalogSource;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use contents::Contents;
 use place::{Catalog, Item};
 use std::io;
-use std::path::Path;
 
 /// The bundle that a catalog has for a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +43,12 @@ pub struct Selected {
     pub catalog_digest: Option<String>,
 }
 
-/// Finds the bundle that `source` asks for. Relative paths start from `base`. Nothing but the
-/// catalog is read.
+/// Finds the bundle that `source` asks for. Nothing but the catalog is read.
 ///
 /// Findings have places in the configuration, or in a file of the catalog.
-pub fn select(
-    source: &CatalogSource,
-    base: &Path,
-    mirrors: &[Mirror],
-    limits: &Limits,
-) -> (Option<Selected>, Diagnostics) {
-    let opened = place::open(&source.catalog.text, base, mirrors, limits);
+pub fn select(source: &CatalogSource, supply: &Supply) -> (Option<Selected>, Diagnostics) {
+    let limits = &supply.limits;
+    let opened = place::open(&source.catalog.text, supply);
     let outcome = opened.and_then(|(catalog, mut found)| {
         let (selected, more) = select_in(&catalog, source, limits)?;
         found.append(more);
@@ -72,13 +67,13 @@ fn placed(
     };
     let place = |found: Diagnostic| match found.place.span {
         Some(_) => found,
-        None => super::place(found, &source.catalog.span),
+        None => supply::place(found, &source.catalog.span),
     };
     (selected, found.into_iter().map(place).collect())
 }
 
 fn select_in(
-    catalog: &Catalog,
+    catalog: &Catalog<'_>,
     source: &CatalogSource,
     limits: &Limits,
 ) -> Result<(Selected, Diagnostics), Diagnostics> {
@@ -124,7 +119,7 @@ fn select_in(
 
 /// Reads the manifests that the catalog holds of the chosen bundle.
 fn read_embedded(
-    catalog: &Catalog,
+    catalog: &Catalog<'_>,
     contents: &Contents,
     choice: &graph::Choice<'_>,
     limits: &Limits,

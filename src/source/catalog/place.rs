@@ -2,13 +2,12 @@
 //! Where a catalog is: a file, a folder, or an image.
 
 use super::layers;
-use crate::config::{Mirror, MirrorTarget};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::source::image::{self, Blobs};
 use crate::source::layout::{self, Layout, Wanted};
 use crate::source::limits::{Limits, exceeded, in_bytes, is_exceeded};
-use crate::source::reference::Reference;
-use crate::source::{failure, local, mirror, unreadable};
+use crate::source::supply::{Located, Supply};
+use crate::source::{failure, local, unreadable};
 use oci_spec::image::Descriptor;
 use std::cell::Cell;
 use std::fs::File;
@@ -17,13 +16,13 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// A catalog that can be read, as often as needed.
-pub(super) enum Catalog {
+pub(super) enum Catalog<'s> {
     /// One file.
     File { path: PathBuf, shown: String },
     /// A folder of files.
     Folder { path: PathBuf, shown: String },
     /// The folder that the labels of an image name.
-    Image { blobs: Box<dyn Blobs>, root: Box<Descriptor> },
+    Image { blobs: Box<dyn Blobs + 's>, root: Box<Descriptor> },
 }
 
 /// What is at a path of a catalog.
@@ -38,12 +37,11 @@ pub(super) enum Item<'a> {
 pub(super) type Visit<'a> = dyn FnMut(&str, Item<'_>) -> io::Result<()> + 'a;
 
 /// Finds the catalog that `text` names.
-pub(super) fn open(
+pub(super) fn open<'s>(
     text: &str,
-    base: &Path,
-    mirrors: &[Mirror],
-    limits: &Limits,
-) -> Result<(Catalog, Diagnostics), Diagnostics> {
+    supply: &'s Supply,
+) -> Result<(Catalog<'s>, Diagnostics), Diagnostics> {
+    let (base, limits) = (supply.base.as_path(), &supply.limits);
     let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
     let found = local::find(text, base);
     let is_layout = |path: &Path| path.join(layout::MARKER).is_file();
@@ -71,31 +69,10 @@ pub(super) fn open(
             format!("`{}` does not exist", text.escape_debug()),
             "A relative path starts from the folder of the configuration file.",
         )),
-        _ => open_image(&Reference::parse(text)?, base, mirrors, limits),
-    }
-}
-
-/// The catalog image of a reference.
-fn open_image(
-    reference: &Reference,
-    base: &Path,
-    mirrors: &[Mirror],
-    limits: &Limits,
-) -> Result<(Catalog, Diagnostics), Diagnostics> {
-    match mirror::find(mirrors, reference) {
-        Some((mirror, rest)) => match &mirror.to {
-            MirrorTarget::Layout(folder) => {
-                let shown = folder.display().to_string();
-                let path = base.join(folder);
-                if !path.join(layout::MARKER).is_file() {
-                    return Err(crate::source::no_layout(&shown, &path, &mirror.span));
-                }
-                let wanted = Wanted::mirrored(reference, rest);
-                located(Layout::folder(path, &shown), &wanted, limits)
-            }
-        },
-        // A registry client takes its place here, as in `fetch_image`.
-        None => Err(crate::source::no_registry(reference)),
+        _ => {
+            let Located { blobs, root, notes } = supply.open(text, None)?;
+            Ok((Catalog::Image { blobs, root: Box::new(root) }, notes))
+        }
     }
 }
 
@@ -103,13 +80,13 @@ fn located(
     layout: Layout,
     wanted: &Wanted,
     limits: &Limits,
-) -> Result<(Catalog, Diagnostics), Diagnostics> {
+) -> Result<(Catalog<'static>, Diagnostics), Diagnostics> {
     let (root, note) = layout.locate(wanted, limits)?;
     let catalog = Catalog::Image { blobs: Box::new(layout), root: Box::new(root) };
     Ok((catalog, note.into_iter().collect()))
 }
 
-impl Catalog {
+impl Catalog<'_> {
     /// Visits every file of the catalog, in no particular order. Gives the digest of its image's
     /// manifest, and warnings.
     pub(super) fn walk(

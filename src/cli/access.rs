@@ -1,0 +1,64 @@
+//! What this process gives sources to use: its environment, and a reporter on standard error.
+
+use super::Global;
+use crate::source::{Access, Download, Environment, Reporter};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+
+#[expect(clippy::disallowed_methods, reason = "credentials and the cache are the user's")]
+pub(super) fn access(global: &Global) -> Access {
+    let variables = Environment::VARIABLES
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let shows = std::io::stderr().is_terminal() && !global.quiet;
+    let target = if shows { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    Access {
+        offline: global.offline,
+        environment: Environment::new(variables),
+        reporter: Some(Arc::new(Terminal {
+            detail: global.verbose,
+            bars: MultiProgress::with_draw_target(target),
+        })),
+    }
+}
+
+/// Lines and progress bars on standard error; bars only on a terminal.
+struct Terminal {
+    detail: u8,
+    bars: MultiProgress,
+}
+
+impl Reporter for Terminal {
+    fn detail(&self) -> u8 {
+        self.detail
+    }
+
+    #[expect(clippy::print_stderr, reason = "asked for with -v")]
+    fn line(&self, line: &str) {
+        self.bars.suspend(|| eprintln!("{line}"));
+    }
+
+    fn download(&self, name: &str, size: u64) -> Box<dyn Download> {
+        let template = "{msg} {bytes}/{total_bytes} {bar:20}";
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = self.bars.add(ProgressBar::new(size)).with_style(style);
+        bar.set_message(name.to_owned());
+        Box::new(Bar(bar))
+    }
+}
+
+struct Bar(ProgressBar);
+
+impl Download for Bar {
+    fn reached(&self, bytes: u64) {
+        self.0.set_position(bytes);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,85 @@
+//! `bundle2chart lock`
+
+use super::access::access;
+use super::output::Output;
+use super::{Exit, Global};
+use crate::config::{BundleConfig, Config};
+use crate::diag::Diagnostics;
+use crate::lock::change::{Change, changes};
+use crate::source::Supply;
+use crate::{lock, pipeline};
+
+/// Write down which bytes each bundle is, so that builds stay with them.
+///
+/// Adds bundles that the lock file does not have, and removes those that the configuration does
+/// not have any more. What is locked stays, unless `--upgrade` asks for it.
+#[derive(Debug, clap::Args)]
+pub(super) struct LockCommand {
+    /// Lock these bundles again to what their tags lead to now; all when none is named.
+    #[arg(long, value_name = "NAME", num_args = 0..)]
+    upgrade: Option<Vec<String>>,
+    /// Write nothing; exit with 1 if the lock file would change.
+    #[arg(long)]
+    check: bool,
+    /// How many bundles to fetch at a time; all processors by default.
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<std::num::NonZeroUsize>,
+}
+
+impl LockCommand {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        self.locked(global, output).unwrap_or_else(|problems| {
+            output.diagnostics(&problems);
+            Exit::Error
+        })
+    }
+
+    fn locked(&self, global: &Global, output: &mut Output) -> Result<Exit, Diagnostics> {
+        let (config, mut diagnostics) = Config::read(&global.config);
+        let Some(config) = config else { return Err(diagnostics) };
+        let path = lock::path_of(&global.config);
+        let old = lock::read(&path)?;
+        let upgrade = self.upgrade.as_deref();
+        diagnostics.append(pipeline::unknown_names(&config, upgrade.unwrap_or_default()));
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        let is_upgraded = |bundle: &&BundleConfig| {
+            upgrade.is_some_and(|names| names.is_empty() || names.contains(&bundle.name))
+        };
+        let missing = old.missing(&config, &[]);
+        let is_missing =
+            |bundle: &&BundleConfig| missing.iter().any(|other| other.name == bundle.name);
+        let needed: Vec<&BundleConfig> = config
+            .bundles
+            .iter()
+            .filter(|bundle| is_upgraded(bundle) || is_missing(bundle))
+            .collect();
+        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
+        let supply = Supply::of(&config, access(global));
+        let (entries, found) = pipeline::lock(&supply, &needed, jobs.map_or(1, Into::into));
+        diagnostics.append(found);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        let new = old.updated(&config, entries);
+        let changes = changes(&old, &new);
+        let lines: String = changes.iter().map(Change::describe).collect();
+        output.list(&lines);
+        output.diagnostics(&diagnostics);
+        let locked = new.bundles.len();
+        if changes.is_empty() {
+            output.note(&format!("{}: nothing changed, {locked} locked\n", path.display()));
+            return Ok(Exit::Clean);
+        }
+        if self.check {
+            let count = changes.len();
+            output.note(&format!("{}: {count} would change, {locked} locked\n", path.display()));
+            return Ok(Exit::Findings);
+        }
+        lock::write(&path, &new)?;
+        let count = changes.len();
+        output.note(&format!("{}: {count} changed, {locked} locked\n", path.display()));
+        Ok(Exit::Clean)
+    }
+}

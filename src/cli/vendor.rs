@@ -1,0 +1,89 @@
+//! `bundle2chart vendor`
+
+use super::access::access;
+use super::build::not_locked;
+use super::output::Output;
+use super::{Exit, Global};
+use crate::config::{Config, MirrorTarget};
+use crate::diag::Diagnostics;
+use crate::lock::{self, Lock, Locked};
+use crate::source::{Pin, Supply, Vendored};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Copy the locked images into a folder or to a registry of your own.
+///
+/// With the mirrors that it prints in bundles.toml, `build --offline` then gives the same charts
+/// without the registries that the images came from.
+#[derive(Debug, clap::Args)]
+pub(super) struct Vendor {
+    /// Folder of an OCI image layout, relative to the configuration; made if need be.
+    #[arg(value_name = "DIR", required_unless_present = "to", conflicts_with = "to")]
+    dir: Option<PathBuf>,
+    /// Push to a registry instead: HOST/PATH, to which repositories are added.
+    #[arg(long, value_name = "HOST/PATH")]
+    to: Option<String>,
+}
+
+impl Vendor {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        self.copy(global, output).unwrap_or_else(|problems| {
+            output.diagnostics(&problems);
+            Exit::Error
+        })
+    }
+
+    fn copy(&self, global: &Global, output: &mut Output) -> Result<Exit, Diagnostics> {
+        let (config, mut diagnostics) = Config::read(&global.config);
+        let Some(config) = config else { return Err(diagnostics) };
+        let path = lock::path_of(&global.config);
+        let lock = lock::read(&path)?;
+        diagnostics.append(not_locked(&lock, &config, &[], &path));
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        let supply = Supply::of(&config, access(global));
+        // What a catalog holds itself comes with the catalog.
+        let images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
+        let (done, target) = match (&self.dir, &self.to) {
+            (Some(dir), _) => {
+                let target = format!("oci-layout:{}", dir.display());
+                (supply.vendor_to_layout(&images, dir)?, target)
+            }
+            (None, to) => {
+                let to = to.as_deref().unwrap_or_default().trim_end_matches('/');
+                (supply.vendor_to_registry(&images, to)?, to.to_owned())
+            }
+        };
+        output.diagnostics(&diagnostics);
+        let Vendored { images, copied, bytes } = done;
+        output.note(&format!(
+            "{target}: {images} images, {copied} blobs copied ({} KiB)\n",
+            bytes.div_ceil(1024)
+        ));
+        output.note(&advice(&config, &lock, &target));
+        Ok(Exit::Clean)
+    }
+}
+
+/// The mirrors that the configuration still needs.
+fn advice(config: &Config, lock: &Lock, target: &str) -> String {
+    let hosts: BTreeSet<&str> =
+        lock.bundles.iter().filter_map(|entry| entry.pin()?.reference.split('/').next()).collect();
+    let is_target = |to: &MirrorTarget| match to {
+        MirrorTarget::Layout(dir) => target == format!("oci-layout:{}", dir.display()),
+        MirrorTarget::Registry(start) => target == start,
+    };
+    let mut text = String::new();
+    for host in hosts {
+        if config.mirrors.iter().any(|mirror| mirror.from == host && is_target(&mirror.to)) {
+            continue;
+        }
+        if text.is_empty() {
+            text.push_str("To build from it, add this to the configuration:\n");
+        }
+        let _ = write!(text, "\n[[mirror]]\nfrom = \"{host}\"\nto = \"{target}\"\n");
+    }
+    text
+}

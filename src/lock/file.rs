@@ -1,0 +1,103 @@
+#![expect(clippy::disallowed_methods, reason = "the lock is a file")]
+//! `bundles.lock` on disk.
+
+use super::Lock;
+use super::format::{self, REVISION};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Largest lock file, in bytes; one of a thousand bundles has about 1 MiB.
+const SIZE_LIMIT: u64 = 16 << 20;
+
+/// Where the lock of a configuration is: beside it, `bundles.lock` for `bundles.toml`.
+pub fn path_of(config: &Path) -> PathBuf {
+    config.with_extension("lock")
+}
+
+/// Reads a lock file; an empty lock when there is none.
+///
+/// # Errors
+/// When it cannot be read, or is no lock file of a version that this program knows.
+pub fn read(path: &Path) -> Result<Lock, Diagnostics> {
+    read_any(path).map(|read| read.lock)
+}
+
+fn read_any(path: &Path) -> Result<format::Read, Diagnostics> {
+    let name = path.display().to_string();
+    let text = match content(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(format::Read { lock: Lock::default(), revision: REVISION });
+        }
+        Err(error) => return Err(invalid(&error.to_string()).at(Place::file(name)).into()),
+    };
+    format::parse(&text).map_err(|fault| {
+        let source = Arc::new(SourceText { name, text });
+        invalid(&fault.message).at(Place::span(Span::new(&source, fault.range))).into()
+    })
+}
+
+fn content(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(SIZE_LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > SIZE_LIMIT {
+        return Err(io::Error::other(format!("it is larger than {} MiB", SIZE_LIMIT >> 20)));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
+}
+
+/// Writes a lock file, unless it has this content already; whether it was written. Readers see the
+/// old file or the new one.
+///
+/// # Errors
+/// When it cannot be written, or would lose what a later version has put into it.
+pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
+    let name = path.display().to_string();
+    let text = format::text(lock);
+    if content(path).is_ok_and(|old| old == text) {
+        return Ok(false);
+    }
+    // One that cannot be read is reported when it is read, and replaced only on purpose.
+    let revision = read_any(path).map_or(REVISION, |read| read.revision);
+    if revision > REVISION {
+        let message = format!(
+            "it has the revision {revision}, and this bundle2chart can write revision {REVISION}"
+        );
+        return Err(invalid(&message).at(Place::file(name)).into());
+    }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let written = tempfile::Builder::new()
+        .prefix(".bundles.lock.bundle2chart-")
+        .permissions(permissions(path))
+        .tempfile_in(folder)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.persist(path).map_err(|error| error.error)
+        });
+    match written {
+        Ok(_) => Ok(true),
+        Err(error) => {
+            Err(Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
+                .at(Place::file(name))
+                .hint("the file and the folder that it is in must be writable")
+                .into())
+        }
+    }
+}
+
+/// Those of the file as it is, else what others may read.
+#[cfg(unix)]
+fn permissions(path: &Path) -> fs::Permissions {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).map_or_else(|_| fs::Permissions::from_mode(0o644), |m| m.permissions())
+}
+
+fn invalid(why: &str) -> Diagnostic {
+    Diagnostic::error(Code::LockInvalid, format!("the lock file cannot be used: {why}")).hint(
+        "Take it from Git again, or install the bundle2chart that wrote it. Without the file, \
+         `bundle2chart lock` writes a new one with what the tags mean today.",
+    )
+}

@@ -1,0 +1,305 @@
+//! The text of `bundles.lock`.
+
+use super::{Bytes, Lock, Locked};
+use crate::source::ImageIdentity;
+use serde::Deserialize;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// Version of the format; files of another one are not read.
+pub(super) const VERSION: u32 = 1;
+
+/// What has been added to the format since its version began; files of a later revision are read,
+/// but not written, because that would lose what was added.
+pub(super) const REVISION: u32 = 0;
+
+const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
+                    edit it.\n";
+
+/// A lock file as it was read.
+pub(super) struct Read {
+    pub(super) lock: Lock,
+    pub(super) revision: u32,
+}
+
+/// Why a text is no lock file, and where.
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) range: Range<usize>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    version: u32,
+    #[serde(default)]
+    revision: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct File {
+    #[serde(default, rename = "bundle")]
+    bundles: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Entry {
+    name: toml::Spanned<String>,
+    config_hash: String,
+    embedded: Option<toml::Spanned<String>>,
+    image: Option<String>,
+    index: Option<String>,
+    platform: Option<String>,
+    manifest: Option<Blob>,
+    config: Option<Blob>,
+    layers: Option<Vec<Blob>>,
+    csv: String,
+    csv_version: String,
+}
+
+#[derive(Deserialize)]
+struct Blob {
+    digest: toml::Spanned<String>,
+    size: u64,
+}
+
+/// Reads the text of a lock file.
+pub(super) fn parse(text: &str) -> Result<Read, Fault> {
+    let fault = |error: toml::de::Error| Fault {
+        message: error.message().to_owned(),
+        range: error.span().unwrap_or(0..0),
+    };
+    let head: Head = toml::from_str(text).map_err(fault)?;
+    if head.version != VERSION {
+        let message = format!(
+            "it has the version {}, and this bundle2chart reads version {VERSION}",
+            head.version
+        );
+        return Err(Fault { message, range: 0..0 });
+    }
+    let file: File = toml::from_str(text).map_err(fault)?;
+    let mut bundles: Vec<Locked> = Vec::new();
+    for entry in file.bundles {
+        let range = entry.name.span();
+        if bundles.iter().any(|other| other.name == *entry.name.get_ref()) {
+            let message = format!("it has two entries for `{}`", entry.name.get_ref());
+            return Err(Fault { message, range });
+        }
+        bundles.push(entry.locked()?);
+    }
+    Ok(Read { lock: Lock { bundles }, revision: head.revision })
+}
+
+impl Entry {
+    fn locked(self) -> Result<Locked, Fault> {
+        let range = self.name.span();
+        let missing = |key: &str| Fault {
+            message: format!("the entry for `{}` has no `{key}`", self.name.get_ref()),
+            range: range.clone(),
+        };
+        let bytes = if let Some(digest) = self.embedded {
+            Bytes::Embedded { digest: checked(digest)? }
+        } else {
+            let manifest = self.manifest.ok_or_else(|| missing("manifest"))?.checked()?;
+            let layers = self.layers.ok_or_else(|| missing("layers"))?;
+            let layers: Result<_, Fault> = layers.into_iter().map(Blob::checked).collect();
+            Bytes::Image {
+                reference: self.image.ok_or_else(|| missing("image"))?,
+                identity: ImageIdentity {
+                    digest: manifest.0,
+                    size: manifest.1,
+                    index: self.index,
+                    platform: self.platform,
+                    config: self.config.ok_or_else(|| missing("config"))?.checked()?,
+                    layers: layers?,
+                },
+            }
+        };
+        Ok(Locked {
+            name: self.name.into_inner(),
+            config_hash: self.config_hash,
+            bytes,
+            csv: self.csv,
+            csv_version: self.csv_version,
+        })
+    }
+}
+
+impl Blob {
+    fn checked(self) -> Result<(String, u64), Fault> {
+        Ok((checked(self.digest)?, self.size))
+    }
+}
+
+/// The text of a digest, when it is one.
+fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
+    let range = digest.span();
+    let digest = digest.into_inner();
+    match oci_spec::image::Digest::try_from(digest.as_str()) {
+        Ok(_) => Ok(digest),
+        Err(error) => {
+            let message = format!("`{}` is not a digest: {error}", digest.escape_debug());
+            Err(Fault { message, range })
+        }
+    }
+}
+
+/// The text of a lock file: the same for the same lock.
+pub(super) fn text(lock: &Lock) -> String {
+    let mut text = format!("{HEAD}version = {VERSION}\nrevision = {REVISION}\n");
+    for entry in &lock.bundles {
+        let _ = entry.write(&mut text);
+    }
+    text
+}
+
+impl Locked {
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let blob = |(digest, size): &(String, u64)| {
+            format!("{{ digest = {}, size = {size} }}", quoted(digest))
+        };
+        writeln!(text, "\n[[bundle]]")?;
+        writeln!(text, "name = {}", quoted(&self.name))?;
+        writeln!(text, "config-hash = {}", quoted(&self.config_hash))?;
+        match &self.bytes {
+            Bytes::Embedded { digest } => writeln!(text, "embedded = {}", quoted(digest))?,
+            Bytes::Image { reference, identity } => {
+                writeln!(text, "image = {}", quoted(reference))?;
+                if let Some(index) = &identity.index {
+                    writeln!(text, "index = {}", quoted(index))?;
+                }
+                if let Some(platform) = &identity.platform {
+                    writeln!(text, "platform = {}", quoted(platform))?;
+                }
+                let manifest = (identity.digest.clone(), identity.size);
+                writeln!(text, "manifest = {}", blob(&manifest))?;
+                writeln!(text, "config = {}", blob(&identity.config))?;
+                writeln!(text, "layers = [")?;
+                for layer in &identity.layers {
+                    writeln!(text, "    {},", blob(layer))?;
+                }
+                writeln!(text, "]")?;
+            }
+        }
+        writeln!(text, "csv = {}", quoted(&self.csv))?;
+        writeln!(text, "csv-version = {}", quoted(&self.csv_version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(digit: &str) -> String {
+        format!("sha256:{}", digit.repeat(64))
+    }
+
+    fn lock() -> Lock {
+        let locked = |name: &str, index: Option<&str>| Locked {
+            name: name.to_owned(),
+            config_hash: digest("0"),
+            bytes: Bytes::Image {
+                reference: format!("registry.example.com/{name}:\"1\""),
+                identity: ImageIdentity {
+                    digest: digest("1"),
+                    size: 1,
+                    index: index.map(digest),
+                    platform: index.map(|_| "linux/amd64".to_owned()),
+                    config: (digest("3"), 3),
+                    layers: vec![(digest("4"), 4), (digest("5"), 5)],
+                },
+            },
+            csv: format!("{name}.v1"),
+            csv_version: "1.0.0".to_owned(),
+        };
+        let embedded =
+            Locked { bytes: Bytes::Embedded { digest: digest("6") }, ..locked("c", None) };
+        Lock { bundles: vec![locked("a", None), locked("b", Some("2")), embedded] }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let read = parse(&text(&lock())).unwrap_or_else(|fault| panic!("{}", fault.message));
+        assert_eq!(read.lock, lock());
+        assert_eq!(text(&read.lock), text(&lock()));
+        assert_eq!(read.revision, REVISION);
+        assert!(parse(&text(&Lock::default())).is_ok_and(|read| read.lock == Lock::default()));
+    }
+
+    #[test]
+    fn the_text() {
+        insta::assert_snapshot!(text(&lock()), @r#"
+        # Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not edit it.
+        version = 1
+        revision = 0
+
+        [[bundle]]
+        name = "a"
+        config-hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+        image = 'registry.example.com/a:"1"'
+        manifest = { digest = "sha256:1111111111111111111111111111111111111111111111111111111111111111", size = 1 }
+        config = { digest = "sha256:3333333333333333333333333333333333333333333333333333333333333333", size = 3 }
+        layers = [
+            { digest = "sha256:4444444444444444444444444444444444444444444444444444444444444444", size = 4 },
+            { digest = "sha256:5555555555555555555555555555555555555555555555555555555555555555", size = 5 },
+        ]
+        csv = "a.v1"
+        csv-version = "1.0.0"
+
+        [[bundle]]
+        name = "b"
+        config-hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+        image = 'registry.example.com/b:"1"'
+        index = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
+        platform = "linux/amd64"
+        manifest = { digest = "sha256:1111111111111111111111111111111111111111111111111111111111111111", size = 1 }
+        config = { digest = "sha256:3333333333333333333333333333333333333333333333333333333333333333", size = 3 }
+        layers = [
+            { digest = "sha256:4444444444444444444444444444444444444444444444444444444444444444", size = 4 },
+            { digest = "sha256:5555555555555555555555555555555555555555555555555555555555555555", size = 5 },
+        ]
+        csv = "b.v1"
+        csv-version = "1.0.0"
+
+        [[bundle]]
+        name = "c"
+        config-hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+        embedded = "sha256:6666666666666666666666666666666666666666666666666666666666666666"
+        csv = "c.v1"
+        csv-version = "1.0.0"
+        "#);
+    }
+
+    #[test]
+    fn a_later_revision_is_read_and_a_later_version_is_not() {
+        let later = text(&lock()).replace("revision = 0", "revision = 7\nnew = true");
+        assert!(parse(&later).is_ok_and(|read| read.revision == 7 && read.lock == lock()));
+        let other = text(&lock()).replace("version = 1\n", "version = 2\n");
+        assert!(parse(&other).is_err_and(|fault| fault.message.contains("version 2")));
+    }
+
+    #[test]
+    fn what_is_no_lock_is_explained_with_its_place() {
+        let good = text(&lock());
+        for (from, to, why) in [
+            ("sha256:1", "sha256:x", "not a digest"),
+            ("name = \"b\"", "name = \"a\"", "two entries"),
+            ("csv = \"a.v1\"\n", "", "csv"),
+            (
+                "platform = \"linux/amd64\"\nmanifest",
+                "platform = \"linux/amd64\"\nno",
+                "`manifest`",
+            ),
+            ("layers = [", "<<<<<<< ours\nlayers = [", "key"),
+            ("size = 1 ", "size = -1 ", "-1"),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert_ne!(bad, good);
+            let fault = parse(&bad).err().unwrap_or_else(|| panic!("{why}"));
+            assert!(fault.message.contains(why), "{}", fault.message);
+            assert!(fault.range.start > 0, "{why}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+#![expect(clippy::disallowed_methods, reason = "keeps blobs on disk")]
+//! Blobs on disk by digest, shared by all runs of a user.
+//!
+//! A blob appears under its name only when it is whole and its digest right; what is read back is
+//! checked again, and dropped when it is damaged. Several processes may use a cache at once.
+
+use super::digest::Hasher;
+use super::failure;
+use crate::diag::{Code, Diagnostics};
+use oci_spec::image::Digest;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use tempfile::NamedTempFile;
+
+/// A folder of blobs.
+#[derive(Debug)]
+pub(super) struct Cache {
+    folder: PathBuf,
+    /// Removed with the cache when the user has no folder for one.
+    _temporary: Option<tempfile::TempDir>,
+    /// Blobs that this process has checked.
+    sound: Mutex<BTreeSet<String>>,
+}
+
+impl Cache {
+    /// The cache in `folder`, which need not exist; without one, a temporary one.
+    pub(super) fn new(folder: Option<&Path>) -> Result<Self, Diagnostics> {
+        let (folder, temporary) = match folder {
+            Some(folder) => (folder.to_owned(), None),
+            None => {
+                let made = tempfile::Builder::new().prefix("bundle2chart-").tempdir();
+                let made = made.map_err(|error| unusable(&std::env::temp_dir(), &error))?;
+                (made.path().to_owned(), Some(made))
+            }
+        };
+        Ok(Cache { folder, _temporary: temporary, sound: Mutex::default() })
+    }
+
+    /// Opens a blob at its start, and tells its size in bytes. A blob that is not what its name
+    /// says is removed, as if it had never been there.
+    pub(super) fn open(&self, digest: &Digest) -> Result<Option<(File, u64)>, Diagnostics> {
+        let path = self.path(digest);
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unusable(&path, &error)),
+        };
+        let size = file.metadata().map_err(|error| unusable(&path, &error))?.len();
+        let known = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_sound = known.contains(digest.as_ref());
+        drop(known);
+        if !is_sound {
+            let mut hasher = Hasher::like(digest)?;
+            let mut buffer = vec![0; 64 << 10];
+            loop {
+                let count = file.read(&mut buffer).map_err(|error| unusable(&path, &error))?;
+                if count == 0 {
+                    break;
+                }
+                hasher.update(&buffer[..count]);
+            }
+            if hasher.finish() != digest.as_ref() {
+                // Another process may have removed it already.
+                let _ = fs::remove_file(&path);
+                return Ok(None);
+            }
+            self.remember(digest);
+            file.seek(SeekFrom::Start(0)).map_err(|error| unusable(&path, &error))?;
+        }
+        Ok(Some((file, size)))
+    }
+
+    /// Starts a blob; the digest decides how it is hashed.
+    pub(super) fn begin(&self, digest: &Digest) -> Result<Partial<'_>, Diagnostics> {
+        let hasher = Hasher::like(digest)?;
+        let folder = self.folder.join("partial");
+        let begun = fs::create_dir_all(&folder).and_then(|()| {
+            sweep(&folder);
+            loop {
+                let file = tempfile::Builder::new().prefix("blob-").tempfile_in(&folder)?;
+                // Tells others that it is in use; the lock ends with the process.
+                file.as_file().lock_shared()?;
+                // It may have been swept before it was locked.
+                if file.path().exists() {
+                    return Ok(file);
+                }
+            }
+        });
+        let file = begun.map_err(|error| unusable(&folder, &error))?;
+        Ok(Partial { cache: self, digest: digest.clone(), file, hasher, size: 0 })
+    }
+
+    /// Keeps a small blob of which the digest is known to be right.
+    pub(super) fn store(&self, digest: &Digest, bytes: &[u8]) -> Result<(), Diagnostics> {
+        if self.path(digest).is_file() {
+            return Ok(());
+        }
+        let mut partial = self.begin(digest)?;
+        partial.write(bytes)?;
+        partial.commit().map(|_| ())
+    }
+
+    fn path(&self, digest: &Digest) -> PathBuf {
+        self.folder.join("blobs").join(digest.algorithm().as_ref()).join(digest.digest())
+    }
+
+    fn remember(&self, digest: &Digest) {
+        self.sound.lock().unwrap_or_else(PoisonError::into_inner).insert(digest.to_string());
+    }
+}
+
+/// Removes what killed processes left behind.
+fn sweep(folder: &Path) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        if let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            // Not being able to tidy up is no reason to fail.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A blob that is being written; removed unless it is committed.
+pub(super) struct Partial<'c> {
+    cache: &'c Cache,
+    digest: Digest,
+    file: NamedTempFile,
+    hasher: Hasher,
+    size: u64,
+}
+
+impl Partial<'_> {
+    /// Appends bytes.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
+        let path = self.file.path().to_owned();
+        self.file.write_all(bytes).map_err(|error| unusable(&path, &error))?;
+        self.hasher.update(bytes);
+        self.size += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Bytes so far.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Forgets what was written.
+    pub(super) fn restart(&mut self) -> Result<(), Diagnostics> {
+        self.hasher = Hasher::like(&self.digest)?;
+        self.size = 0;
+        let path = self.file.path().to_owned();
+        let file = self.file.as_file_mut();
+        file.set_len(0)
+            .and_then(|()| file.seek(SeekFrom::Start(0)))
+            .map(|_| ())
+            .map_err(|error| unusable(&path, &error))
+    }
+
+    /// Puts the blob under its name when its digest is right; else the digest that it has.
+    pub(super) fn commit(self) -> Result<Result<(), String>, Diagnostics> {
+        let found = self.hasher.finish();
+        if found != self.digest.as_ref() {
+            return Ok(Err(found));
+        }
+        let path = self.cache.path(&self.digest);
+        let folder = path.parent().unwrap_or(&self.cache.folder);
+        fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
+        self.file.persist(&path).map_err(|error| unusable(&path, &error.error))?;
+        self.cache.remember(&self.digest);
+        Ok(Ok(()))
+    }
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Diagnostics {
+    failure(
+        Code::CacheUnusable,
+        format!("the cache of blobs cannot be used: {}: {error}", path.display()),
+        "Make room or fix its permissions, or name another folder in BUNDLE2CHART_CACHE.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::str::FromStr as _;
+
+    fn digest_of(bytes: &[u8]) -> Digest {
+        let any = Digest::from_str(&format!("sha256:{}", "0".repeat(64))).unwrap();
+        let mut hasher = Hasher::like(&any).unwrap();
+        hasher.update(bytes);
+        Digest::from_str(&hasher.finish()).unwrap()
+    }
+
+    fn files(folder: &Path) -> usize {
+        let entries = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
+        entries.filter(|entry| entry.file_type().is_file()).count()
+    }
+
+    #[test]
+    fn a_blob_appears_only_when_it_is_right() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(Some(folder.path())).unwrap();
+        let digest = digest_of(b"hello");
+        assert!(cache.open(&digest).unwrap().is_none());
+
+        let mut partial = cache.begin(&digest).unwrap();
+        partial.write(b"hell").unwrap();
+        assert_eq!(partial.size(), 4);
+        assert!(cache.open(&digest).unwrap().is_none());
+        assert_eq!(partial.commit().unwrap().unwrap_err(), digest_of(b"hell").to_string());
+        assert_eq!(files(folder.path()), 0);
+
+        let mut partial = cache.begin(&digest).unwrap();
+        partial.write(b"other").unwrap();
+        partial.restart().unwrap();
+        partial.write(b"hello").unwrap();
+        partial.commit().unwrap().unwrap();
+        let (mut file, size) = cache.open(&digest).unwrap().unwrap();
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!((text.as_str(), size), ("hello", 5));
+        assert_eq!(files(folder.path()), 1);
+    }
+
+    #[test]
+    fn a_damaged_blob_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let digest = digest_of(b"hello");
+        let cache = Cache::new(Some(folder.path())).unwrap();
+        cache.store(&digest, b"hello").unwrap();
+        fs::write(cache.path(&digest), b"hellO").unwrap();
+        // A process reads what it has checked without checking again.
+        let cache = Cache::new(Some(folder.path())).unwrap();
+        assert!(cache.open(&digest).unwrap().is_none());
+        assert_eq!(files(folder.path()), 0);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_swept_and_what_is_in_use_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(Some(folder.path())).unwrap();
+        let digest = digest_of(b"hello");
+        let first = cache.begin(&digest).unwrap();
+        fs::write(folder.path().join("partial/blob-left"), b"hel").unwrap();
+        let second = cache.begin(&digest).unwrap();
+        assert_eq!(files(folder.path()), 2);
+        drop((first, second));
+        assert_eq!(files(folder.path()), 0);
+    }
+}

@@ -1,0 +1,435 @@
+#![expect(clippy::disallowed_methods, reason = "reads the files that docker and podman log in to")]
+//! Credentials where `docker login` and `podman login` leave them.
+//!
+//! containers-auth.json(5) and Docker's config.json; credential helpers speak the protocol of
+//! docker-credential-helpers.
+
+use super::super::access::Environment;
+use super::failure::Failure;
+use crate::diag::{Code, Diagnostic};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a credential helper may take; some ask a person.
+const HELPER_TIME: Duration = Duration::from_secs(60);
+
+/// Bytes that a helper or a file may have.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Secret(String);
+
+impl Secret {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Secret(text.into())
+    }
+
+    /// The text, for sending.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+/// What to log in with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Login {
+    Password {
+        user: String,
+        password: Secret,
+    },
+    /// A token that buys tokens (OAuth 2 refresh token).
+    Identity(Secret),
+    /// A token to send as it is.
+    Registry(Secret),
+}
+
+/// Credentials and where they were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Credentials {
+    pub(super) login: Login,
+    /// For people.
+    pub(super) from: String,
+}
+
+#[derive(Default, Deserialize)]
+struct AuthFile {
+    #[serde(default)]
+    auths: BTreeMap<String, Entry>,
+    #[serde(default, rename = "credHelpers")]
+    helpers: BTreeMap<String, String>,
+    #[serde(default, rename = "credsStore")]
+    store: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Entry {
+    auth: Option<String>,
+    username: Option<String>,
+    password: Option<String>,
+    identitytoken: Option<String>,
+    registrytoken: Option<String>,
+}
+
+/// Looks for credentials of a repository: in the file that `REGISTRY_AUTH_FILE` names, else in
+/// Podman's and then in Docker's. The most specific entry of the first file that has one counts.
+pub(super) fn find(
+    host: &str,
+    repository: &str,
+    environment: &Environment,
+) -> Result<Option<Credentials>, Failure> {
+    let files = match environment.path("REGISTRY_AUTH_FILE") {
+        Some(file) => vec![(file, true)],
+        None => usual_files(environment).into_iter().map(|file| (file, false)).collect(),
+    };
+    for (path, must_exist) in files {
+        let file = match fs::File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => continue,
+            Err(error) => return Err(invalid(&path, &error.to_string())),
+        };
+        let mut text = Vec::new();
+        file.take(MOST_BYTES)
+            .read_to_end(&mut text)
+            .map_err(|error| invalid(&path, &error.to_string()))?;
+        // What the reader says may quote the file.
+        let file: AuthFile = serde_json::from_slice(&text).map_err(|error| {
+            let place = format!("line {}, column {}", error.line(), error.column());
+            invalid(&path, &format!("it is not JSON of its kind at {place}"))
+        })?;
+        if let Some(found) = find_in(&file, &path, host, repository, environment)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn usual_files(environment: &Environment) -> Vec<PathBuf> {
+    let home = environment.path("HOME");
+    let below_home = |path: &str| home.as_ref().map(|home| home.join(path));
+    let podman = environment.path("XDG_RUNTIME_DIR").map(|dir| dir.join("containers/auth.json"));
+    let config = environment.path("XDG_CONFIG_HOME").or_else(|| below_home(".config"));
+    let docker = environment.path("DOCKER_CONFIG").or_else(|| below_home(".docker"));
+    [
+        podman,
+        config.map(|dir| dir.join("containers/auth.json")),
+        docker.map(|dir| dir.join("config.json")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn find_in(
+    file: &AuthFile,
+    path: &Path,
+    host: &str,
+    repository: &str,
+    environment: &Environment,
+) -> Result<Option<Credentials>, Failure> {
+    let from = path.display().to_string();
+    let entry = |wanted: &str| {
+        file.auths.iter().find(|(key, _)| normal(key) == wanted).map(|(_, entry)| entry)
+    };
+    // host/a/b, host/a; the host alone comes after its helper.
+    let mut scope = format!("{host}/{repository}");
+    while scope.len() > host.len() {
+        if let Some(entry) = entry(&scope)
+            && let Some(login) = entry.login(path)?
+        {
+            return Ok(Some(Credentials { login, from }));
+        }
+        scope.truncate(scope.rfind('/').unwrap_or_default());
+    }
+    let helper = file.helpers.iter().find(|(key, _)| normal(key) == host).map(|(_, name)| name);
+    if let Some(helper) = helper {
+        return ask(helper, host, environment);
+    }
+    if let Some(entry) = entry(host)
+        && let Some(login) = entry.login(path)?
+    {
+        return Ok(Some(Credentials { login, from }));
+    }
+    match &file.store {
+        Some(helper) => ask(helper, host, environment),
+        None => Ok(None),
+    }
+}
+
+/// A key of `auths` as a host and perhaps a path: Docker writes `https://index.docker.io/v1/`.
+fn normal(key: &str) -> String {
+    let is_url = key.contains("://");
+    let key = key.split_once("://").map_or(key, |(_, rest)| rest);
+    let key = key.trim_end_matches('/');
+    let key = ["/v1", "/v2"].iter().find_map(|end| key.strip_suffix(end)).unwrap_or(key);
+    let key = if is_url { key.split('/').next().unwrap_or(key) } else { key };
+    match key {
+        "index.docker.io" | "registry-1.docker.io" => "docker.io".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+impl Entry {
+    fn login(&self, path: &Path) -> Result<Option<Login>, Failure> {
+        let filled = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        if let Some(token) = filled(&self.identitytoken) {
+            return Ok(Some(Login::Identity(Secret::new(token))));
+        }
+        if let Some(token) = filled(&self.registrytoken) {
+            return Ok(Some(Login::Registry(Secret::new(token))));
+        }
+        if let Some(auth) = filled(&self.auth) {
+            let decoded = STANDARD.decode(auth.trim()).ok().and_then(|b| String::from_utf8(b).ok());
+            let pair = decoded.as_deref().and_then(|text| text.split_once(':'));
+            let Some((user, password)) = pair else {
+                return Err(invalid(path, "an `auth` in it is not USER:PASSWORD in base64"));
+            };
+            let password = Secret::new(password.trim_end_matches('\0'));
+            return Ok(Some(Login::Password { user: user.to_owned(), password }));
+        }
+        Ok(filled(&self.username)
+            .zip(filled(&self.password))
+            .map(|(user, password)| Login::Password { user, password: Secret::new(password) }))
+    }
+}
+
+/// Asks a credential helper.
+fn ask(
+    helper: &str,
+    host: &str,
+    environment: &Environment,
+) -> Result<Option<Credentials>, Failure> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Answer {
+        username: String,
+        secret: String,
+    }
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if helper.is_empty() || !helper.chars().all(fits) {
+        let message = format!("`{}` is not the name of a credential helper", helper.escape_debug());
+        return Err(told(message, "Correct it in the file that docker or podman log in to."));
+    }
+    let program = format!("docker-credential-{helper}");
+    let failed = |why: String| {
+        told(
+            format!("the credential helper `{program}` failed: {why}"),
+            "Run it by hand, or log in again.",
+        )
+    };
+    let path = environment.get("PATH").and_then(|path| {
+        std::env::split_paths(path).map(|dir| dir.join(&program)).find(|file| file.is_file())
+    });
+    let Some(path) = path else {
+        return Err(failed("there is no such program on the PATH".to_owned()));
+    };
+    let server = if host == "docker.io" { "https://index.docker.io/v1/" } else { host };
+    let mut child = Command::new(path)
+        .arg("get")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))?;
+    if let Some(mut input) = child.stdin.take() {
+        // A helper that does not read its input says so by how it ends.
+        let _ = input.write_all(server.as_bytes());
+    }
+    let output = child.stdout.take();
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        output.map(|output| output.take(MOST_BYTES).read_to_end(&mut text));
+        text
+    });
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if begun.elapsed() < HELPER_TIME => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            outcome => {
+                // What cannot be killed has ended.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(failed(match outcome {
+                    Err(error) => error.to_string(),
+                    Ok(_) => format!("it did not end within {} seconds", HELPER_TIME.as_secs()),
+                }));
+            }
+        }
+    };
+    let text = reader.join().unwrap_or_default();
+    if !status.success() {
+        // The protocol's words for "none"; other words may hold anything and are not shown.
+        let text = String::from_utf8_lossy(&text);
+        if text.trim().starts_with("credentials not found") || text.contains("no credentials") {
+            return Ok(None);
+        }
+        return Err(failed(format!("it ended with {status}")));
+    }
+    let answer: Answer = serde_json::from_slice(&text)
+        .map_err(|_| failed("its answer is not the JSON of its protocol".to_owned()))?;
+    if answer.secret.is_empty() {
+        return Ok(None);
+    }
+    let secret = Secret::new(answer.secret);
+    let login = if answer.username == "<token>" {
+        Login::Identity(secret)
+    } else {
+        Login::Password { user: answer.username, password: secret }
+    };
+    Ok(Some(Credentials { login, from: format!("`{program}`") }))
+}
+
+fn invalid(path: &Path, why: &str) -> Failure {
+    told(
+        format!("the file of credentials `{}` cannot be used: {why}", path.display()),
+        "Log in again, or name another file in REGISTRY_AUTH_FILE.",
+    )
+}
+
+fn told(message: String, hint: &str) -> Failure {
+    Failure::Told(Box::new(Diagnostic::error(Code::InvalidCredentials, message).hint(hint)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(folder: &Path) -> Environment {
+        let folder = folder.to_str().unwrap().to_owned();
+        let path = std::env::var("PATH").unwrap_or_default();
+        Environment::new([
+            ("HOME".to_owned(), folder.clone()),
+            ("PATH".to_owned(), format!("{folder}/bin:{path}")),
+        ])
+    }
+
+    fn password(user: &str, password: &str) -> Login {
+        Login::Password { user: user.to_owned(), password: Secret::new(password) }
+    }
+
+    fn write(folder: &Path, file: &str, text: &str) {
+        let path = folder.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn login(folder: &Path, host: &str, repository: &str) -> Option<Login> {
+        find(host, repository, &environment(folder)).unwrap().map(|found| found.login)
+    }
+
+    #[test]
+    fn the_most_specific_entry_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let auth = |text: &str| STANDARD.encode(text);
+        let json = serde_json::json!({"auths": {
+            "quay.io": {"auth": auth("host:1")},
+            "quay.io/team": {"auth": auth("team:2:3")},
+            "quay.io/team/op": {"username": "op", "password": "4"},
+            "https://index.docker.io/v1/": {"auth": auth("hub:5")},
+            "localhost:5000": {"identitytoken": "6"},
+            "empty.example.com": {},
+        }});
+        write(folder.path(), ".config/containers/auth.json", &json.to_string());
+        let login = |host, repository| login(folder.path(), host, repository);
+        assert_eq!(login("quay.io", "other/op"), Some(password("host", "1")));
+        assert_eq!(login("quay.io", "teams/op"), Some(password("host", "1")));
+        assert_eq!(login("quay.io", "team/other"), Some(password("team", "2:3")));
+        assert_eq!(login("quay.io", "team/op"), Some(password("op", "4")));
+        assert_eq!(login("docker.io", "library/op"), Some(password("hub", "5")));
+        assert_eq!(login("localhost:5000", "op"), Some(Login::Identity(Secret::new("6"))));
+        assert_eq!(login("empty.example.com", "op"), None);
+        assert_eq!(login("quay.io.evil.example.com", "team/op"), None);
+    }
+
+    #[test]
+    fn podman_comes_before_docker_and_the_variable_before_both() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = |user: &str| {
+            let auth = STANDARD.encode(format!("{user}:p"));
+            serde_json::json!({"auths": {"a.example.com": {"auth": auth}}}).to_string()
+        };
+        write(folder.path(), ".docker/config.json", &entry("docker"));
+        assert_eq!(login(folder.path(), "a.example.com", "b"), Some(password("docker", "p")));
+        write(folder.path(), ".config/containers/auth.json", &entry("podman"));
+        assert_eq!(login(folder.path(), "a.example.com", "b"), Some(password("podman", "p")));
+        write(folder.path(), "mine.json", &entry("mine"));
+        let file = folder.path().join("mine.json").to_str().unwrap().to_owned();
+        let named = Environment::new([("REGISTRY_AUTH_FILE".to_owned(), file)]);
+        let found = find("a.example.com", "b", &named).unwrap().unwrap();
+        assert_eq!(found.login, password("mine", "p"));
+        assert!(found.from.ends_with("mine.json"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_an_error_without_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        for text in [
+            "{\"auths\": {\"a.b\": \"canary\"}}",
+            "canary",
+            "{\"auths\": {\"a.b\": {\"auth\": \"canary\"}}}",
+        ] {
+            write(folder.path(), ".docker/config.json", text);
+            let error = find("a.b", "c", &environment(folder.path())).unwrap_err();
+            let text = format!("{error:?}");
+            assert!(text.contains("config.json") && !text.contains("canary"), "{text}");
+        }
+        let missing = Environment::new([("REGISTRY_AUTH_FILE".to_owned(), "/nowhere".to_owned())]);
+        assert!(find("a.b", "c", &missing).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn helpers_are_asked() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let helper = |name: &str, script: &str| {
+            let file = format!("bin/docker-credential-{name}");
+            write(folder.path(), &file, &format!("#!/bin/sh\n{script}\n"));
+            let permissions = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(folder.path().join(file), permissions).unwrap();
+        };
+        helper(
+            "mine",
+            "read -r host; echo \"{\\\"ServerURL\\\":\\\"$host\\\",\\\"Username\\\":\\\"u-$host\\\",\\\"Secret\\\":\\\"s\\\"}\"",
+        );
+        helper("token", "echo '{\"Username\":\"<token>\",\"Secret\":\"t\"}'");
+        helper("none", "echo 'credentials not found in native keychain'; exit 1");
+        helper("broken", "echo canary; exit 3");
+        let json = serde_json::json!({
+            "credHelpers": {"a.b": "mine", "c.d": "none", "e.f": "broken", "g.h": "missing", "i.j": "../x"},
+            "credsStore": "token", "auths": {"k.l": {}, "a.b": {"auth": STANDARD.encode("no:no")}},
+        });
+        write(folder.path(), ".docker/config.json", &json.to_string());
+        let login = |host| find(host, "r", &environment(folder.path()));
+        assert_eq!(login("a.b").unwrap().unwrap().login, password("u-a.b", "s"));
+        assert_eq!(login("c.d").unwrap(), None);
+        assert_eq!(login("k.l").unwrap().unwrap().login, Login::Identity(Secret::new("t")));
+        for host in ["e.f", "g.h", "i.j"] {
+            let text = format!("{:?}", login(host).unwrap_err());
+            assert!(!text.contains("canary"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_shown() {
+        let login = password("u", "canary");
+        assert!(!format!("{login:?}").contains("canary"));
+    }
+}

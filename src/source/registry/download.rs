@@ -1,0 +1,162 @@
+//! Blobs from a registry into the cache: checked while they are read, resumed when they break off.
+
+use super::super::access::Download;
+use super::super::cache::Partial;
+use super::super::image::{Blobs, is_manifest};
+use super::failure::Failure;
+use super::pace::Paced;
+use super::{ACCEPTED, Repository, Request, broken, first, offline, shown};
+use crate::diag::Diagnostics;
+use oci_spec::image::Descriptor;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+impl Blobs for Repository<'_> {
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+        if self.client.cache.open(descriptor.digest())?.is_none() {
+            self.download(descriptor)?;
+        }
+        let found = self.client.cache.open(descriptor.digest())?;
+        Ok(found.map(|(file, _)| -> Box<dyn Read> { Box::new(file) }))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "blobs are fetched side by side")]
+    fn prepare(&self, descriptors: &[Descriptor]) -> Result<(), Diagnostics> {
+        let mut seen = BTreeSet::new();
+        let mut missing = Vec::new();
+        for descriptor in descriptors.iter().filter(|d| seen.insert(d.digest().to_string())) {
+            if self.client.cache.open(descriptor.digest())?.is_none() {
+                missing.push(descriptor);
+            }
+        }
+        let next = AtomicUsize::new(0);
+        let found = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..missing.len().min(self.client.network.downloads) {
+                scope.spawn(|| {
+                    while let Some((index, descriptor)) = {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        missing.get(index).map(|descriptor| (index, descriptor))
+                    } {
+                        if let Err(problems) = self.download(descriptor) {
+                            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                            found.push((index, problems));
+                            // What is missing anyway need not be complete.
+                            next.store(missing.len(), Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_unstable_by_key(|(index, _)| *index);
+        match found.into_iter().next() {
+            Some((_, problems)) => Err(problems),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Repository<'_> {
+    /// Fetches a blob into the cache.
+    fn download(&self, descriptor: &Descriptor) -> Result<(), Diagnostics> {
+        let digest = descriptor.digest();
+        if self.client.access.offline {
+            return Err(offline(&format!("{}@{digest}", self.shown())).into());
+        }
+        let _slot = self.client.slots.take();
+        // While this one waited, another thread may have fetched it.
+        if self.client.cache.open(digest)?.is_some() {
+            return Ok(());
+        }
+        let mut partial = self.client.cache.begin(digest)?;
+        let progress = self.client.access.reporter.as_ref().map(|reporter| {
+            reporter.download(&format!("{}@{digest}", self.shown()), descriptor.size())
+        });
+        let fetched = self.patiently(|| self.fetch(descriptor, &mut partial, progress.as_deref()));
+        fetched.map_err(|failure| {
+            let failure = match failure {
+                Failure::NotFound(said) => Failure::NotFound(format!(
+                    "the registry has no blob {digest} in {}{said}",
+                    self.shown()
+                )),
+                other => other,
+            };
+            failure.diagnostic(&self.host.name)
+        })?;
+        let (name, has) = (self.shown(), partial.commit()?);
+        has.map_err(|found| {
+            let message = format!("the blob {digest} of {name} has the digest {found}");
+            Failure::Mismatch(message).diagnostic(&self.host.name).into()
+        })
+    }
+
+    /// Reads what is still missing of a blob.
+    fn fetch(
+        &self,
+        descriptor: &Descriptor,
+        partial: &mut Partial<'_>,
+        progress: Option<&dyn Download>,
+    ) -> Result<(), Failure> {
+        let (digest, size) = (descriptor.digest(), descriptor.size());
+        let (path, mut headers) = if is_manifest(descriptor) {
+            (format!("manifests/{digest}"), vec![("accept", ACCEPTED.to_owned())])
+        } else {
+            (format!("blobs/{digest}"), Vec::new())
+        };
+        let begun = partial.size();
+        if begun > 0 {
+            headers.push(("range", format!("bytes={begun}-")));
+        }
+        let response = match self.send(&Request::get(&path, headers)) {
+            // What there is may be more than the registry has.
+            Err(Failure::Refused(_)) if begun > 0 => {
+                partial.restart().map_err(first)?;
+                return Err(Failure::Unreachable(format!("{digest} cannot be resumed")));
+            }
+            other => other?,
+        };
+        let place = shown(&response.from);
+        let resumed = response.status.as_u16() == 206
+            && response
+                .header("content-range")
+                .is_some_and(|range| range.starts_with(&format!("bytes {begun}-")));
+        if !resumed {
+            partial.restart().map_err(first)?;
+        }
+        let left = size - partial.size();
+        let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
+        if announced.is_some_and(|announced| announced > left) {
+            let message = format!("{place} has more than the {size} bytes of its descriptor");
+            return Err(Failure::Mismatch(message));
+        }
+        let mut body = Paced::new(response.body, self.client.network.timeout);
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let count = body.read(&mut buffer).map_err(|error| broken(&place, &error))?;
+            if count == 0 {
+                break;
+            }
+            if partial.size() + count as u64 > size {
+                let message = format!("{place} has more than the {size} bytes of its descriptor");
+                return Err(Failure::Mismatch(message));
+            }
+            partial.write(&buffer[..count]).map_err(first)?;
+            if let Some(progress) = progress {
+                progress.reached(partial.size());
+            }
+        }
+        if partial.size() == size {
+            return Ok(());
+        }
+        // A registry that says itself that it has less will not have more the next time.
+        let message = format!("{place} ends after {} of {size} bytes", partial.size());
+        if announced.is_some_and(|announced| announced < left) {
+            return Err(Failure::Mismatch(message));
+        }
+        Err(Failure::Unreachable(message))
+    }
+}

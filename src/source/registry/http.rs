@@ -1,0 +1,337 @@
+//! HTTP as a registry client needs it: no redirect, credential or address slips through unseen.
+
+use super::failure::Failure;
+use rustls::crypto::ring;
+use std::fmt::Debug;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::config::Config;
+use ureq::http::{HeaderMap, Method, Request, StatusCode, Uri};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider};
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, BodyReader, Proxy, SendBody};
+
+/// Redirects of one request that are followed; registries use one or two.
+const MOST_REDIRECTS: usize = 5;
+
+/// Bytes of an answer's headers.
+const HEADER_BYTES: usize = 64 << 10;
+
+/// An answer.
+pub(super) struct Response {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: BodyReader<'static>,
+    /// Where it came from in the end.
+    pub(super) from: Uri,
+}
+
+impl Response {
+    /// A header's value, when it is text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// What to ask for.
+pub(super) struct Query<'q> {
+    pub(super) method: Method,
+    pub(super) uri: Uri,
+    pub(super) headers: Vec<(&'static str, String)>,
+    /// Value of the Authorization header; sent to the host of `uri` only.
+    pub(super) authorization: Option<&'q str>,
+    pub(super) body: Content<'q>,
+}
+
+/// The body of a request.
+#[derive(Clone, Copy)]
+pub(super) enum Content<'q> {
+    None,
+    Bytes(&'q [u8]),
+    /// A file from its start.
+    File(&'q std::fs::File, u64),
+}
+
+/// Connections to the hosts of one registry.
+pub(super) struct Http {
+    direct: Agent,
+    proxied: Option<Agent>,
+    proxy: Option<Proxy>,
+}
+
+impl Http {
+    /// `loopback`: whether the registry itself is on this machine, and so may send us there.
+    pub(super) fn new(roots: &[Certificate<'static>], patience: Duration, loopback: bool) -> Self {
+        let tls = TlsConfig::builder()
+            .provider(TlsProvider::Rustls)
+            .root_certs(RootCerts::new_with_certs(roots))
+            .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+            .build();
+        let agent = |proxy: Option<Proxy>| {
+            let config = Config::builder()
+                .http_status_as_error(false)
+                .max_redirects(0)
+                .max_redirects_will_error(false)
+                .max_response_header_size(HEADER_BYTES)
+                .tls_config(tls.clone())
+                .user_agent(concat!("bundle2chart/", env!("CARGO_PKG_VERSION")))
+                .accept_encoding("identity")
+                .timeout_resolve(Some(patience))
+                .timeout_connect(Some(patience))
+                .timeout_recv_response(Some(patience))
+                .timeout_per_read(Some(patience))
+                .timeout_per_write(Some(patience))
+                .proxy(proxy)
+                .build();
+            // With a proxy, it is the proxy's name that is resolved, and that may be anywhere.
+            let loopback = loopback || config.proxy().is_some();
+            let resolver = Guarded { inner: DefaultResolver::default(), loopback };
+            Agent::with_parts(config, DefaultConnector::default(), resolver)
+        };
+        let proxy = Proxy::try_from_env();
+        Http { direct: agent(None), proxied: proxy.clone().map(|proxy| agent(Some(proxy))), proxy }
+    }
+
+    /// Sends a request and follows redirects: to https only (unless the request itself was not),
+    /// and without the Authorization header when the host or port changes.
+    pub(super) fn send(&self, query: &Query<'_>) -> Result<Response, Failure> {
+        let mut uri = query.uri.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let authorization = query.authorization.filter(|_| same_host(&uri, &query.uri));
+            let response = self.send_once(query, &uri, authorization)?;
+            // What is sent goes nowhere else.
+            let may_move = matches!(query.method, Method::GET | Method::HEAD);
+            let target = response.header("location").filter(|_| may_move);
+            let (true, Some(target)) = (response.status.is_redirection(), target) else {
+                return Ok(response);
+            };
+            let next = join(&uri, target).ok_or_else(|| {
+                Failure::UnsafeRedirect(format!(
+                    "{} redirects to an address that cannot be read",
+                    shown(&uri)
+                ))
+            })?;
+            if next.scheme_str() != Some("https") && next.scheme_str() != query.uri.scheme_str() {
+                return Err(Failure::UnsafeRedirect(format!(
+                    "{} redirects to {}, which is not https",
+                    shown(&uri),
+                    shown(&next)
+                )));
+            }
+            uri = next;
+        }
+        Err(Failure::UnsafeRedirect(format!(
+            "{} redirects more than {MOST_REDIRECTS} times",
+            shown(&query.uri)
+        )))
+    }
+
+    fn send_once(
+        &self,
+        query: &Query<'_>,
+        uri: &Uri,
+        authorization: Option<&str>,
+    ) -> Result<Response, Failure> {
+        let mut request = Request::builder().method(query.method.clone()).uri(uri.clone());
+        for (name, value) in &query.headers {
+            request = request.header(*name, value);
+        }
+        if let Some(authorization) = authorization {
+            request = request.header("authorization", authorization);
+        }
+        let agent = self.agent(uri);
+        let failed = |error: ureq::Error| failure(uri, &error);
+        let unbuilt = |error: ureq::http::Error| {
+            Failure::Refused(format!("the request to {} cannot be made: {error}", shown(uri)))
+        };
+        let response = match query.body {
+            Content::None => agent.run(request.body(()).map_err(unbuilt)?),
+            Content::Bytes(bytes) => agent.run(request.body(bytes).map_err(unbuilt)?),
+            Content::File(mut file, size) => {
+                let request = request.header("content-length", size);
+                let body = SendBody::from_reader(&mut file);
+                agent.run(request.body(body).map_err(unbuilt)?)
+            }
+        };
+        let (parts, body) = response.map_err(failed)?.into_parts();
+        Ok(Response {
+            status: parts.status,
+            headers: parts.headers,
+            body: body.into_with_config().limit(u64::MAX).reader(),
+            from: uri.clone(),
+        })
+    }
+
+    /// This machine is never reached through a proxy.
+    fn agent(&self, uri: &Uri) -> &Agent {
+        match (&self.proxied, &self.proxy) {
+            (Some(agent), Some(proxy))
+                if !is_loopback(uri.host().unwrap_or_default()) && !proxy.is_no_proxy(uri) =>
+            {
+                agent
+            }
+            _ => &self.direct,
+        }
+    }
+}
+
+/// Certificates of the system's trust store.
+pub(super) fn system_roots() -> Vec<Certificate<'static>> {
+    let found = rustls_native_certs::load_native_certs();
+    found.certs.into_iter().map(|cert| Certificate::from_der(cert.as_ref()).to_owned()).collect()
+}
+
+/// Certificates of a PEM file.
+pub(super) fn read_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
+    let mut roots = Vec::new();
+    for item in ureq::tls::parse_pem(pem) {
+        match item {
+            Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
+            Ok(_) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    if roots.is_empty() { Err("it holds no certificate".to_owned()) } else { Ok(roots) }
+}
+
+/// Whether a host is this machine by its name.
+pub(super) fn is_loopback(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|_| !host.starts_with('[')).map_or(host, |(n, _)| n);
+    name == "localhost"
+        || name
+            .trim_matches(['[', ']'])
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+fn same_host(one: &Uri, other: &Uri) -> bool {
+    let port = |uri: &Uri| uri.port_u16().unwrap_or(if is_https(uri) { 443 } else { 80 });
+    one.host() == other.host() && port(one) == port(other) && one.scheme() == other.scheme()
+}
+
+pub(super) fn is_https(uri: &Uri) -> bool {
+    uri.scheme_str() == Some("https")
+}
+
+/// A Location relative to the address that gave it.
+pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
+    let scheme = location.split_once("://").map(|(scheme, _)| scheme);
+    if scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphabetic())) {
+        return location.parse().ok().filter(|uri: &Uri| uri.authority().is_some());
+    }
+    let (scheme, authority) = (base.scheme_str()?, base.authority()?);
+    if location.starts_with("//") {
+        return format!("{scheme}:{location}").parse().ok();
+    }
+    let folder = base.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+    let path = if location.starts_with('/') {
+        location.to_owned()
+    } else {
+        format!("{folder}/{location}")
+    };
+    format!("{scheme}://{authority}{path}").parse().ok()
+}
+
+/// An address for people: its query may be a signature, and is left out.
+pub(super) fn shown(uri: &Uri) -> String {
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let path: String = uri.path().chars().take(200).collect();
+    format!("{}://{host}{}", uri.scheme_str().unwrap_or("https"), path.escape_debug())
+}
+
+/// Resolves names, but not to where no registry is: addresses of the link (where clouds serve the
+/// credentials of machines), and this machine unless the registry is on it.
+#[derive(Debug)]
+struct Guarded {
+    inner: DefaultResolver,
+    loopback: bool,
+}
+
+impl Resolver for Guarded {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.inner.resolve(uri, config, timeout)?;
+        let mut allowed = self.empty();
+        for address in found.iter().filter(|address| self.allows(address.ip())) {
+            allowed.push(*address);
+        }
+        if allowed.is_empty() {
+            return Err(ureq::Error::Other(Box::new(Forbidden)));
+        }
+        Ok(allowed)
+    }
+}
+
+impl Guarded {
+    fn allows(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let is_link_local = match address {
+            IpAddr::V4(v4) => v4.is_link_local() || v4.is_unspecified() || v4.is_broadcast(),
+            IpAddr::V6(v6) => {
+                v6.is_unicast_link_local()
+                    || v6.is_unspecified()
+                    // Where AWS serves the credentials of a machine over IPv6.
+                    || v6.segments()[..3] == [0xfd00, 0x0ec2, 0]
+            }
+        };
+        !is_link_local && (self.loopback || !address.is_loopback())
+    }
+}
+
+/// A name that leads to no address where a registry may be.
+#[derive(Debug)]
+struct Forbidden;
+
+impl std::fmt::Display for Forbidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(
+            "it is an address of this machine or of its link, where no registry is looked for",
+        )
+    }
+}
+
+impl std::error::Error for Forbidden {}
+
+/// What an error of the connection means.
+fn failure(uri: &Uri, error: &ureq::Error) -> Failure {
+    let place = shown(uri);
+    match error {
+        ureq::Error::Other(inner) if inner.is::<Forbidden>() => {
+            Failure::UnsafeRedirect(format!("{place} is not asked: {inner}"))
+        }
+        ureq::Error::HostNotFound => {
+            Failure::Unreachable(format!("the name of {place} leads to no address"))
+        }
+        ureq::Error::Timeout(_) => Failure::Unreachable(format!("{place} does not answer in time")),
+        ureq::Error::Rustls(_) | ureq::Error::Tls(_) | ureq::Error::TlsRequired => {
+            Failure::Tls(format!("no secure connection to {place}: {error}"))
+        }
+        ureq::Error::Io(inner) if is_tls(inner) => {
+            Failure::Tls(format!("no secure connection to {place}: {inner}"))
+        }
+        ureq::Error::LargeResponseHeader(..) | ureq::Error::BadUri(_) => {
+            Failure::Refused(format!("{place}: {error}"))
+        }
+        other => Failure::Unreachable(format!("{place}: {other}")),
+    }
+}
+
+/// Whether an error comes from TLS, inside what carries it.
+fn is_tls(error: &std::io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+}
+
+/// Reads a file of certificates; the error is for people.
+#[expect(clippy::disallowed_methods, reason = "reads a file that the configuration names")]
+pub(super) fn read_root_file(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
+    let pem = std::fs::read(path).map_err(|error| error.to_string())?;
+    read_roots(&pem)
+}

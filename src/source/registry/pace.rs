@@ -1,0 +1,133 @@
+#![expect(clippy::disallowed_methods, reason = "time passes while a registry is waited for")]
+//! How long a registry is waited for, and how many downloads run at a time.
+
+use std::io::{self, Read};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes that must arrive while the patience lasts; a connection that gives fewer is broken.
+const LEAST_BYTES: u64 = 4 << 10;
+
+/// The first pause between two tries; each next one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// The longest pause, also when a registry asks for a longer one.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The pause after a try, the first being 0.
+pub(super) fn pause_after(attempt: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(1 << attempt.min(6)).min(LONGEST_PAUSE)
+}
+
+/// The seconds of a Retry-After header: a number, or a date (RFC 9110, section 10.2.3).
+pub(super) fn retry_after(value: &str) -> Option<u64> {
+    if let Ok(seconds) = value.trim().parse() {
+        return Some(seconds);
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(std::time::SystemTime::now()).map_or(0, |left| left.as_secs() + 1))
+}
+
+/// Waits.
+pub(super) fn wait(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// A stopwatch, for what a person is told.
+pub(super) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(super) fn start() -> Self {
+        Stopwatch(Instant::now())
+    }
+
+    /// Milliseconds so far.
+    pub(super) fn millis(&self) -> u128 {
+        self.0.elapsed().as_millis()
+    }
+}
+
+/// A body that must keep coming.
+pub(super) struct Paced<R> {
+    inner: R,
+    patience: Duration,
+    begun: Instant,
+    count: u64,
+}
+
+impl<R: Read> Paced<R> {
+    pub(super) fn new(inner: R, patience: Duration) -> Self {
+        Paced { inner, patience, begun: Instant::now(), count: 0 }
+    }
+}
+
+impl<R: Read> Read for Paced<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.count += count as u64;
+        if self.begun.elapsed() > self.patience {
+            if self.count < LEAST_BYTES && count > 0 {
+                let message =
+                    format!("it gave {} bytes in {} seconds", self.count, self.patience.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            self.begun = Instant::now();
+            self.count = 0;
+        }
+        Ok(count)
+    }
+}
+
+/// A bound of how many things happen at a time.
+pub(super) struct Slots {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Slots {
+    pub(super) fn new(count: usize) -> Self {
+        Slots { free: Mutex::new(count.max(1)), freed: Condvar::new() }
+    }
+
+    /// Waits for a slot; it is free again when the result is dropped.
+    pub(super) fn take(&self) -> Slot<'_> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        Slot { of: self }
+    }
+}
+
+/// A slot that is taken.
+pub(super) struct Slot<'s> {
+    of: &'s Slots,
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *self.of.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.of.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound() {
+        assert_eq!(pause_after(0), Duration::from_millis(250));
+        assert_eq!(pause_after(2), Duration::from_secs(1));
+        assert!(pause_after(u32::MAX) <= LONGEST_PAUSE);
+    }
+
+    #[test]
+    fn a_registry_says_when_to_come_back() {
+        assert_eq!(retry_after(" 7 "), Some(7));
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT"), Some(0));
+        assert_eq!(retry_after("soon"), None);
+        assert_eq!(retry_after("-1"), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! Pushing: blobs that a repository does not have, then the manifest that names them.
+
+use super::failure::Failure;
+use super::http::{Content, join, shown};
+use super::{Repository, Request};
+use crate::diag::Diagnostics;
+use oci_spec::image::Descriptor;
+use std::fs::File;
+use ureq::http::Method;
+
+impl Repository<'_> {
+    /// Pushes a blob from a file at its start, unless the repository has it; whether it was sent.
+    pub(in crate::source) fn push_blob(
+        &self,
+        descriptor: &Descriptor,
+        open: impl Fn() -> Result<File, Diagnostics>,
+    ) -> Result<bool, Diagnostics> {
+        let _slot = self.client.slots.take();
+        let path = format!("blobs/{}", descriptor.digest());
+        let request = |method, path| Request {
+            method,
+            path,
+            headers: Vec::new(),
+            body: Content::None,
+            push: true,
+        };
+        let has = self.patiently(|| match self.send(&request(Method::HEAD, &path)) {
+            Ok(_) => Ok(true),
+            Err(Failure::NotFound(_)) => Ok(false),
+            Err(failure) => Err(failure),
+        });
+        if has.map_err(|failure| failure.diagnostic(&self.host.name))? {
+            return Ok(false);
+        }
+        let pushed = self.patiently(|| {
+            let file = open().map_err(super::first)?;
+            let begun = self.send(&request(Method::POST, "blobs/uploads/"))?;
+            let place = shown(&begun.from);
+            let location = begun.header("location").and_then(|l| join(&begun.from, l));
+            let Some(location) = location else {
+                return Err(Failure::Refused(format!("{place} does not say where to push to")));
+            };
+            let separator = if location.query().is_some() { '&' } else { '?' };
+            let address = format!("{location}{separator}digest={}", descriptor.digest());
+            self.send(&Request {
+                method: Method::PUT,
+                path: &address,
+                headers: vec![("content-type", "application/octet-stream".to_owned())],
+                body: Content::File(&file, descriptor.size()),
+                push: true,
+            })
+            .map(|_| ())
+        });
+        pushed.map(|()| true).map_err(|failure| self.not_pushed(failure))
+    }
+
+    /// Pushes a manifest or an index under a tag, or under its digest.
+    pub(in crate::source) fn push_manifest(
+        &self,
+        descriptor: &Descriptor,
+        tag: Option<&str>,
+        bytes: &[u8],
+    ) -> Result<(), Diagnostics> {
+        let _slot = self.client.slots.take();
+        let name = tag.map_or_else(|| descriptor.digest().to_string(), str::to_owned);
+        let pushed = self.patiently(|| {
+            self.send(&Request {
+                method: Method::PUT,
+                path: &format!("manifests/{name}"),
+                headers: vec![("content-type", descriptor.media_type().to_string())],
+                body: Content::Bytes(bytes),
+                push: true,
+            })
+            .map(|_| ())
+        });
+        pushed.map_err(|failure| self.not_pushed(failure))
+    }
+
+    fn not_pushed(&self, failure: Failure) -> Diagnostics {
+        let failure = match failure {
+            Failure::NotFound(said) => {
+                Failure::NotFound(format!("the registry has no place for {}{said}", self.shown()))
+            }
+            other => other,
+        };
+        failure.diagnostic(&self.host.name).into()
+    }
+}

@@ -1,0 +1,180 @@
+//! From a challenge to the value of an Authorization header.
+
+use super::challenge::Challenge;
+use super::credentials::{Credentials, Login, Secret};
+use super::failure::Failure;
+use super::http::{Content, Http, Query, is_https, shown};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use std::io::Read as _;
+use ureq::http::{Method, Uri};
+
+/// Bytes of an answer with a token.
+const TOKEN_BYTES: u64 = 1 << 20;
+
+/// What a token is asked for.
+pub(super) struct Purpose<'p> {
+    /// The registry that challenged.
+    pub(super) registry: &'p Uri,
+    /// `repository:NAME:pull`
+    pub(super) scope: &'p str,
+    /// Hosts, with a port where they have one, that may see the credentials too.
+    pub(super) trusted: &'p [String],
+}
+
+/// Answers a challenge. `None` when it can only be answered with credentials and there are none.
+pub(super) fn answer(
+    http: &Http,
+    offers: &[Challenge],
+    credentials: Option<&Credentials>,
+    purpose: &Purpose<'_>,
+) -> Result<Option<Secret>, Failure> {
+    let login = credentials.map(|found| &found.login);
+    if let Some(Login::Registry(token)) = login {
+        return Ok(Some(bearer(token.reveal())));
+    }
+    for offer in offers {
+        match (offer, login) {
+            (Challenge::Basic, Some(Login::Password { user, password })) => {
+                return Ok(Some(basic(user, password)));
+            }
+            (Challenge::Basic, _) => {}
+            (Challenge::Bearer { realm, service }, _) => {
+                return fetch(http, realm, service.as_deref(), login, purpose).map(Some);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn basic(user: &str, password: &Secret) -> Secret {
+    Secret::new(format!("Basic {}", STANDARD.encode(format!("{user}:{}", password.reveal()))))
+}
+
+fn bearer(token: &str) -> Secret {
+    Secret::new(format!("Bearer {token}"))
+}
+
+/// Fetches a token from a realm.
+fn fetch(
+    http: &Http,
+    realm: &str,
+    service: Option<&str>,
+    login: Option<&Login>,
+    purpose: &Purpose<'_>,
+) -> Result<Secret, Failure> {
+    #[derive(Deserialize)]
+    struct Answer {
+        token: Option<String>,
+        access_token: Option<String>,
+    }
+    let registry = purpose.registry;
+    let unsafe_realm = |realm: &Uri, why: &str| {
+        let host = realm.authority().map_or("", |authority| authority.as_str()).to_owned();
+        let message =
+            format!("{} sends us for a token to {}, {why}", shown(registry), shown(realm));
+        Failure::UnsafeRealm(message, host)
+    };
+    let parsed: Option<Uri> = realm.parse().ok().filter(|uri: &Uri| {
+        uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
+            && uri.scheme_str().is_some_and(|scheme| scheme == "https" || scheme == "http")
+    });
+    let Some(realm) = parsed else {
+        let message = format!("{} sends us for a token to no address", shown(registry));
+        return Err(Failure::Refused(message));
+    };
+    if !is_https(&realm) && is_https(registry) {
+        return Err(unsafe_realm(&realm, "which is not https"));
+    }
+    let authority = |uri: &Uri| uri.authority().map(|a| a.as_str().to_ascii_lowercase());
+    let is_own = authority(&realm) == authority(registry);
+    let is_trusted = authority(&realm).is_some_and(|host| purpose.trusted.contains(&host));
+    if login.is_some() && !is_own && !is_trusted {
+        return Err(unsafe_realm(&realm, "another host, which gets no credentials"));
+    }
+
+    let mut form = vec![("scope", purpose.scope)];
+    form.extend(service.map(|service| ("service", service)));
+    let (method, uri, authorization, body) = match login {
+        Some(Login::Identity(token)) => {
+            form.push(("grant_type", "refresh_token"));
+            form.push(("client_id", "bundle2chart"));
+            form.push(("refresh_token", token.reveal()));
+            (Method::POST, realm, None, Some(encode(&form)))
+        }
+        other => {
+            let separator = if realm.query().is_some() { '&' } else { '?' };
+            let text = format!("{realm}{separator}{}", encode(&form));
+            let uri = text.parse().map_err(|_| {
+                Failure::Refused(format!("{} is not an address for tokens", shown(&realm)))
+            })?;
+            let authorization = match other {
+                Some(Login::Password { user, password }) => Some(basic(user, password)),
+                _ => None,
+            };
+            (Method::GET, uri, authorization, None)
+        }
+    };
+    let mut headers = vec![("accept", "application/json".to_owned())];
+    if body.is_some() {
+        headers.push(("content-type", "application/x-www-form-urlencoded".to_owned()));
+    }
+    let response = http.send(&Query {
+        method,
+        uri,
+        headers,
+        authorization: authorization.as_ref().map(Secret::reveal),
+        body: body.as_deref().map_or(Content::None, |body| Content::Bytes(body.as_bytes())),
+    })?;
+    let place = shown(&response.from);
+    match response.status.as_u16() {
+        200 => {}
+        401 | 403 => {
+            return Err(Failure::Denied(
+                format!("{place} gives no token for this repository"),
+                None,
+            ));
+        }
+        429 | 500..=599 => {
+            let message = format!("{place} answers {}", response.status);
+            return Err(Failure::Busy(message, None));
+        }
+        _ => return Err(Failure::Refused(format!("{place} answers {}", response.status))),
+    }
+    let mut text = Vec::new();
+    response
+        .body
+        .take(TOKEN_BYTES)
+        .read_to_end(&mut text)
+        .map_err(|error| Failure::Unreachable(format!("{place}: {error}")))?;
+    let answer: Answer = serde_json::from_slice(&text)
+        .map_err(|_| Failure::Refused(format!("{place} gives something else than a token")))?;
+    let token = answer
+        .token
+        .or(answer.access_token)
+        .filter(|token| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()));
+    token
+        .map(|token| bearer(&token))
+        .ok_or_else(|| Failure::Refused(format!("{place} gives no token")))
+}
+
+/// Pairs as a form or a query has them.
+fn encode(pairs: &[(&str, &str)]) -> String {
+    let mut text = String::new();
+    for (key, value) in pairs {
+        if !text.is_empty() {
+            text.push('&');
+        }
+        text.push_str(key);
+        text.push('=');
+        for byte in value.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                text.push(char::from(byte));
+            } else {
+                text.push_str(&format!("%{byte:02X}"));
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,141 @@
+//! Copies of images: into an OCI image layout, or to another registry.
+
+mod layout;
+
+use super::image::{Blobs, Document, read_document, read_small};
+use super::reference::Reference;
+use super::{Pin, Supply, failure};
+use crate::diag::{Code, Diagnostics};
+use layout::LayoutWriter;
+use oci_spec::image::Descriptor;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom};
+use std::path::Path;
+
+/// What was copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vendored {
+    /// Images in all.
+    pub images: usize,
+    /// Blobs that were not there before.
+    pub copied: usize,
+    /// Their size in bytes.
+    pub bytes: u64,
+}
+
+impl Vendored {
+    fn count(&mut self, descriptor: &Descriptor, was_copied: bool) {
+        if was_copied {
+            self.copied += 1;
+            self.bytes += descriptor.size();
+        }
+    }
+}
+
+/// One image, ready to be copied.
+struct Image<'s> {
+    reference: Reference,
+    blobs: Box<dyn Blobs + 's>,
+    manifest: Descriptor,
+    /// Configuration and layers, each once.
+    parts: Vec<Descriptor>,
+}
+
+impl Supply {
+    /// Copies images into the layout in `folder`,
+    /// relative to the configuration. What else is in the layout stays.
+    ///
+    /// # Errors
+    /// When an image cannot be read, or the folder is something else than a layout or cannot be
+    /// written. The images before it are there then, and those after it are not.
+    pub fn vendor_to_layout(
+        &self,
+        images: &[Pin<'_>],
+        folder: &Path,
+    ) -> Result<Vendored, Diagnostics> {
+        let mut writer =
+            LayoutWriter::open(&self.base.join(folder), &folder.display().to_string())?;
+        let mut done = Vendored { images: images.len(), ..Vendored::default() };
+        for pin in images {
+            let image = self.image(*pin)?;
+            for part in image.parts.iter().chain([&image.manifest]) {
+                let copied = writer.add(part, || image.checked(part, self))?;
+                done.count(part, copied);
+            }
+            let name = image.reference.tag.as_ref();
+            writer.name(
+                &image.manifest,
+                name.map(|tag| format!("{}:{tag}", image.reference.name)).as_deref(),
+            );
+        }
+        writer.finish()?;
+        Ok(done)
+    }
+
+    /// Copies images to repositories below
+    /// `start`, for example `registry.example.com/mirror`.
+    ///
+    /// # Errors
+    /// When an image cannot be read, or the registry does not take it.
+    pub fn vendor_to_registry(
+        &self,
+        images: &[Pin<'_>],
+        start: &str,
+    ) -> Result<Vendored, Diagnostics> {
+        let mut done = Vendored { images: images.len(), ..Vendored::default() };
+        for pin in images {
+            let image = self.image(*pin)?;
+            let path = image.reference.name.split_once('/').map_or("", |(_, path)| path);
+            let target = Reference::parse(&format!("{start}/{path}"))?;
+            let repository = self.client()?.repository(&target.name, &self.limits)?;
+            for part in &image.parts {
+                let copied = repository.push_blob(part, || image.checked(part, self))?;
+                done.count(part, copied);
+            }
+            let bytes = read_small(image.blobs.as_ref(), &image.manifest, &self.limits)?;
+            repository.push_manifest(&image.manifest, image.reference.tag.as_deref(), &bytes)?;
+        }
+        Ok(done)
+    }
+
+    fn image(&self, pin: Pin<'_>) -> Result<Image<'_>, Diagnostics> {
+        let Pin { reference, digest } = pin;
+        let opened = self.open(reference, Some(digest))?;
+        let document = read_document(opened.blobs.as_ref(), &opened.root, &self.limits)?;
+        let Document::Manifest(manifest) = document else {
+            return Err(failure(
+                Code::InvalidLayout,
+                format!("`{reference}` is locked to an index, {digest}, not to an image"),
+                "Run `bundle2chart lock --upgrade`.",
+            ));
+        };
+        let mut seen = BTreeSet::new();
+        let parts: Vec<Descriptor> = [manifest.config()]
+            .into_iter()
+            .chain(manifest.layers())
+            .filter(|part| seen.insert(part.digest().to_string()))
+            .cloned()
+            .collect();
+        opened.blobs.prepare(&parts)?;
+        Ok(Image {
+            reference: Reference::parse(reference)?,
+            blobs: opened.blobs,
+            manifest: opened.root,
+            parts,
+        })
+    }
+}
+
+impl Image<'_> {
+    /// A blob in a temporary file, at its start, when it is what its descriptor says.
+    fn checked(&self, part: &Descriptor, supply: &Supply) -> Result<File, Diagnostics> {
+        let name = format!("the blob {}", part.digest());
+        let unwritable = |error: io::Error| super::unreadable(&name, &error);
+        let mut file = tempfile::tempfile().map_err(unwritable)?;
+        super::image::copy(self.blobs.as_ref(), part, &name, &mut file)?;
+        supply.access.tell(1, || format!("{}: copied", part.digest()));
+        file.seek(SeekFrom::Start(0)).map_err(unwritable)?;
+        Ok(file)
+    }
+}
