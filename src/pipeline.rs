@@ -44,8 +44,8 @@ pub struct Build {
 
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
 /// Images are read by the digest that `lock` has for them.
-pub fn build(
-    config: &Config,
+pub fn build<'c>(
+    config: &'c Config,
     supply: &Supply,
     lock: &Lock,
     names: &[String],
@@ -55,8 +55,8 @@ pub fn build(
     let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
     let mut members = Vec::new();
-    let all = in_parallel(&selected, jobs, |bundle| build_one(config, supply, lock, bundle));
-    for (bundle, (built, found)) in selected.iter().zip(all) {
+    let work = |bundle: &&'c BundleConfig| build_one(config, supply, lock, bundle);
+    for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
             hits.extend(built.hits);
@@ -182,10 +182,10 @@ struct Built<'c> {
     chart: ChartFiles,
     /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
-    /// Its entry in the lock, when that has none.
-    locked: Option<Locked>,
     /// What it needs of others, and has for them.
     member: Member<'c>,
+    /// What it is locked to, when it was not.
+    locked: Option<Locked>,
 }
 
 /// Fetches a bundle, as it is locked if it is, and compiles it.
@@ -234,9 +234,13 @@ fn build_one<'c>(
             images: &images,
         },
     );
-    let chart = chart_files(chart, config.output.layout);
-    let member = Member::new(bundle, &compiled.bundle);
-    (Some(Built { chart, hits: compiled.hits, locked, member }), diagnostics)
+    let built = Built {
+        chart: chart_files(chart, config.output.layout),
+        hits: compiled.hits,
+        member: Member::new(bundle, &compiled.bundle),
+        locked,
+    };
+    (Some(built), diagnostics)
 }
 
 /// Compiles the files of one bundle. There is no result when there is an error.

@@ -276,11 +276,10 @@ fn judge(helm: &Helm, bundle: &Path) -> Outcome {
     std::fs::write(&file, text).expect("bundles.toml");
     let (config, diagnostics) = Config::read(&file);
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
-    // By name: what it needs from other bundles is not here.
-    let names = ["operator".to_owned()];
     let supply = Supply::of(&config, Access { offline: true, ..Access::default() });
+    // By name: what it needs from other bundles is not here.
     let pipeline::Build { charts: built, diagnostics, .. } =
-        pipeline::build(&config, &supply, &Lock::default(), &names, 1);
+        pipeline::build(&config, &supply, &Lock::default(), &["operator".to_owned()], 1);
     if diagnostics.has_errors() {
         let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
         let mut codes: Vec<Code> = errors.map(|d| d.code).collect();
