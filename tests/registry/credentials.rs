@@ -161,3 +161,50 @@ fn a_proxy_is_used_but_not_for_this_machine() {
     assert_eq!(seen.code, Some(0), "{}", seen.stderr);
     assert_eq!(proxy.asked().len(), before);
 }
+
+#[test]
+fn an_identity_token_is_exchanged_and_not_sent_to_the_registry() {
+    let stored = Stored::lamp();
+    let server = Server::start(move |asked| {
+        if asked.target == "/token" {
+            assert_eq!(asked.method, "POST");
+            assert_eq!(asked.header("authorization"), None);
+            return Answer::new(200, format!("{{\"access_token\":\"{TOKEN}\"}}"));
+        }
+        if asked.header("authorization") == Some(&format!("Bearer {TOKEN}")) {
+            return stored.answer(asked);
+        }
+        assert_eq!(asked.header("authorization"), None);
+        let host = asked.header("host").unwrap_or_default();
+        let challenge = format!("Bearer realm=\"http://{host}/token\",service=\"lamps\"");
+        Answer::new(401, "").with("www-authenticate", challenge)
+    });
+    let project = Project::new(&server.host());
+    let auths =
+        serde_json::json!({ "auths": { server.host(): { "identitytoken": "canary-identity" } } });
+    project.case.write("auth.json", auths.to_string());
+    let seen = project.run(&["build", "-vvv"]);
+    assert_built(&project, &seen);
+    project.assert_no_secret(&[&seen], &[TOKEN, "canary-identity"]);
+}
+
+#[test]
+fn an_answer_that_moves_a_secret_elsewhere_is_not_followed() {
+    let thief = Server::start(|_| Answer::new(200, "{\"token\":\"x\"}"));
+    let target = thief.host();
+    let server = Server::start(move |asked| {
+        let host = asked.header("host").unwrap_or_default();
+        if asked.target == "/token" {
+            return Answer::new(307, "").with("location", format!("http://{target}/token"));
+        }
+        let challenge = format!("Bearer realm=\"http://{host}/token\"");
+        Answer::new(401, "").with("www-authenticate", challenge)
+    });
+    let project = Project::new(&server.host());
+    let auths =
+        serde_json::json!({ "auths": { server.host(): { "identitytoken": "canary-identity" } } });
+    project.case.write("auth.json", auths.to_string());
+    let seen = project.run(&["build"]);
+    assert_refused(&project, &seen, "registry-failed", &["/token answers 307"]);
+    assert!(thief.asked().is_empty());
+}

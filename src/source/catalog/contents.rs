@@ -96,10 +96,7 @@ impl<'a> Reading<'a> {
                         }
                         file.faults.truncate(MOST_FAULTS);
                         if self.kept_bytes > self.limits.kept_bytes {
-                            too_much = Some(exceeded(format!(
-                                "the package has more than {} in the catalog",
-                                in_bytes(self.limits.kept_bytes)
-                            )));
+                            too_much = Some(self.too_much());
                         }
                     })?;
                 if let Some(error) = too_much {
@@ -122,10 +119,20 @@ impl<'a> Reading<'a> {
                 );
             }
         }
-        // Most files of a large catalog have nothing to remember.
-        self.kept_bytes += path.len() as u64 + 64;
+        // Most files of a large catalog have nothing to remember; a finding takes about 1 KiB.
+        self.kept_bytes += path.len() as u64 + 64 + 1024 * file.faults.len() as u64;
+        if self.kept_bytes > self.limits.kept_bytes {
+            return Err(self.too_much());
+        }
         self.files.insert(path.to_owned(), file);
         Ok(())
+    }
+
+    fn too_much(&self) -> io::Error {
+        let limit = in_bytes(self.limits.kept_bytes);
+        exceeded(format!(
+            "what the catalog has of the package, or is wrong with it, is over {limit}"
+        ))
     }
 
     /// Reads an object if it is of the package.
@@ -254,4 +261,51 @@ fn no_package(wanted: &str, others: &BTreeSet<String>) -> Diagnostics {
         None => format!("The catalog has {} packages, none with a name like this.", names.len()),
     };
     failure(Code::PackageNotFound, format!("the catalog has no package `{wanted}`"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads files `(path, text)` with a limit of kept bytes.
+    fn read(files: &[(String, &str)], kept_bytes: u64) -> Result<Contents, String> {
+        let limits = Limits { kept_bytes, ..Limits::default() };
+        let mut reading = Reading::new("lamp", &limits);
+        for (path, text) in files {
+            let mut content = text.as_bytes();
+            reading.visit(path, Item::File(&mut content)).map_err(|error| error.to_string())?;
+        }
+        let words = |found: Diagnostics| found.iter().map(|d| d.message.clone() + "\n").collect();
+        reading.finish().map_err(words)
+    }
+
+    const PACKAGE: &str = r#"{"schema": "olm.package", "name": "lamp"}"#;
+    const OTHER: &str = r#"{"schema": "olm.package", "name": "lantern"}"#;
+
+    #[test]
+    fn files_come_in_any_order_and_replace_each_other() {
+        let file = |path: &str, text| (path.to_owned(), text);
+        let ignore = file("a/.indexignore", "*.md\n");
+        let readme = file("a/README.md", "{");
+        let good = file("a/index.json", PACKAGE);
+        for files in
+            [[ignore.clone(), readme.clone(), good.clone()], [good.clone(), readme, ignore]]
+        {
+            assert!(read(&files, 1 << 20).is_ok());
+        }
+        assert!(read(&[file("a/index.json", "{"), good.clone()], 1 << 20).is_ok());
+        assert!(read(&[good, file("b", PACKAGE)], 1 << 20).unwrap_err().contains("twice"));
+        let missing = read(&[file("b", OTHER)], 1 << 20).unwrap_err();
+        assert_eq!(missing, "the catalog has no package `lamp`\n");
+    }
+
+    #[test]
+    fn what_is_kept_and_what_is_wrong_have_a_limit() {
+        let many = |text| (0..200).map(|n| (format!("{n}.json"), text)).collect::<Vec<_>>();
+        assert!(read(&many(OTHER), 50_000).unwrap_err().contains("no package"));
+        let found = read(&many("{"), 1 << 20).unwrap_err();
+        assert!(found.contains("180 more faults"), "{found}");
+        assert!(read(&many("{"), 50_000).unwrap_err().contains("is over"));
+        assert!(read(&many(PACKAGE), 10_000).unwrap_err().contains("is over"));
+    }
 }
