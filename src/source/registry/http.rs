@@ -319,6 +319,7 @@ fn failure(uri: &Uri, error: &ureq::Error) -> Failure {
         ureq::Error::LargeResponseHeader(..) | ureq::Error::BadUri(_) => {
             Failure::Refused(format!("{place}: {error}"))
         }
+        ureq::Error::Io(inner) => Failure::Unreachable(format!("{place}: {inner}")),
         other => Failure::Unreachable(format!("{place}: {other}")),
     }
 }
