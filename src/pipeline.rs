@@ -6,14 +6,16 @@ use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
-use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, Source};
+use crate::dependencies::{self, Member};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
+use crate::images::{self, BundleImages, Image};
 use crate::ir::{Release, Unit};
 use crate::lock::{Lock, Locked};
 use crate::olm;
 use crate::passes::{self, Context, Filtered};
-use crate::source::{BundleFiles, Supply};
+use crate::source::{BundleFiles, Reference, Supply};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -44,35 +46,31 @@ pub struct Build {
 
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
 /// Images are read by the digest that `lock` has for them.
-pub fn build(
-    config: &Config,
+pub fn build<'c>(
+    config: &'c Config,
     supply: &Supply,
     lock: &Lock,
     names: &[String],
     jobs: usize,
 ) -> Build {
-    let mut build = Build { diagnostics: unknown_names(config, names), ..Build::default() };
-    if build.diagnostics.has_errors() {
-        return build;
-    }
-    let selected: Vec<&BundleConfig> = config
-        .bundles
-        .iter()
-        .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
-        .collect();
-
+    let (selected, diagnostics) = select(config, names);
+    let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
-    let work = |bundle: &&BundleConfig| build_one(config, supply, lock, bundle);
+    let mut members = Vec::new();
+    let work = |bundle: &&'c BundleConfig| build_one(config, supply, lock, bundle);
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
             hits.extend(built.hits);
+            members.push(built.member);
             build.charts.push(built.chart);
             build.locked.extend(built.locked);
         }
     }
-    // A filter of [defaults] is used when it matches in any bundle, so all must have been built.
+    // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
+    // be in any other, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
+        build.diagnostics.append(dependencies::check(&members));
         let counts = hits.iter().map(|(filter, count)| (filter, *count));
         build.diagnostics.append(passes::unused_filters(counts));
     }
@@ -92,7 +90,7 @@ pub fn lock(supply: &Supply, bundles: &[&BundleConfig], jobs: usize) -> (Vec<Loc
         let Some(files) = files else { return (None, found) };
         let (bundle, problems) = bundle::load(&files);
         found.append(bundle::locate(problems, &files));
-        (bundle.and_then(|bundle| Locked::new(config, &bundle)), found)
+        (bundle.and_then(|bundle| Locked::new(config, &files, &bundle)), found)
     };
     for (bundle, (entry, found)) in bundles.iter().zip(in_parallel(bundles, jobs, work)) {
         diagnostics.append(found.for_bundle(&bundle.name));
@@ -119,31 +117,114 @@ pub fn unknown_names(config: &Config, names: &[String]) -> Diagnostics {
         .collect()
 }
 
-/// A chart, and what became of its bundle's filters and lock.
-struct Built {
-    chart: ChartFiles,
-    hits: Vec<(Filter, usize)>,
-    locked: Option<Locked>,
-}
-
-fn build_one(
+/// The images of the named bundles (all when none is named), in the order of the configuration,
+/// and what keeps them from being copied. Of compiling itself only errors are reported.
+pub fn images(
     config: &Config,
     supply: &Supply,
     lock: &Lock,
+    names: &[String],
+    jobs: usize,
+) -> (Vec<BundleImages>, Diagnostics) {
+    let (selected, mut diagnostics) = select(config, names);
+    let mut all = Vec::new();
+    for (bundle, (listed, found)) in
+        selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(supply, lock, bundle)))
+    {
+        diagnostics.append(found.for_bundle(&bundle.name));
+        all.extend(listed.map(|images| BundleImages { bundle: bundle.name.clone(), images }));
+    }
+    if diagnostics.has_errors() {
+        all.clear();
+    }
+    (all, diagnostics)
+}
+
+fn images_of(
+    supply: &Supply,
+    lock: &Lock,
     bundle: &BundleConfig,
-) -> (Option<Built>, Diagnostics) {
-    let pin = lock.entry(bundle).map(|entry| entry.identity.digest.as_str());
-    let (files, mut diagnostics) = supply.fetch(&bundle.source, pin);
+) -> (Option<Vec<Image>>, Diagnostics) {
+    let (fetched, diagnostics) = compile_fetched(supply, lock, bundle);
+    let mut errors: Diagnostics =
+        diagnostics.into_iter().filter(|found| found.severity == Severity::Error).collect();
+    let Some((files, compiled)) = fetched else { return (None, errors) };
+    let own = own_image(&files, &bundle.source);
+    let images = images::collect(&compiled.unit.objects, &compiled.bundle, own.as_deref());
+    errors.append(bundle::locate(images::check(&images, &compiled.bundle), &files));
+    (Some(images), errors)
+}
+
+/// The reference of the bundle's image, by digest; nothing when no registry has it.
+fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
+    let reference = match (&files.reference, source) {
+        (Some(reference), _) | (None, Source::Image { reference, .. }) => reference,
+        _ => return None,
+    };
+    let name = Reference::parse(reference).ok()?.name;
+    Some(format!("{name}@{}", files.image.as_ref()?.digest))
+}
+
+/// The named bundles of a configuration; all when none is named, and none when any is unknown.
+fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, Diagnostics) {
+    let diagnostics = unknown_names(config, names);
+    if diagnostics.has_errors() {
+        return (Vec::new(), diagnostics);
+    }
+    let selected = config
+        .bundles
+        .iter()
+        .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
+        .collect();
+    (selected, diagnostics)
+}
+
+/// A bundle that was built.
+struct Built<'c> {
+    chart: ChartFiles,
+    /// How often each of its filters was true.
+    hits: Vec<(Filter, usize)>,
+    /// What it needs of others, and has for them.
+    member: Member<'c>,
+    /// What it is locked to, when it was not.
+    locked: Option<Locked>,
+}
+
+/// Fetches a bundle, as it is locked if it is, and compiles it.
+fn compile_fetched(
+    supply: &Supply,
+    lock: &Lock,
+    bundle: &BundleConfig,
+) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
+    let entry = lock.entry(bundle);
+    let (files, mut diagnostics) = supply.fetch(&bundle.source, entry.and_then(Locked::pin));
     let Some(files) = files else { return (None, diagnostics) };
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
-    let Some(compiled) = compiled else { return (None, diagnostics) };
+    (compiled.map(|compiled| (files, compiled)), diagnostics)
+}
+
+fn build_one<'c>(
+    config: &Config,
+    supply: &Supply,
+    lock: &Lock,
+    bundle: &'c BundleConfig,
+) -> (Option<Built<'c>>, Diagnostics) {
+    let (fetched, mut diagnostics) = compile_fetched(supply, lock, bundle);
+    let Some((files, compiled)) = fetched else { return (None, diagnostics) };
+    let locked = match lock.entry(bundle) {
+        None => Locked::new(bundle, &files, &compiled.bundle),
+        Some(entry) => {
+            diagnostics.append(entry.check(bundle, &files));
+            None
+        }
+    };
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
         return (None, bundle::locate(diagnostics, &files));
     };
+    let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     drop(files);
-    let locked = if pin.is_some() { None } else { Locked::new(bundle, &compiled.bundle) };
-    let images = chart::images(&compiled.unit.objects, &compiled.bundle);
+    let images = images::pulled(&images::collect(&compiled.unit.objects, &compiled.bundle, None));
     let chart = chart::chart(
         &compiled.unit,
         &Description {
@@ -151,12 +232,17 @@ fn build_one(
             config: bundle,
             version: &version,
             namespace: &compiled.namespace,
-            origin: bundle.source.text(),
+            origin: &origin,
             images: &images,
         },
     );
-    let chart = chart_files(chart, config.output.layout);
-    (Some(Built { chart, hits: compiled.hits, locked }), diagnostics)
+    let built = Built {
+        chart: chart_files(chart, config.output.layout),
+        hits: compiled.hits,
+        member: Member::new(bundle, &compiled.bundle),
+        locked,
+    };
+    (Some(built), diagnostics)
 }
 
 /// Compiles the files of one bundle. There is no result when there is an error.

@@ -88,6 +88,8 @@ pub struct CrdReference {
     pub name: String,
     /// The kind that it defines.
     pub kind: String,
+    /// The version of its API.
+    pub version: String,
     /// JSON path of the entry.
     pub path: String,
 }
@@ -382,6 +384,7 @@ impl<'a> Reader<'a> {
             .map(|(index, entry)| CrdReference {
                 name: text_of(entry, "name"),
                 kind: text_of(entry, "kind"),
+                version: text_of(entry, "version"),
                 path: format!("{path}[{index}]"),
             })
             .collect()

@@ -1,7 +1,7 @@
 //! Files to a [`Bundle`].
 
 use super::yaml::{self, Documents};
-use super::{Bundle, ClusterServiceVersion, locate};
+use super::{Bundle, ClusterServiceVersion, Requirements, locate, position, requirements};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Origin, Value};
 use crate::source::BundleFiles;
@@ -58,9 +58,17 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
                 .hint("set this annotation to the name of the operator's package"),
         );
     }
+    let mut requirements = match &csv {
+        Some(csv) => requirements::read(files, csv, &crds, &mut diagnostics),
+        None => Requirements::default(),
+    };
+    // They are talked about when the files are gone.
+    let places = requirements.dependencies.iter_mut().map(|dependency| &mut dependency.place);
+    position::complete_all(places, files);
     let bundle = csv.filter(|_| !diagnostics.has_errors()).map(|csv| Bundle {
         package,
         annotations,
+        requirements,
         csv,
         crds,
         objects: others,
@@ -153,7 +161,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
 }
 
 /// The documents of one file; problems and duplicate keys become diagnostics.
-fn documents(
+pub(super) fn documents(
     file: &str,
     bytes: &[u8],
     files: &BundleFiles,

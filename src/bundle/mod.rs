@@ -4,6 +4,7 @@
 mod csv;
 mod load;
 mod position;
+mod requirements;
 mod scalar;
 mod typed;
 mod yaml;
@@ -11,6 +12,7 @@ mod yaml;
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
 pub use load::load;
 pub use position::locate;
+pub use requirements::{Api, Dependency, Requirement, Requirements};
 
 use crate::ir::{Object, Value};
 use crate::source::ImageIdentity;
@@ -42,6 +44,8 @@ pub struct Bundle {
     pub csv: ClusterServiceVersion,
     /// The CustomResourceDefinitions, in file order.
     pub crds: Vec<Object>,
+    /// What it needs from other bundles, and has for them.
+    pub requirements: Requirements,
     /// All other objects, in file order.
     pub objects: Vec<Object>,
     /// The image that it came in, when it came in one.

@@ -22,6 +22,12 @@ pub fn locate(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
         .collect()
 }
 
+/// The same for places that no finding has yet.
+pub(super) fn complete_all<'p>(places: impl Iterator<Item = &'p mut Place>, files: &BundleFiles) {
+    let mut read = BTreeMap::new();
+    places.for_each(|place| complete(place, files, &mut read));
+}
+
 fn complete(place: &mut Place, files: &BundleFiles, read: &mut BTreeMap<String, Vec<Document>>) {
     let (Some(file), Some(path), None, None) =
         (&place.file, &place.path, place.column, &place.span)

@@ -71,6 +71,9 @@ fn annotations(description: &Description<'_>) -> Map {
     if let Some(image) = &bundle.image {
         annotations.insert("bundle2chart/digest".to_owned(), Value::text(&image.digest));
     }
+    if let Some(maximum) = &bundle.requirements.max_openshift {
+        annotations.insert("bundle2chart/max-openshift-version".to_owned(), Value::text(maximum));
+    }
     let channels = bundle.channels().join(",");
     if !channels.is_empty() {
         annotations.insert("bundle2chart/channels".to_owned(), Value::text(channels));

@@ -1,14 +1,11 @@
 //! A unit laid out as the files of a Helm chart, in memory.
 
 mod crds;
-mod images;
 mod manifest;
 mod metadata;
 mod notes;
 mod readme;
 mod values;
-
-pub use images::{containers, images};
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CrdPlacement};

@@ -25,6 +25,13 @@ pub(super) fn readme(unit: &Unit, description: &Description<'_>, crds: &Crds) ->
     if !description.config.depends_on.is_empty() {
         let _ = write!(text, "\nInstall first: {}.\n", description.config.depends_on.join(", "));
     }
+    if let Some(maximum) = &description.bundle.requirements.max_openshift {
+        let _ = write!(
+            text,
+            "\nOn OpenShift it is for versions up to {}; before an upgrade beyond that, upgrade it.\n",
+            one_line(maximum)
+        );
+    }
     if let Some(Watch::Namespaces(namespaces)) = &description.config.watch {
         let _ = write!(
             text,

@@ -14,14 +14,14 @@ exclude = ['.kind | startswith("Console")']
 # Pull secret that every ServiceAccount refers to.
 # pull-secret = "my-pull-secret"
 
-# Where the bytes of a registry's images come from.
+# Where the bytes of a registry's images come from, when not from the registry itself.
 # [[mirror]]
 # from = "registry.example.com"
 # to   = "oci-layout:images"
 
 [[bundle]]
 name = "my-operator"
-path = "path/to/a/bundle"          # a folder with manifests/ and metadata/, an OCI layout, or a tar
+path = "path/to/a/bundle"          # a folder with manifests/ and metadata/, an OCI layout, or an archive
 # image = "registry.example.com/my/operator-bundle:1.0"
 # namespace = "my-operator"
 # watch = "all"                    # or "own", or ["one-namespace", "another"]

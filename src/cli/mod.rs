@@ -5,6 +5,7 @@ mod build;
 mod diff;
 mod explain;
 mod generate;
+mod images;
 mod init;
 mod inspect;
 mod lock;
@@ -77,6 +78,8 @@ enum Command {
     Diff(diff::Diff),
     /// Show what is in a bundle.
     Inspect(inspect::Inspect),
+    /// List the images that charts need.
+    Images(images::Images),
     /// Explain a diagnostic code.
     Explain(explain::Explain),
     /// Print the JSON schema of bundles.toml.
@@ -123,6 +126,7 @@ pub fn main() -> ExitCode {
         Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
         Command::Diff(diff) => diff.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
+        Command::Images(images) => images.run(&cli.global, &mut output),
         Command::Explain(explain) => explain.run(&mut output),
         Command::Schema => generate::schema(&mut output),
         Command::Completions { shell } => generate::completions(*shell, &mut output),

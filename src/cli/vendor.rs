@@ -6,8 +6,8 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::config::{Config, MirrorTarget};
 use crate::diag::Diagnostics;
-use crate::lock::{self, Lock};
-use crate::source::{Supply, Vendored};
+use crate::lock::{self, Lock, Locked};
+use crate::source::{Pin, Supply, Vendored};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -44,11 +44,8 @@ impl Vendor {
             return Err(diagnostics);
         }
         let supply = Supply::of(&config, access(global));
-        let images: Vec<(&str, &str)> = lock
-            .bundles
-            .iter()
-            .map(|entry| (entry.image.as_str(), entry.identity.digest.as_str()))
-            .collect();
+        // What a catalog holds itself comes with the catalog.
+        let images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
         let (done, target) = match (&self.dir, &self.to) {
             (Some(dir), _) => {
                 let target = format!("oci-layout:{}", dir.display());
@@ -73,7 +70,7 @@ impl Vendor {
 /// The mirrors that the configuration still needs.
 fn advice(config: &Config, lock: &Lock, target: &str) -> String {
     let hosts: BTreeSet<&str> =
-        lock.bundles.iter().filter_map(|entry| entry.image.split('/').next()).collect();
+        lock.bundles.iter().filter_map(|entry| entry.pin()?.reference.split('/').next()).collect();
     let is_target = |to: &MirrorTarget| match to {
         MirrorTarget::Layout(dir) => target == format!("oci-layout:{}", dir.display()),
         MirrorTarget::Registry(start) => target == start,

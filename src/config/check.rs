@@ -108,6 +108,8 @@ pub(super) fn outputs(
 ) {
     let bundle_sources = bundles.iter().filter_map(|bundle| match &bundle.source {
         Source::Path { path, span } => Some((Path::new(path), span)),
+        // Perhaps a reference; then no folder of charts is its.
+        Source::Catalog(source) => Some((Path::new(&source.catalog.text), &source.catalog.span)),
         Source::Image { .. } => None,
     });
     let mirror_sources = mirrors.iter().filter_map(|mirror| match &mirror.to {

@@ -54,6 +54,15 @@ pub struct Key {
     pub required: bool,
     /// What it does, in a sentence or two, and what happens without it.
     pub doc: &'static str,
+    /// Keys of the same table that must be there with it.
+    pub needs: &'static [&'static str],
+}
+
+impl Key {
+    const fn with(mut self, needs: &'static [&'static str]) -> Key {
+        self.needs = needs;
+        self
+    }
 }
 
 /// A table of the file.
@@ -85,11 +94,11 @@ impl Table {
 }
 
 const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Key {
-    Key { name, kind, required: false, doc }
+    Key { name, kind, required: false, doc, needs: &[] }
 }
 
 const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
-    Key { name, kind, required: true, doc }
+    Key { name, kind, required: true, doc, needs: &[] }
 }
 
 /// Values of `crds`, the default first.
@@ -125,6 +134,11 @@ const CRDS_DOC: &str = "Where CRDs go. `subchart` (default): charts/crds, instal
 const WATCH_DOC: &str = "Which namespaces the operator watches: `\"all\"`, `\"own\"`, or a list \
     of names. Default: what the bundle's install modes allow, all namespaces first.";
 
+const PROVIDED: &str = "What bundles need and the cluster has already, or gets in another way: names \
+    of packages, and APIs as `GROUP/VERSION/KIND`. A bundle's own entries are added to those of \
+    `[defaults]`.";
+const PROVIDED_ENTRY: &str = "^[^/\\s]+$|^[^/\\s]*/[^/\\s]+/[^/\\s]+$";
+
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
     header: "[defaults]",
@@ -142,6 +156,7 @@ pub static DEFAULTS: Table = Table {
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("watch", Kind::Watch, WATCH_DOC),
+        optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
     ],
 };
 
@@ -268,7 +283,7 @@ pub static IGNORE: Table = Table {
 pub static BUNDLE: Table = Table {
     header: "[[bundle]]",
     doc: "A bundle to compile into a chart.",
-    exactly_one_of: &["image", "path"],
+    exactly_one_of: &["image", "path", "catalog"],
     keys: &[
         required(
             "name",
@@ -279,14 +294,40 @@ pub static BUNDLE: Table = Table {
             "image",
             Kind::String(Some("^[^\\s:/][^\\s]*$")),
             "Reference of the bundle image, for example `registry.example.com/team/bundle:1.0`. A \
-             bundle has either this or `path`.",
+             bundle has either this, `path` or `catalog`.",
         ),
         optional(
             "path",
             Kind::String(None),
             "A bundle folder, an OCI image layout folder (with `:TAG` or `@DIGEST` where it holds \
-             several images) or a tar of either, relative to this file.",
+             several images), a tar of either, or a Docker archive, relative to this file.",
         ),
+        optional(
+            "catalog",
+            Kind::String(Some("^[^\\s]+$")),
+            "A file-based catalog of operators to find the bundle in: the reference of a catalog \
+             image, or a folder, a file or an OCI image layout folder relative to this file.",
+        )
+        .with(&["package"]),
+        optional(
+            "package",
+            Kind::String(Some("^[^\\s]+$")),
+            "Name of the operator's package in `catalog`.",
+        )
+        .with(&["catalog"]),
+        optional(
+            "channel",
+            Kind::String(Some("^[^\\s]+$")),
+            "Channel of the package to follow. Default: the package's default channel.",
+        )
+        .with(&["catalog"]),
+        optional(
+            "version",
+            Kind::String(None),
+            "Version of the operator in the channel: one version, such as `\"1.2.3\"`, or a range, \
+             such as `\">=1.2, <2\"`, of which the highest is taken. Default: the head of the channel.",
+        )
+        .with(&["catalog"]),
         optional(
             "namespace",
             Kind::String(Some(NAMESPACE)),
@@ -317,6 +358,7 @@ pub static BUNDLE: Table = Table {
             Kind::Strings(Some(NAME)),
             "Names of bundles in this file that must be installed before this one.",
         ),
+        optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
     ],
 };
 

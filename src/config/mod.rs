@@ -145,6 +145,8 @@ pub struct BundleConfig {
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
     pub depends_on: Vec<String>,
+    /// Packages and APIs (`GROUP/VERSION/KIND`) that the cluster has by other means.
+    pub provided: Vec<Text>,
     /// The `[[bundle]]` table's header in the file.
     pub span: Span,
 }
@@ -152,9 +154,7 @@ pub struct BundleConfig {
 impl BundleConfig {
     /// A bundle with every default, for compiling one that no configuration names.
     pub fn new(name: &str, source: Source) -> Self {
-        let span = match &source {
-            Source::Image { span, .. } | Source::Path { span, .. } => span.clone(),
-        };
+        let span = source.span().clone();
         BundleConfig {
             name: name.to_owned(),
             source,
@@ -167,6 +167,7 @@ impl BundleConfig {
             crds: CrdPlacement::default(),
             chart_version: None,
             depends_on: Vec::new(),
+            provided: Vec::new(),
             span,
         }
     }
@@ -190,6 +191,8 @@ pub enum Source {
         /// The value in the file.
         span: Span,
     },
+    /// A package of a file-based catalog.
+    Catalog(CatalogSource),
 }
 
 impl Source {
@@ -198,6 +201,64 @@ impl Source {
         match self {
             Source::Image { reference, .. } => reference,
             Source::Path { path, .. } => path,
+            Source::Catalog(source) => &source.catalog.text,
+        }
+    }
+
+    /// Where the reference or path stands in the file.
+    pub fn span(&self) -> &Span {
+        match self {
+            Source::Image { span, .. } | Source::Path { span, .. } => span,
+            Source::Catalog(source) => &source.catalog.span,
+        }
+    }
+}
+
+/// Which bundle of which catalog.
+#[derive(Clone, Debug)]
+pub struct CatalogSource {
+    /// The reference of a catalog image, or a path relative to the configuration.
+    pub catalog: Text,
+    /// The package.
+    pub package: Text,
+    /// The channel; when missing: the package's default channel.
+    pub channel: Option<Text>,
+    /// The version; when missing: that of the channel's head.
+    pub version: Option<WantedVersion>,
+}
+
+/// A text of the file.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// As written.
+    pub text: String,
+    /// The value in the file.
+    pub span: Span,
+}
+
+/// The versions that a configuration asks for.
+#[derive(Clone, Debug)]
+pub struct WantedVersion {
+    /// What fits.
+    pub request: VersionRequest,
+    /// The value in the file.
+    pub span: Span,
+}
+
+/// One version or a range of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionRequest {
+    /// This version.
+    Exact(semver::Version),
+    /// The highest that fits.
+    Range(semver::VersionReq),
+}
+
+impl std::fmt::Display for VersionRequest {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            VersionRequest::Exact(version) => version.fmt(formatter),
+            VersionRequest::Range(range) => range.fmt(formatter),
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
 use super::tree::{At, Fields, Reader};
-use super::{BundleConfig, Config, CrdPlacement, Filter, Layout, Mirror, Network, Output};
-use super::{Registry, Source, Watch};
+use super::{
+    BundleConfig, CatalogSource, Config, CrdPlacement, Filter, Layout, Mirror, Network, Output,
+    Registry, Source, Text, Watch,
+};
 use super::{check, text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::diff::{Ignore, Pattern};
@@ -31,6 +33,7 @@ struct Settings {
     auth_reader: Option<bool>,
     crds: Option<CrdPlacement>,
     watch: Option<Watch>,
+    provided: Vec<Text>,
 }
 
 impl Config {
@@ -257,6 +260,7 @@ impl Reader<'_> {
             auth_reader: fields.boolean("auth-reader"),
             crds,
             watch,
+            provided: self.provided(fields),
         }
     }
 
@@ -276,6 +280,25 @@ impl Reader<'_> {
             .collect()
     }
 
+    fn catalog(&mut self, fields: &Fields<'_>) -> Option<Source> {
+        let [catalog, package, channel] =
+            ["catalog", "package", "channel"].map(|key| match fields.text(key) {
+                Some(at) => self.word(key, at).map(Some),
+                None => Some(None),
+            });
+        let version = match fields.text("version") {
+            Some(at) => self.wanted_version(at).map(Some),
+            None => Some(None),
+        };
+        // All have been looked at: each has reported what is wrong with it.
+        Some(Source::Catalog(CatalogSource {
+            catalog: catalog??,
+            package: package??,
+            channel: channel?,
+            version: version?,
+        }))
+    }
+
     fn bundle<'t>(
         &mut self,
         fields: &Fields<'t>,
@@ -286,6 +309,7 @@ impl Reader<'_> {
             self.name(at);
         }
         let source = match (fields.text("image"), fields.text("path")) {
+            _ if fields.text("catalog").is_some() => self.catalog(fields),
             (Some(at), _) => {
                 let span = self.span(at.1.clone());
                 self.reference("image", at).map(|reference| Source::Image { reference, span })
@@ -314,6 +338,7 @@ impl Reader<'_> {
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
             crds: own.crds.or(defaults.crds).unwrap_or_default(),
             chart_version,
+            provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
             depends_on: depends_on.iter().map(|(name, _)| (*name).to_owned()).collect(),
             span: self.span(fields.header.clone()),
         });

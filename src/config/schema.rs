@@ -41,6 +41,15 @@ fn table(table: &Table) -> Value {
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
+    let needs: Map<String, Value> = table
+        .keys
+        .iter()
+        .filter(|key| !key.needs.is_empty())
+        .map(|key| (key.name.to_owned(), json!(key.needs)))
+        .collect();
+    if !needs.is_empty() {
+        schema["dependencies"] = Value::Object(needs);
+    }
     if !table.exactly_one_of.is_empty() {
         let choices = table.exactly_one_of.iter().map(|name| json!({ "required": [name] }));
         schema["oneOf"] = choices.collect();
@@ -113,7 +122,9 @@ mod tests {
         assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
         let bundle = &schema["properties"]["bundle"]["items"];
         assert_eq!(bundle["required"], json!(["name"]));
-        assert_eq!(bundle["oneOf"], json!([{ "required": ["image"] }, { "required": ["path"] }]));
+        let sources = ["image", "path", "catalog"].map(|key| json!({ "required": [key] }));
+        assert_eq!(bundle["oneOf"], json!(sources));
+        assert_eq!(bundle["dependencies"]["version"], json!(["catalog"]));
     }
 
     #[test]

@@ -75,6 +75,25 @@ fn defaults_are_resolved() {
 }
 
 #[test]
+fn catalogs() {
+    let text = "[[bundle]]\nname = \"a\"\ncatalog = \"./index\"\npackage = \"p\"\n\
+                channel = \"stable\"\nversion = \">=1.2, <2\"\n\
+                [[bundle]]\nname = \"b\"\ncatalog = \"quay.io/c:1\"\npackage = \"p\"\n\
+                version = \"1.2.3\"\n";
+    let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
+    let config = Config::parse(&source, Path::new(".")).0.unwrap();
+    let [first, second] = config.bundles.as_slice() else { panic!("two bundles") };
+    let Source::Catalog(first) = &first.source else { panic!("a catalog") };
+    assert_eq!((first.catalog.text.as_str(), first.package.text.as_str()), ("./index", "p"));
+    assert_eq!(first.channel.as_ref().map(|channel| channel.text.as_str()), Some("stable"));
+    let request = |source: &CatalogSource| source.version.clone().map(|version| version.request);
+    assert!(matches!(request(first), Some(VersionRequest::Range(_))));
+    let Source::Catalog(second) = &second.source else { panic!("a catalog") };
+    assert!(matches!(request(second), Some(VersionRequest::Exact(v)) if v.to_string() == "1.2.3"));
+    assert!(second.channel.is_none());
+}
+
+#[test]
 fn nothing_to_build() {
     insta::assert_snapshot!(shown("# later\n[output]\ndir = \"out\"\n"), @r#"
     error[missing-key]: the configuration has no bundle, so there is nothing to build
@@ -248,7 +267,7 @@ from = "x"
       |
       = hint: did you mean `name`?
 
-    error[invalid-value]: a bundle has either `image` or `path`, not both
+    error[invalid-value]: a bundle has one of `image`, `path` or `catalog`, not several
       --> bundles.toml:11:1
        |
     10 | image = "registry.example.com/a:1"
@@ -298,13 +317,13 @@ from = "x"
        |
        = hint: `watch`: Which namespaces the operator watches: `"all"`, `"own"`, or a list of names. Default: what the bundle's install modes allow, all namespaces first.
 
-    error[missing-key]: `image` or `path` is missing in `[[bundle]]`
+    error[missing-key]: `image`, `path` or `catalog` is missing in `[[bundle]]`
       --> bundles.toml:18:1
        |
     18 | [[bundle]]
        | ^^^^^^^^^^
        |
-       = hint: say where the bundle comes from: `image = "…"`, a reference that a `[[mirror]]` serves, or `path = "…"`, a folder or a tar
+       = hint: say where the bundle comes from: `image = "…"`, a reference that a `[[mirror]]` serves, `path = "…"`, a folder or a tar, or `catalog = "…"`, with a `package` in it
 
     error[wrong-type]: every item of `depends-on` must be a string, but this is an integer
       --> bundles.toml:20:20

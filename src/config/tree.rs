@@ -67,6 +67,7 @@ impl Reader<'_> {
             }
         }
         self.exactly_one(table, &header, tree);
+        self.needed(table, tree);
         Fields { header, values }
     }
 
@@ -92,7 +93,10 @@ impl Reader<'_> {
     }
 
     fn exactly_one(&mut self, table: &Table, header: &Range<usize>, tree: &DeTable<'_>) {
-        let names = suggest::list(table.exactly_one_of).replace(", ", " or ");
+        let names = match suggest::list(table.exactly_one_of).rsplit_once(", ") {
+            Some((others, last)) => format!("{others} or {last}"),
+            None => suggest::list(table.exactly_one_of),
+        };
         let mut present: Vec<_> = tree
             .keys()
             .filter(|name| table.exactly_one_of.contains(&name.get_ref().as_ref()))
@@ -105,18 +109,38 @@ impl Reader<'_> {
                 header,
                 format!("{names} is missing {}", table.place()),
                 "say where the bundle comes from: `image = \"…\"`, a reference that a \
-                 `[[mirror]]` serves, or `path = \"…\"`, a folder or a tar",
+                 `[[mirror]]` serves, `path = \"…\"`, a folder or a tar, or `catalog = \"…\"`, \
+                 with a `package` in it",
             ),
             [_] => {}
             [first, others @ ..] => {
                 for other in others {
-                    let message = format!("a bundle has either {names}, not both");
+                    let message = format!("a bundle has one of {names}, not several");
                     let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                         .at(self.place(other.span()))
                         .related(self.place(first.span()), "the other one")
                         .hint("remove one of them, or make it two bundles");
                     self.found.push(diagnostic);
                 }
+            }
+        }
+    }
+
+    /// Keys that have no meaning without others.
+    fn needed(&mut self, table: &Table, tree: &DeTable<'_>) {
+        let mut found: Vec<_> = tree
+            .keys()
+            .filter_map(|name| Some((name.span(), table.key(name.get_ref())?)))
+            .collect();
+        found.sort_by_key(|(range, _)| range.start);
+        for (range, key) in found {
+            for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
+                let message = format!("`{}` needs `{needed}`, which is missing", key.name);
+                let hint = match table.key(needed) {
+                    Some(needed) => format!("`{}`: {}", needed.name, needed.doc),
+                    None => format!("add `{needed}`"),
+                };
+                self.error(Code::MissingKey, &range, message, hint);
             }
         }
     }

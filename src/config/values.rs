@@ -1,8 +1,8 @@
 //! Rules of single values: names, references, folders, versions.
 
 use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
-use super::tree::{At, Reader};
-use super::{MirrorTarget, Watch, suggest};
+use super::tree::{At, Fields, Reader};
+use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch, suggest};
 use crate::diag::{Code, Diagnostic};
 use std::path::{Component, Path, PathBuf};
 
@@ -105,6 +105,66 @@ impl Reader<'_> {
         };
         self.error(Code::InvalidValue, &range, fault, hint);
         None
+    }
+
+    /// A name, reference or path without white space.
+    pub(super) fn word(&mut self, key: &str, at: At<&str>) -> Option<Text> {
+        let range = at.1.clone();
+        let text = self.filled(key, at)?;
+        if text.contains(char::is_whitespace) {
+            let message = format!("`{key}` contains white space");
+            self.error(Code::InvalidValue, &range, message, "remove it");
+            return None;
+        }
+        Some(Text { text: text.to_owned(), span: self.span(range) })
+    }
+
+    /// What is provided by other means.
+    pub(super) fn provided(&mut self, fields: &Fields<'_>) -> Vec<Text> {
+        let (items, _) = fields.texts("provided").unwrap_or_default();
+        let mut provided = Vec::new();
+        for (text, range) in items {
+            let parts: Vec<&str> = text.split('/').collect();
+            let fits = match parts.as_slice() {
+                [package] => !package.is_empty(),
+                [_, version, kind] => !version.is_empty() && !kind.is_empty(),
+                _ => false,
+            };
+            if fits && !text.contains(char::is_whitespace) {
+                provided.push(Text { text: text.to_owned(), span: self.span(range) });
+                continue;
+            }
+            self.error(
+                Code::InvalidValue,
+                &range,
+                format!("{text:?} is neither a package nor an API"),
+                "write the name of a package, or GROUP/VERSION/KIND, for example \
+                 `cert-manager.io/v1/Certificate`",
+            );
+        }
+        provided
+    }
+
+    /// The version of a package in a catalog.
+    pub(super) fn wanted_version(&mut self, (text, range): At<&str>) -> Option<WantedVersion> {
+        let request = match semver::Version::parse(text) {
+            Ok(version) => VersionRequest::Exact(version),
+            Err(_) => match semver::VersionReq::parse(text) {
+                Ok(request) => VersionRequest::Range(request),
+                Err(error) => {
+                    let message = format!("`version` is neither a version nor a range: {error}");
+                    let hint = match text.strip_prefix('v').map(semver::Version::parse) {
+                        Some(Ok(version)) => format!("write `version = \"{version}\"`"),
+                        _ => "write one version, such as `1.2.3`, or comparisons with commas \
+                              between them, such as `>=1.2, <2`"
+                            .to_owned(),
+                    };
+                    self.error(Code::InvalidValue, &range, message, hint);
+                    return None;
+                }
+            },
+        };
+        Some(WantedVersion { request, span: self.span(range) })
     }
 
     /// A path; any that is not empty.

@@ -215,7 +215,7 @@ codes! {
         "The operating system refused to give the file; the message says why. Inside an image layout symbolic links are not followed.";
     UnknownSource "unknown-source"
         "A path names nothing that holds a bundle."
-        "A path names a bundle folder, which has `manifests/` or `metadata/annotations.yaml`, an OCI image layout, which has `oci-layout`, or a tar of either.";
+        "A path names a bundle folder, which has `manifests/` or `metadata/annotations.yaml`, an OCI image layout, which has `oci-layout`, a tar of either, or a Docker archive, which has `manifest.json`.";
     ImageNotFound "image-not-found"
         "An image layout does not have the image."
         "An image is found by its digest, or by the annotation `org.opencontainers.image.ref.name` in the layout's index.json: the full reference, the part of it after the mirror's prefix, or the bare tag where that is unambiguous. The hint lists what is there.";
@@ -287,6 +287,60 @@ codes! {
     LockStale "lock-stale"
         "The lock file does not cover the configuration, and may not be changed."
         "With `--locked`, as in a release pipeline, nothing may be built that is not locked. Run `bundle2chart lock` and commit bundles.lock.";
+    // --- source: catalogs -----------------------------------------------------------------
+    NotACatalog "not-a-catalog"
+        "A source is not a file-based catalog."
+        "A catalog is a folder of JSON and YAML files with objects such as olm.package, olm.channel and olm.bundle, or an image whose label operators.operatorframework.io.index.configs.v1 names such a folder.";
+    CatalogInvalid "catalog-invalid"
+        "An object of a catalog cannot be read."
+        "Every file of a catalog's folder is read, whatever its name, unless `.indexignore` leaves it out. The objects of the wanted package must have the fields that OLM defines; those of other packages are skipped.";
+    PackageNotFound "package-not-found"
+        "A catalog does not have the package."
+        "The hint names packages with similar names.";
+    ChannelNotFound "channel-not-found"
+        "A package does not have the channel."
+        "Channels come and go with releases of an operator. Without `channel`, the package's default channel is taken.";
+    VersionNotFound "version-not-found"
+        "A channel does not have the version."
+        "Versions are those that the bundles of the channel state about themselves, not what their names look like.";
+    AmbiguousVersion "ambiguous-version"
+        "Several bundles of a channel have the same version."
+        "Nothing says which one is meant, so bundle2chart does not guess.";
+    ChannelHead "channel-head"
+        "A channel does not have exactly one head."
+        "The head of a channel is the bundle that no other one replaces or skips. OLM refuses a catalog in which there are several or none.";
+    Deprecated "deprecated"
+        "The catalog calls a package, channel or bundle deprecated."
+        "The message is the catalog's own. What is deprecated still works, but will not get fixes for long.";
+    BundleIncomplete "bundle-incomplete"
+        "A catalog does not say how to get a bundle."
+        "A bundle of a catalog has an image, or all of its manifests as olm.bundle.object properties. Newer catalogs have only parts of the ClusterServiceVersion, from which nothing can be installed.";
+
+    // --- images -----------------------------------------------------------------------------
+    ImageNotPinned "image-not-pinned"
+        "An image is named by a tag only."
+        "A tag can mean another image tomorrow. Clusters without access to the registry pull from mirrors by digest, which do not serve tags.";
+    ImageNotDeclared "image-not-declared"
+        "A pod uses an image that the ClusterServiceVersion does not list."
+        "Tools such as oc-mirror copy what `spec.relatedImages` lists. An image that is missing there is missing in the mirror, and the pod cannot start.";
+
+    // --- dependencies -----------------------------------------------------------------------
+    DependencyInvalid "dependency-invalid"
+        "A dependency or property of a bundle cannot be read."
+        "The files metadata/dependencies.yaml and metadata/properties.yaml, the annotation `olm.properties` and the required APIs of the ClusterServiceVersion have the fields and the ranges of versions that OLM defines.";
+    DependencyMissing "dependency-missing"
+        "A bundle needs a package or an API that no bundle of the configuration has."
+        "OLM would install what is missing by itself. Here, add a bundle that has it and name that in `depends-on`. Where the cluster has it already, or gets it in another way, say so with `provided`. This is checked when the whole configuration is built.";
+    DependencyOrder "dependency-order"
+        "A bundle needs another one that its `depends-on` does not lead to."
+        "Both are in the configuration, but nothing says that one must be installed before the other. `depends-on` also tells the reader of the chart.";
+    DependencyNotChecked "dependency-not-checked"
+        "A bundle has a constraint that only OLM can check."
+        "Rules in CEL and labels are about the properties of all operators of a cluster. Look at the constraint, and see to it yourself.";
+    UnusedProvided "unused-provided"
+        "Something is said to be provided that no bundle needs."
+        "The entry of `provided` may be misspelt, or the bundle no longer needs what it was written for.";
+
 
     // --- diff: what is compared ------------------------------------------------------------
     ChartNotFound "chart-not-found"

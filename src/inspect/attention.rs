@@ -2,7 +2,7 @@
 
 use super::layout;
 use crate::bundle::{Bundle, Permission};
-use crate::chart::{containers, images};
+use crate::images::{self, containers};
 use crate::ir::{Object, Value};
 
 /// Findings, one sentence each, in a fixed order.
@@ -129,7 +129,7 @@ fn serving(bundle: &Bundle, findings: &mut Vec<String>) {
 }
 
 fn registries(bundle: &Bundle, objects: &[Object], findings: &mut Vec<String>) {
-    let images = images(objects, bundle);
+    let images = images::pulled(&images::collect(objects, bundle, None));
     let red_hat = images.iter().filter(|image| image.starts_with("registry.redhat.io/")).count();
     if red_hat > 0 {
         findings.push(format!(

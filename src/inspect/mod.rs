@@ -4,9 +4,9 @@ mod attention;
 mod layout;
 mod rules;
 
-use crate::bundle::Bundle;
-use crate::chart::images;
+use crate::bundle::{Bundle, Requirement};
 use crate::emit::yaml;
+use crate::images;
 use crate::ir::{Object, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,6 +55,17 @@ fn head(text: &mut String, bundle: &Bundle) {
     row("Channels", &bundle.channels().join(", "));
     row("Replaces", csv.spec_text("replaces"));
     row("Kubernetes", &minimum_version(csv.spec_text("minKubeVersion")));
+    if let Some(maximum) = &bundle.requirements.max_openshift {
+        row("OpenShift", &format!("up to {maximum}"));
+    }
+    let packages =
+        bundle.requirements.dependencies.iter().filter_map(|dependency| {
+            match &dependency.requirement {
+                Requirement::Package { name, text, .. } => Some(format!("{name} {text}")),
+                _ => None,
+            }
+        });
+    row("Needs", &packages.collect::<Vec<_>>().join(", "));
     let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     row(
         "Install modes",
@@ -159,7 +170,7 @@ fn custom_resources(text: &mut String, bundle: &Bundle) {
 
 fn image_list(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     section(text, "Images");
-    let images = images(objects, bundle);
+    let images = images::pulled(&images::collect(objects, bundle, None));
     if images.is_empty() {
         let known = if objects.is_empty() { "not known" } else { "none found" };
         let _ = writeln!(text, "  {known}");

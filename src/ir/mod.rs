@@ -10,6 +10,7 @@ mod path;
 mod resolve;
 mod unit;
 mod value;
+mod version_range;
 
 pub use expr::{Condition, Expr, Part, ValuesPath};
 pub use object::{Object, ObjectId, Origin};
@@ -18,3 +19,4 @@ pub use resolve::Release;
 pub(crate) use resolve::truth;
 pub use unit::{Unit, ValueSpec};
 pub use value::{Map, Number, Value};
+pub use version_range::VersionRange;

@@ -41,27 +41,28 @@ impl Change<'_> {
                 text,
                 "{}: added\n  {}\n  {}  {} {}",
                 new.name,
-                new.image,
-                short(&new.identity.digest),
+                new.bytes.origin(),
+                short(new.bytes.digest()),
                 new.csv,
                 new.csv_version
             ),
             Change::Removed(old) => {
-                writeln!(text, "{}: removed\n  {}", old.name, old.image)
+                writeln!(text, "{}: removed\n  {}", old.name, old.bytes.origin())
             }
             Change::Moved(old, new) => {
-                let image = if old.image == new.image {
-                    new.image.clone()
+                let (before, after) = (old.bytes.origin(), new.bytes.origin());
+                let image = if before == after {
+                    after.to_owned()
                 } else {
-                    format!("{} → {}", old.image, new.image)
+                    format!("{before} → {after}")
                 };
                 writeln!(
                     text,
                     "{}: {}\n  {image}\n  {} → {}",
                     new.name,
                     meaning(old, new),
-                    short(&old.identity.digest),
-                    short(&new.identity.digest)
+                    short(old.bytes.digest()),
+                    short(new.bytes.digest())
                 )
             }
         };
@@ -74,11 +75,11 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     if old.csv_version != new.csv_version {
         return format!("{} → {}", old.csv_version, new.csv_version);
     }
-    if old.identity.digest == new.identity.digest {
+    if old.bytes.digest() == new.bytes.digest() {
         return format!("{}, the same bytes from another place", new.csv_version);
     }
     let version = &new.csv_version;
-    if old.image == new.image {
+    if old.bytes.origin() == new.bytes.origin() {
         format!("{version} as before: only the digest moved, under the same tag and CSV version")
     } else {
         format!("{version} as before: another image of the same CSV version")

@@ -1,6 +1,6 @@
 //! The text of `bundles.lock`.
 
-use super::{Lock, Locked};
+use super::{Bytes, Lock, Locked};
 use crate::source::ImageIdentity;
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -47,12 +47,13 @@ struct File {
 struct Entry {
     name: toml::Spanned<String>,
     config_hash: String,
-    image: String,
+    embedded: Option<toml::Spanned<String>>,
+    image: Option<String>,
     index: Option<String>,
     platform: Option<String>,
-    manifest: Blob,
-    config: Blob,
-    layers: Vec<Blob>,
+    manifest: Option<Blob>,
+    config: Option<Blob>,
+    layers: Option<Vec<Blob>>,
     csv: String,
     csv_version: String,
 }
@@ -92,20 +93,33 @@ pub(super) fn parse(text: &str) -> Result<Read, Fault> {
 
 impl Entry {
     fn locked(self) -> Result<Locked, Fault> {
-        let layers: Result<_, Fault> = self.layers.into_iter().map(Blob::checked).collect();
-        let (digest, size) = self.manifest.checked()?;
+        let range = self.name.span();
+        let missing = |key: &str| Fault {
+            message: format!("the entry for `{}` has no `{key}`", self.name.get_ref()),
+            range: range.clone(),
+        };
+        let bytes = if let Some(digest) = self.embedded {
+            Bytes::Embedded { digest: checked(digest)? }
+        } else {
+            let manifest = self.manifest.ok_or_else(|| missing("manifest"))?.checked()?;
+            let layers = self.layers.ok_or_else(|| missing("layers"))?;
+            let layers: Result<_, Fault> = layers.into_iter().map(Blob::checked).collect();
+            Bytes::Image {
+                reference: self.image.ok_or_else(|| missing("image"))?,
+                identity: ImageIdentity {
+                    digest: manifest.0,
+                    size: manifest.1,
+                    index: self.index,
+                    platform: self.platform,
+                    config: self.config.ok_or_else(|| missing("config"))?.checked()?,
+                    layers: layers?,
+                },
+            }
+        };
         Ok(Locked {
             name: self.name.into_inner(),
             config_hash: self.config_hash,
-            image: self.image,
-            identity: ImageIdentity {
-                digest,
-                size,
-                index: self.index,
-                platform: self.platform,
-                config: self.config.checked()?,
-                layers: layers?,
-            },
+            bytes,
             csv: self.csv,
             csv_version: self.csv_version,
         })
@@ -114,14 +128,19 @@ impl Entry {
 
 impl Blob {
     fn checked(self) -> Result<(String, u64), Fault> {
-        let range = self.digest.span();
-        let digest = self.digest.into_inner();
-        match oci_spec::image::Digest::try_from(digest.as_str()) {
-            Ok(_) => Ok((digest, self.size)),
-            Err(error) => {
-                let message = format!("`{}` is not a digest: {error}", digest.escape_debug());
-                Err(Fault { message, range })
-            }
+        Ok((checked(self.digest)?, self.size))
+    }
+}
+
+/// The text of a digest, when it is one.
+fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
+    let range = digest.span();
+    let digest = digest.into_inner();
+    match oci_spec::image::Digest::try_from(digest.as_str()) {
+        Ok(_) => Ok(digest),
+        Err(error) => {
+            let message = format!("`{}` is not a digest: {error}", digest.escape_debug());
+            Err(Fault { message, range })
         }
     }
 }
@@ -141,25 +160,29 @@ impl Locked {
         let blob = |(digest, size): &(String, u64)| {
             format!("{{ digest = {}, size = {size} }}", quoted(digest))
         };
-        let identity = &self.identity;
         writeln!(text, "\n[[bundle]]")?;
         writeln!(text, "name = {}", quoted(&self.name))?;
         writeln!(text, "config-hash = {}", quoted(&self.config_hash))?;
-        writeln!(text, "image = {}", quoted(&self.image))?;
-        if let Some(index) = &identity.index {
-            writeln!(text, "index = {}", quoted(index))?;
+        match &self.bytes {
+            Bytes::Embedded { digest } => writeln!(text, "embedded = {}", quoted(digest))?,
+            Bytes::Image { reference, identity } => {
+                writeln!(text, "image = {}", quoted(reference))?;
+                if let Some(index) = &identity.index {
+                    writeln!(text, "index = {}", quoted(index))?;
+                }
+                if let Some(platform) = &identity.platform {
+                    writeln!(text, "platform = {}", quoted(platform))?;
+                }
+                let manifest = (identity.digest.clone(), identity.size);
+                writeln!(text, "manifest = {}", blob(&manifest))?;
+                writeln!(text, "config = {}", blob(&identity.config))?;
+                writeln!(text, "layers = [")?;
+                for layer in &identity.layers {
+                    writeln!(text, "    {},", blob(layer))?;
+                }
+                writeln!(text, "]")?;
+            }
         }
-        if let Some(platform) = &identity.platform {
-            writeln!(text, "platform = {}", quoted(platform))?;
-        }
-        let manifest = (identity.digest.clone(), identity.size);
-        writeln!(text, "manifest = {}", blob(&manifest))?;
-        writeln!(text, "config = {}", blob(&identity.config))?;
-        writeln!(text, "layers = [")?;
-        for layer in &identity.layers {
-            writeln!(text, "    {},", blob(layer))?;
-        }
-        writeln!(text, "]")?;
         writeln!(text, "csv = {}", quoted(&self.csv))?;
         writeln!(text, "csv-version = {}", quoted(&self.csv_version))
     }
@@ -177,19 +200,23 @@ mod tests {
         let locked = |name: &str, index: Option<&str>| Locked {
             name: name.to_owned(),
             config_hash: digest("0"),
-            image: format!("registry.example.com/{name}:\"1\""),
-            identity: ImageIdentity {
-                digest: digest("1"),
-                size: 1,
-                index: index.map(digest),
-                platform: index.map(|_| "linux/amd64".to_owned()),
-                config: (digest("3"), 3),
-                layers: vec![(digest("4"), 4), (digest("5"), 5)],
+            bytes: Bytes::Image {
+                reference: format!("registry.example.com/{name}:\"1\""),
+                identity: ImageIdentity {
+                    digest: digest("1"),
+                    size: 1,
+                    index: index.map(digest),
+                    platform: index.map(|_| "linux/amd64".to_owned()),
+                    config: (digest("3"), 3),
+                    layers: vec![(digest("4"), 4), (digest("5"), 5)],
+                },
             },
             csv: format!("{name}.v1"),
             csv_version: "1.0.0".to_owned(),
         };
-        Lock { bundles: vec![locked("a", None), locked("b", Some("2"))] }
+        let embedded =
+            Locked { bytes: Bytes::Embedded { digest: digest("6") }, ..locked("c", None) };
+        Lock { bundles: vec![locked("a", None), locked("b", Some("2")), embedded] }
     }
 
     #[test]
@@ -235,6 +262,13 @@ mod tests {
         ]
         csv = "b.v1"
         csv-version = "1.0.0"
+
+        [[bundle]]
+        name = "c"
+        config-hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+        embedded = "sha256:6666666666666666666666666666666666666666666666666666666666666666"
+        csv = "c.v1"
+        csv-version = "1.0.0"
         "#);
     }
 
@@ -253,6 +287,11 @@ mod tests {
             ("sha256:1", "sha256:x", "not a digest"),
             ("name = \"b\"", "name = \"a\"", "two entries"),
             ("csv = \"a.v1\"\n", "", "csv"),
+            (
+                "platform = \"linux/amd64\"\nmanifest",
+                "platform = \"linux/amd64\"\nno",
+                "`manifest`",
+            ),
             ("layers = [", "<<<<<<< ours\nlayers = [", "key"),
             ("size = 1 ", "size = -1 ", "-1"),
         ] {

@@ -1,6 +1,7 @@
 //! `bundles.lock`: which bytes each bundle of `bundles.toml` was, so that it stays them.
 //!
-//! A bundle is locked by the digest of its image's manifest. `build` adds what is missing and never
+//! A bundle is locked by the digest of its image's manifest, or of its files when a catalog holds
+//! them. `build` adds what is missing and never
 //! moves a digest; `lock --upgrade` does, and [`change`] says what that means.
 
 pub mod change;
@@ -10,8 +11,9 @@ mod format;
 pub use file::{path_of, read, write};
 
 use crate::bundle::Bundle;
-use crate::config::{BundleConfig, Config, Source};
-use crate::source::ImageIdentity;
+use crate::config::{BundleConfig, Config, Source, VersionRequest};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::source::{BundleFiles, ImageIdentity, Pin};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
@@ -30,27 +32,93 @@ pub struct Locked {
     /// Hash of what bundles.toml says of where the bundle comes from; another one means that the
     /// entry is about something else.
     pub config_hash: String,
-    /// Reference of the image.
-    pub image: String,
-    /// What the reference led to.
-    pub identity: ImageIdentity,
+    /// Its bytes.
+    pub bytes: Bytes,
     /// Name of the ClusterServiceVersion.
     pub csv: String,
     /// Version of the ClusterServiceVersion.
     pub csv_version: String,
 }
 
+/// What tells the bytes of a bundle from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bytes {
+    /// An image.
+    Image {
+        /// Its reference; for a bundle of a catalog, the one that the catalog named.
+        reference: String,
+        /// What the reference led to.
+        identity: ImageIdentity,
+    },
+    /// Files that a catalog holds itself.
+    Embedded {
+        /// Their digest, as [`BundleFiles::digest`] has it.
+        digest: String,
+    },
+}
+
+impl Bytes {
+    /// The digest of the image's manifest, or of the files.
+    pub fn digest(&self) -> &str {
+        match self {
+            Bytes::Image { identity, .. } => &identity.digest,
+            Bytes::Embedded { digest } => digest,
+        }
+    }
+
+    /// The reference of the image; `embedded in the catalog` when there is none.
+    pub fn origin(&self) -> &str {
+        match self {
+            Bytes::Image { reference, .. } => reference,
+            Bytes::Embedded { .. } => "embedded in the catalog",
+        }
+    }
+}
+
 impl Locked {
-    /// Locks a bundle to the image that it was read from; nothing when it came from none.
-    pub fn new(config: &BundleConfig, bundle: &Bundle) -> Option<Self> {
+    /// Locks a bundle to the bytes that it was read from; nothing when it came from a path.
+    pub fn new(config: &BundleConfig, files: &BundleFiles, bundle: &Bundle) -> Option<Self> {
+        let config_hash = config_hash(&config.source)?;
+        let reference = files.reference.as_deref().unwrap_or_else(|| config.source.text());
+        let bytes = match &files.image {
+            Some(identity) => {
+                Bytes::Image { reference: reference.to_owned(), identity: identity.clone() }
+            }
+            None => Bytes::Embedded { digest: files.digest() },
+        };
         Some(Locked {
             name: config.name.clone(),
-            config_hash: config_hash(&config.source)?,
-            image: config.source.text().to_owned(),
-            identity: bundle.image.clone()?,
+            config_hash,
+            bytes,
             csv: bundle.csv.name().to_owned(),
             csv_version: bundle.csv.version.clone(),
         })
+    }
+
+    /// How to read the image again.
+    pub fn pin(&self) -> Option<Pin<'_>> {
+        match &self.bytes {
+            Bytes::Image { reference, identity } => {
+                Some(Pin { reference, digest: &identity.digest })
+            }
+            Bytes::Embedded { .. } => None,
+        }
+    }
+
+    /// An error when the files are not those that were locked. Images are read by digest, so this
+    /// is about files that a catalog holds.
+    pub fn check(&self, config: &BundleConfig, files: &BundleFiles) -> Diagnostics {
+        let Bytes::Embedded { digest } = &self.bytes else { return Diagnostics::new() };
+        if files.image.is_none() && files.digest() == *digest {
+            return Diagnostics::new();
+        }
+        Diagnostic::error(
+            Code::LockStale,
+            format!("the catalog does not have `{}` as it was locked any more", self.csv),
+        )
+        .at(Place::span(config.source.span().clone()))
+        .hint(format!("to take what it has now: bundle2chart lock --upgrade {}", self.name))
+        .into()
     }
 }
 
@@ -96,14 +164,28 @@ impl Lock {
 
 /// Hash of where a bundle comes from; nothing for a path, which Git has, not a registry.
 fn config_hash(source: &Source) -> Option<String> {
-    let parts = match source {
-        Source::Image { reference, .. } => ["image", reference],
+    let parts: Vec<String> = match source {
+        Source::Image { reference, .. } => vec!["image".to_owned(), reference.clone()],
+        Source::Catalog(wanted) => {
+            let channel = wanted.channel.as_ref().map(|channel| channel.text.clone());
+            let version = wanted.version.as_ref().map(|version| match &version.request {
+                VersionRequest::Exact(version) => format!("={version}"),
+                VersionRequest::Range(range) => range.to_string(),
+            });
+            vec![
+                "catalog".to_owned(),
+                wanted.catalog.text.clone(),
+                wanted.package.text.clone(),
+                channel.unwrap_or_default(),
+                version.unwrap_or_default(),
+            ]
+        }
         Source::Path { .. } => return None,
     };
     let mut hash = Sha256::new();
     for part in parts {
         // Lengths keep parts from running into each other.
-        hash.update(part.len().to_le_bytes());
+        hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
     let mut text = "sha256:".to_owned();

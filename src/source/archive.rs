@@ -154,6 +154,11 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
+    /// Its content as it streams by.
+    pub(super) fn stream(&mut self) -> &mut dyn Read {
+        self.content
+    }
+
     /// Its whole content; the caller has looked at [`size`](Self::size), which is allocated.
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut content = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());

@@ -170,6 +170,7 @@ impl Decided {
             metadata_dir: self.metadata,
             labels: labels.clone(),
             image: None,
+            reference: None,
         })
     }
 

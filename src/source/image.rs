@@ -1,6 +1,6 @@
 //! An image: from the descriptor of its manifest or index to the files of the bundle in it.
 
-use super::archive::{Expanded, Meter, show, walk};
+use super::archive::{Entry, Expanded, Meter, show, walk};
 use super::compression::Compression;
 use super::digest::{CheckedBlob, Hasher, Mismatch};
 use super::folders::Folders;
@@ -67,6 +67,51 @@ pub(super) fn read(
     root: &Descriptor,
     limits: &Limits,
 ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    let Opened { descriptor, layers, config, labels } = open(blobs, root, limits)?;
+    let named = Folders::from_labels(&labels)?;
+    let mut warnings = Diagnostics::new();
+    let mut tree = unpack(blobs, &layers, named.candidates(), limits, &mut warnings)?;
+    let (mut decided, mut mismatches) = named.decide(&tree)?;
+    if !tree.keeps(&decided.manifests) {
+        // annotations.yaml names a folder that neither a label names nor is usual: once more.
+        let mut folders = named.candidates();
+        folders.push(decided.manifests.clone());
+        tree = unpack(blobs, &layers, folders, limits, &mut Diagnostics::new())?;
+        (decided, mismatches) = named.decide(&tree)?;
+    }
+    warnings.append(mismatches);
+    let mut files = decided.files(tree, &labels)?;
+    let is_index = descriptor.digest() != root.digest();
+    files.image = Some(ImageIdentity {
+        digest: descriptor.digest().to_string(),
+        size: descriptor.size(),
+        index: is_index.then(|| root.digest().to_string()),
+        platform: descriptor
+            .platform()
+            .as_ref()
+            .map(|platform| format!("{}/{}", platform.os(), platform.architecture())),
+        config: (config.digest().to_string(), config.size()),
+        layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
+    });
+    Ok((files, warnings))
+}
+
+/// An image of one platform: the descriptors of its manifest and of its configuration, its layers
+/// in order and its labels.
+pub(super) struct Opened {
+    pub(super) descriptor: Descriptor,
+    pub(super) layers: Vec<Layer>,
+    config: Descriptor,
+    pub(super) labels: BTreeMap<String, String>,
+}
+
+/// Reads manifest and configuration of the image that `root` describes; `root` may describe an
+/// index.
+pub(super) fn open(
+    blobs: &dyn Blobs,
+    root: &Descriptor,
+    limits: &Limits,
+) -> Result<Opened, Diagnostics> {
     let (descriptor, manifest) = resolve(blobs, root, limits)?;
     let mut layers = layers(&manifest, limits)?;
     let mut needed: Vec<Descriptor> = layers.iter().map(|layer| layer.descriptor.clone()).collect();
@@ -90,33 +135,7 @@ pub(super) fn read(
             layer.diff_id = Some(diff_id);
         }
     }
-
-    let named = Folders::from_labels(&labels)?;
-    let mut warnings = Diagnostics::new();
-    let mut tree = unpack(blobs, &layers, named.candidates(), limits, &mut warnings)?;
-    let (mut decided, mut mismatches) = named.decide(&tree)?;
-    if !tree.keeps(&decided.manifests) {
-        // annotations.yaml names a folder that neither a label names nor is usual: once more.
-        let mut folders = named.candidates();
-        folders.push(decided.manifests.clone());
-        tree = unpack(blobs, &layers, folders, limits, &mut Diagnostics::new())?;
-        (decided, mismatches) = named.decide(&tree)?;
-    }
-    warnings.append(mismatches);
-    let mut files = decided.files(tree, &labels)?;
-    let is_index = descriptor.digest() != root.digest();
-    files.image = Some(ImageIdentity {
-        digest: descriptor.digest().to_string(),
-        size: descriptor.size(),
-        index: is_index.then(|| root.digest().to_string()),
-        platform: descriptor
-            .platform()
-            .as_ref()
-            .map(|platform| format!("{}/{}", platform.os(), platform.architecture())),
-        config: (manifest.config().digest().to_string(), manifest.config().size()),
-        layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
-    });
-    Ok((files, warnings))
+    Ok(Opened { descriptor, layers, config: manifest.config().clone(), labels })
 }
 
 /// Follows indexes to the manifest of one image.
@@ -278,7 +297,7 @@ pub(super) fn copy(
 }
 
 /// A layer to unpack.
-struct Layer {
+pub(super) struct Layer {
     descriptor: Descriptor,
     compression: Compression,
     diff_id: Option<Digest>,
@@ -332,19 +351,20 @@ fn unpack(
     let mut tree = Tree::new(folders, limits);
     let meter = Meter::new(limits);
     for (number, layer) in layers.iter().enumerate() {
-        apply(blobs, layer, number, &meter, &mut tree, warnings)?;
+        walk_layer(blobs, layer, &meter, warnings, &mut |entry| {
+            tree.apply_layer_entry(entry, number)
+        })?;
     }
     Ok(tree)
 }
 
-/// Applies a layer; the tree is of no use after an error.
-fn apply(
+/// Visits the entries of a layer, checked; what was made of them is of no use after an error.
+pub(super) fn walk_layer(
     blobs: &dyn Blobs,
     layer: &Layer,
-    number: usize,
     meter: &Rc<Meter>,
-    tree: &mut Tree,
     warnings: &mut Diagnostics,
+    visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
 ) -> Result<(), Diagnostics> {
     let (digest, size) = (layer.descriptor.digest(), layer.size());
     let stored = blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
@@ -352,7 +372,7 @@ fn apply(
     let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
     let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
     let compression = stream.compression();
-    let (stream, outcome) = walk(stream, meter, &mut |entry| tree.apply_layer_entry(entry, number));
+    let (stream, outcome) = walk(stream, meter, visit);
     if let Err(error) = &outcome
         && is_exceeded(error)
     {

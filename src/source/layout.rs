@@ -136,8 +136,7 @@ impl Layout {
         wanted: &Wanted,
         limits: &Limits,
     ) -> Result<(Descriptor, Option<Diagnostic>), Diagnostics> {
-        let index = self.index(limits)?;
-        self.find(&index, wanted, limits)
+        self.find(&self.index(limits)?, wanted, limits)
     }
 
     fn index(&self, limits: &Limits) -> Result<ImageIndex, Diagnostics> {

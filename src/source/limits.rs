@@ -38,6 +38,9 @@ pub struct Limits {
     pub kept_file_bytes: u64,
     /// Bytes of all kept files, also of those that a later layer replaces (default 64 MiB).
     pub kept_bytes: u64,
+    /// Bytes of one object of a catalog (default 32 MiB; a bundle with all its manifests has a few
+    /// MiB).
+    pub catalog_object_bytes: u64,
 }
 
 const MIB: u64 = 1 << 20;
@@ -59,6 +62,7 @@ impl Default for Limits {
             kept_files: 4_096,
             kept_file_bytes: 16 * MIB,
             kept_bytes: 64 * MIB,
+            catalog_object_bytes: 32 * MIB,
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What a path names: a bundle folder, an image layout, or a tar of either.
+//! What a path names: a bundle folder, an image layout, a tar of either, or a Docker archive.
 
 use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
 use super::tarball::{Holds, Tarball};
-use super::{BundleFiles, directory, failure, unreadable};
+use super::{BundleFiles, directory, docker_archive, failure, unreadable};
 use crate::config::suggest;
 use crate::diag::{Code, Diagnostics};
 use std::io;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const EXPECTED: &str = "A path names a bundle folder (with `manifests/`), an OCI image layout (with \
                         `oci-layout`; `:TAG` or `@sha256:…` after the path picks an image), or a \
-                        tar of either (plain, gzip or zstd).";
+                        tar of either or a Docker archive (plain, gzip or zstd).";
 
 /// Names in a folder that are looked at for one that may be meant.
 const MOST_NAMES: usize = 1_000;
@@ -19,10 +19,10 @@ const MOST_NAMES: usize = 1_000;
 /// A path that exists, and what stands after it: `:TAG` or `@DIGEST`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found<'t> {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// The path as written.
-    shown: &'t str,
-    suffix: &'t str,
+    pub(super) shown: &'t str,
+    pub(super) suffix: &'t str,
 }
 
 /// Takes a path with an optional suffix apart. What exists literally wins; else the longest part
@@ -68,15 +68,22 @@ pub(super) fn read(
                 no_suffix(shown, suffix)?;
                 return tarball.read_bundle();
             }
-            Holds::DockerArchive => return Err(docker_archive(shown)),
+            Holds::DockerArchive => {
+                let wanted = wanted(suffix)?;
+                return docker_archive::read(&tarball, shown, &wanted, limits);
+            }
             Holds::Unknown => return Err(unknown(shown)),
         }
     } else {
         let error = io::Error::other("it is neither a file nor a folder");
         return Err(unreadable(shown, &error));
     };
-    let wanted = if suffix.is_empty() { Wanted::Only } else { Wanted::of_suffix(suffix)? };
-    layout.read(&wanted, limits)
+    layout.read(&wanted(suffix)?, limits)
+}
+
+/// The image that a suffix asks for.
+fn wanted(suffix: &str) -> Result<Wanted, Diagnostics> {
+    if suffix.is_empty() { Ok(Wanted::Only) } else { Wanted::of_suffix(suffix) }
 }
 
 /// What exists where `text` points to and has a name like its last part.
@@ -105,13 +112,4 @@ fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostics> {
 
 fn unknown(shown: &str) -> Diagnostics {
     failure(Code::UnknownSource, format!("`{shown}` is nothing that holds a bundle"), EXPECTED)
-}
-
-fn docker_archive(shown: &str) -> Diagnostics {
-    failure(
-        Code::UnknownSource,
-        format!("`{shown}` is a Docker archive"),
-        "Turn it into an OCI image layout, for example with `skopeo copy docker-archive:FILE \
-         oci:DIR:NAME`.",
-    )
 }

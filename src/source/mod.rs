@@ -8,9 +8,11 @@ mod access;
 mod archive;
 mod cache;
 pub mod chart;
+pub mod catalog;
 mod compression;
 mod digest;
 mod directory;
+mod docker_archive;
 mod folders;
 mod image;
 mod layout;
@@ -27,11 +29,12 @@ mod vendor;
 pub use access::{Access, Download, Environment, Reporter};
 pub use limits::Limits;
 pub use reference::Reference;
-pub use supply::Supply;
+pub use supply::{Pin, Supply};
 pub use vendor::Vendored;
 
 use crate::config::{Mirror, Network, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, SourceText, Span};
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -52,6 +55,25 @@ pub struct BundleFiles {
     pub labels: BTreeMap<String, String>,
     /// The image, when the bundle came in one.
     pub image: Option<ImageIdentity>,
+    /// The image's reference, when a catalog named it and not the configuration.
+    pub reference: Option<String>,
+}
+
+impl BundleFiles {
+    /// A digest of all files, for a bundle that came in no image.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for (folder, files) in [("manifests", &self.manifests), ("metadata", &self.metadata)] {
+            for (path, content) in files {
+                // Lengths keep parts from running into each other.
+                for part in [folder.as_bytes(), path.as_bytes(), content] {
+                    hash.update((part.len() as u64).to_le_bytes());
+                    hash.update(part);
+                }
+            }
+        }
+        digest::Hasher::Sha256(hash).finish()
+    }
 }
 
 /// What identifies the image that a bundle came in.

@@ -2,13 +2,14 @@
 
 use super::access::Access;
 use super::cache::Cache;
+use super::catalog::{self, Selected};
 use super::image::{self, Blobs};
 use super::layout::{self, Layout, Wanted};
 use super::limits::Limits;
 use super::reference::Reference;
 use super::registry::Client;
 use super::{ARGUMENT, BundleFiles, failure, local, mirror};
-use crate::config::{Config, Mirror, MirrorTarget, Network, Registry, Source};
+use crate::config::{CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use oci_spec::image::{Descriptor, Digest};
 use std::path::{Path, PathBuf};
@@ -26,8 +27,17 @@ pub struct Supply {
     client: OnceLock<Result<Client, Diagnostics>>,
 }
 
+/// What a lock says of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pin<'p> {
+    /// Its reference.
+    pub reference: &'p str,
+    /// The digest of its manifest.
+    pub digest: &'p str,
+}
+
 /// An image that was found, and its blobs.
-pub(super) struct Opened<'s> {
+pub(super) struct Located<'s> {
     pub(super) blobs: Box<dyn Blobs + 's>,
     /// Of its manifest or index.
     pub(super) root: Descriptor,
@@ -69,24 +79,50 @@ impl Supply {
     }
 
     /// Reads the bundle that `source` names; there are no files when there is an error. With a
-    /// `pin`, the digest of a manifest, an image is read by it, whatever its tag says now.
+    /// `pin`, an image is read by its digest, whatever its tag says now, and no catalog is asked.
     ///
     /// Findings name the place in the configuration, or the file inside the bundle, that they are
     /// about.
-    pub fn fetch(&self, source: &Source, pin: Option<&str>) -> (Option<BundleFiles>, Diagnostics) {
+    pub fn fetch(
+        &self,
+        source: &Source,
+        pin: Option<Pin<'_>>,
+    ) -> (Option<BundleFiles>, Diagnostics) {
         let (outcome, span) = match source {
-            Source::Image { reference, span } => (self.read_image(reference, pin), span),
+            Source::Catalog(wanted) => return self.fetch_from_catalog(wanted, pin),
+            Source::Image { reference, span } => {
+                (self.read_image(reference, pin.map(|pin| pin.digest)), span)
+            }
             Source::Path { path, span } => {
                 let argument = span.source.name == ARGUMENT;
                 let base = if argument { Path::new("") } else { self.base.as_path() };
                 (local::read(path, base, &self.limits), span)
             }
         };
-        let (files, found) = match outcome {
-            Ok((files, found)) => (Some(files), found),
-            Err(found) => (None, found),
+        placed(outcome, span)
+    }
+
+    fn fetch_from_catalog(
+        &self,
+        wanted: &CatalogSource,
+        pin: Option<Pin<'_>>,
+    ) -> (Option<BundleFiles>, Diagnostics) {
+        let mut found = Diagnostics::new();
+        let (reference, digest) = match pin {
+            Some(pin) => (pin.reference.to_owned(), Some(pin.digest)),
+            None => {
+                let (selected, notes) = catalog::select(wanted, self);
+                found.append(notes);
+                match selected {
+                    None => return (None, found),
+                    Some(Selected { image: None, objects, .. }) => return (objects, found),
+                    Some(Selected { image: Some(reference), .. }) => (reference, None),
+                }
+            }
         };
-        (files, found.into_iter().map(|found| place(found, span)).collect())
+        let (files, more) = placed(self.read_image(&reference, digest), &wanted.catalog.span);
+        found.append(more);
+        (files.map(|files| BundleFiles { reference: Some(reference), ..files }), found)
     }
 
     fn read_image(
@@ -106,7 +142,7 @@ impl Supply {
         &self,
         reference: &str,
         pin: Option<&str>,
-    ) -> Result<Opened<'_>, Diagnostics> {
+    ) -> Result<Located<'_>, Diagnostics> {
         let mut reference = Reference::parse(reference)?;
         if let Some(pin) = pin {
             reference.digest = Some(Digest::from_str(pin).map_err(|error| {
@@ -145,7 +181,7 @@ impl Supply {
         folder: &Path,
         span: &Span,
         wanted: &Wanted,
-    ) -> Result<Opened<'_>, Diagnostics> {
+    ) -> Result<Located<'_>, Diagnostics> {
         let shown = folder.display().to_string();
         let path = self.base.join(folder);
         if !path.join(layout::MARKER).is_file() {
@@ -154,13 +190,13 @@ impl Supply {
         let layout = Layout::folder(path, &shown);
         let (root, note) = layout.locate(wanted, &self.limits)?;
         self.access.tell(1, || format!("{}: from the layout {shown}", root.digest()));
-        Ok(Opened { blobs: Box::new(layout), root, notes: note.into_iter().collect() })
+        Ok(Located { blobs: Box::new(layout), root, notes: note.into_iter().collect() })
     }
 
-    fn open_registry(&self, reference: &Reference) -> Result<Opened<'_>, Diagnostics> {
+    fn open_registry(&self, reference: &Reference) -> Result<Located<'_>, Diagnostics> {
         let repository = self.client()?.repository(&reference.name, &self.limits)?;
         let root = repository.manifest(reference)?;
-        Ok(Opened { blobs: Box::new(repository), root, notes: Diagnostics::new() })
+        Ok(Located { blobs: Box::new(repository), root, notes: Diagnostics::new() })
     }
 
     pub(super) fn client(&self) -> Result<&Client, Diagnostics> {
@@ -183,8 +219,20 @@ fn is_absence(found: &Diagnostic) -> bool {
     matches!(found.code, Code::ImageNotFound | Code::RegistryUnreachable | Code::Offline)
 }
 
+/// Files and findings, placed.
+fn placed(
+    outcome: Result<(BundleFiles, Diagnostics), Diagnostics>,
+    span: &Span,
+) -> (Option<BundleFiles>, Diagnostics) {
+    let (files, found) = match outcome {
+        Ok((files, found)) => (Some(files), found),
+        Err(found) => (None, found),
+    };
+    (files, found.into_iter().map(|found| place(found, span)).collect())
+}
+
 /// Places a finding that has no place of its own at the source's value.
-fn place(mut found: Diagnostic, span: &Span) -> Diagnostic {
+pub(super) fn place(mut found: Diagnostic, span: &Span) -> Diagnostic {
     if found.place == Place::default() {
         found.place = Place::span(span.clone());
     } else {

@@ -104,6 +104,11 @@ impl Tarball {
         }
     }
 
+    /// Size of a file in it, in bytes; `None` when it has none of this path.
+    pub(super) fn size(&self, file: &str) -> Option<u64> {
+        self.files.get(&self.inside(file)).map(|(_, size)| *size)
+    }
+
     /// Opens a file in it; `None` when it has none of this path.
     pub(super) fn open(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostics> {
         let Some((position, size)) = self.files.get(&self.inside(file)) else { return Ok(None) };

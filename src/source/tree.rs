@@ -418,7 +418,7 @@ fn below(path: &[u8]) -> (std::ops::Bound<Vec<u8>>, std::ops::Bound<Vec<u8>>) {
     (Excluded([path, b"/"].concat()), Excluded([path, b"0"].concat()))
 }
 
-fn is_below(path: &[u8], folder: &[u8]) -> bool {
+pub(super) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     if folder.is_empty() {
         return !path.is_empty();
     }
@@ -426,14 +426,14 @@ fn is_below(path: &[u8], folder: &[u8]) -> bool {
 }
 
 /// Parent and last component.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
         None => (&[], path),
     }
 }
 
-fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
+pub(super) fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
     if parent.is_empty() { name.to_vec() } else { [parent, b"/", name].concat() }
 }
 

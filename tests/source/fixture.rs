@@ -230,6 +230,16 @@ impl LayoutDir {
         self.path().join("blobs").join(algorithm).join(hex)
     }
 
+    /// Changes a byte of every blob.
+    pub(crate) fn damage_blobs(&mut self) {
+        for entry in std::fs::read_dir(self.path().join("blobs/sha256")).unwrap() {
+            let path = entry.unwrap().path();
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes[0] ^= 1;
+            std::fs::write(path, bytes).unwrap();
+        }
+    }
+
     pub(crate) fn blob(&mut self, bytes: &[u8], sha_512: bool) -> (String, usize) {
         let digest = if sha_512 { sha512(bytes) } else { sha256(bytes) };
         let path = self.blob_path(&digest);
@@ -356,12 +366,21 @@ pub(crate) fn read_path(path: &Path, limits: &Limits) -> Outcome {
 
 /// Reads a reference with mirrors `(from, to)`.
 pub(crate) fn fetch_image(reference: &str, mirrors: &[(&str, &Path)]) -> Outcome {
+    fetch_mirrored(reference, mirrors, false)
+}
+
+/// The same with mirrors that fall back or not.
+pub(crate) fn fetch_mirrored(
+    reference: &str,
+    mirrors: &[(&str, &Path)],
+    fallback: bool,
+) -> Outcome {
     let list: Vec<Mirror> = mirrors
         .iter()
         .map(|(from, to)| Mirror {
             from: (*from).to_owned(),
             to: MirrorTarget::Layout(to.to_path_buf()),
-            fallback: false,
+            fallback,
             span: span(),
         })
         .collect();

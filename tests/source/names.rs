@@ -101,6 +101,40 @@ fn mirrors_end_on_a_slash() {
 }
 
 #[test]
+fn what_a_mirror_does_not_have_is_looked_for_elsewhere_only_when_asked() {
+    let layout = |mark: &str, name: &str| {
+        let mut layout = LayoutDir::new();
+        layout.add(&image(mark), Some(name));
+        layout
+    };
+    let (first, second) = (layout("1", "quay.io/a/b:1.0"), layout("2", "quay.io/a/b:2.0"));
+    let general = layout("3", "quay.io/a/b:3.0");
+    let mirrors =
+        [("quay.io", general.path()), ("quay.io/a", first.path()), ("quay.io/a", second.path())];
+    let fetch =
+        |tag: &str, fallback| fetch_mirrored(&format!("quay.io/a/b:{tag}"), &mirrors, fallback);
+    for tag in ["1.0", "2.0", "3.0"] {
+        assert_eq!(mark(fetch(tag, true)), tag[..1]);
+    }
+    assert_eq!(mark(fetch("1.0", false)), "1");
+    assert_error(&fetch("2.0", false), Code::ImageNotFound, &["2.0"]);
+    // After the last one comes the registry, and all that was tried is named.
+    let Err(found) = fetch("4.0", true) else { panic!("nobody has it") };
+    let codes: Vec<Code> = found.iter().map(|found| found.code).collect();
+    assert_eq!(
+        codes,
+        [Code::Offline, Code::ImageNotFound, Code::ImageNotFound, Code::ImageNotFound]
+    );
+
+    // Only absence falls back: a layout that is broken is an error.
+    let mut broken = layout("1", "quay.io/a/b:1.0");
+    broken.damage_blobs();
+    let mirrors = [("quay.io/a", broken.path()), ("quay.io", first.path())];
+    let outcome = fetch_mirrored("quay.io/a/b:1.0", &mirrors, true);
+    assert_error(&outcome, Code::BlobMismatch, &[]);
+}
+
+#[test]
 fn a_mirror_that_is_no_layout_is_named() {
     let outcome = fetch_image("quay.io/a/b:1", &[("quay.io", "no/such/folder".as_ref())]);
     assert_error(&outcome, Code::SourceNotFound, &["no/such/folder", "does not exist"]);

@@ -4,6 +4,7 @@ use crate::fixture::*;
 use bundle2chart::config::Source;
 use bundle2chart::diag::Code;
 use bundle2chart::source::{Limits, fetch, from_argument};
+use serde_json::json;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -154,7 +155,7 @@ fn what_holds_no_bundle_is_said_to_hold_none() {
     let words = ["cannot be unpacked"];
     assert_error(&read_bytes(&gzip(&other)), Code::BrokenArchive, &words);
     let docker = Tar::new().file("manifest.json", "[]").file("abc/layer.tar", "").end();
-    assert_error(&read_bytes(&docker), Code::UnknownSource, &["Docker archive", "skopeo"]);
+    assert_error(&read_bytes(&docker), Code::ImageNotFound, &["Docker archive", "no names"]);
     #[cfg(unix)]
     assert_error(
         &fetch_path("/dev/zero", Path::new(""), &Limits::default()),
@@ -199,6 +200,70 @@ fn a_tar_of_a_bundle_folder_is_read() {
     );
     let bomb = gzip_bomb(&bundle_tar().cut(), 200 << 20, b"");
     assert_error(&read_bytes(&bomb), Code::SourceLimit, &["100 times"]);
+}
+
+/// A Docker archive with images of these names, each with the layers given.
+fn docker_archive(images: &[(&str, Vec<Vec<u8>>)]) -> Tar {
+    let mut tar = Tar::new();
+    let mut entries = Vec::new();
+    for (name, layers) in images {
+        let digests: Vec<String> = layers.iter().map(|layer| sha256(layer)).collect();
+        let config = json!({ "rootfs": { "type": "layers", "diff_ids": digests } }).to_string();
+        let file = format!("{}.json", sha256(config.as_bytes()).trim_start_matches("sha256:"));
+        let mut files = Vec::new();
+        for (digest, layer) in digests.iter().zip(layers) {
+            let path = format!("{}/layer.tar", digest.trim_start_matches("sha256:"));
+            tar = tar.file(&path, layer);
+            files.push(path);
+        }
+        tar = tar.file(&file, config);
+        entries.push(json!({ "Config": file, "RepoTags": [name], "Layers": files }));
+    }
+    tar.file("manifest.json", json!(entries).to_string())
+}
+
+#[test]
+fn docker_archives_are_read() {
+    let layers = vec![bundle_tar().end(), Tar::new().file("manifests/b", "2").end()];
+    let one = docker_archive(&[("quay.io/a/b:1.0", layers)]).end();
+    for bytes in [one.clone(), gzip(&one)] {
+        let (found, _) = read_bytes(&bytes).unwrap();
+        assert_eq!(found.manifests.len(), 2);
+        assert!(found.image.is_none(), "it has no digest that a registry knows");
+    }
+
+    let folder = TempDir::new().unwrap();
+    let layers = |mark: &str| vec![bundle_tar().file("manifests/mark", mark).end()];
+    let images = [("quay.io/a/b:1.0", layers("1")), ("quay.io/a/c:2.0", layers("2"))];
+    std::fs::write(folder.path().join("both.tar"), docker_archive(&images).end()).unwrap();
+    let read = |path: &str| fetch_path(path, folder.path(), &Limits::default());
+    assert_error(&read("both.tar"), Code::AmbiguousImage, &["2 images", "quay.io/a/c:2.0"]);
+    for path in ["both.tar:2.0", "both.tar:quay.io/a/c:2.0"] {
+        assert_eq!(manifests(read(path))["mark"], "2", "{path}");
+    }
+    assert_error(&read("both.tar:3.0"), Code::ImageNotFound, &["quay.io/a/b:1.0"]);
+}
+
+#[test]
+fn damaged_docker_archives_are_refused() {
+    let manifest = |text: &str| Tar::new().file("manifest.json", text);
+    let entry = r#"[{"Config": "c.json", "Layers": ["l.tar"]}]"#;
+    let config = |digest: &str| format!("{{\"rootfs\": {{\"diff_ids\": [\"{digest}\"]}}}}");
+    let layer = bundle_tar().end();
+    let good = config(&sha256(&layer));
+    for (tar, words) in [
+        (manifest("[{"), "manifest.json"),
+        (manifest("[{\"Config\": 1}]"), "manifest.json"),
+        (manifest(entry), "c.json"),
+        (manifest(entry).file("c.json", "{}"), "c.json"),
+        (manifest(entry).file("c.json", &good), "l.tar"),
+        (manifest(entry).file("c.json", &good).symlink("l.tar", "/etc/passwd"), "l.tar"),
+        (manifest(r#"[{"Config": "c.json"}]"#).file("c.json", &good), "0 layers"),
+    ] {
+        assert_error(&read_bytes(&tar.end()), Code::InvalidLayout, &[words]);
+    }
+    let other = manifest(entry).file("c.json", config(&sha256(b"other"))).file("l.tar", &layer);
+    assert_error(&read_bytes(&other.end()), Code::BlobMismatch, &["layer 1 of 1"]);
 }
 
 #[test]

@@ -304,7 +304,7 @@ fn invalid(path: &Path, why: &str) -> Failure {
 }
 
 fn told(message: String, hint: &str) -> Failure {
-    Failure::Told(Diagnostic::error(Code::InvalidCredentials, message).hint(hint))
+    Failure::Told(Box::new(Diagnostic::error(Code::InvalidCredentials, message).hint(hint)))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(super) enum Failure {
     /// Anything else that no second try would change.
     Refused(String),
     /// An error that is for people already.
-    Told(Diagnostic),
+    Told(Box<Diagnostic>),
 }
 
 impl Failure {
@@ -115,7 +115,7 @@ impl Failure {
                  its address."
                     .to_owned(),
             ),
-            Failure::Told(diagnostic) => return diagnostic,
+            Failure::Told(diagnostic) => return *diagnostic,
         };
         Diagnostic::error(code, message).hint(hint)
     }

@@ -86,6 +86,8 @@ impl Http {
                 .timeout_per_write(Some(patience))
                 .proxy(proxy)
                 .build();
+            // With a proxy, it is the proxy's name that is resolved, and that may be anywhere.
+            let loopback = loopback || config.proxy().is_some();
             let resolver = Guarded { inner: DefaultResolver::default(), loopback };
             Agent::with_parts(config, DefaultConnector::default(), resolver)
         };
@@ -197,12 +199,11 @@ pub(super) fn read_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String
 
 /// Whether a host is this machine by its name.
 pub(super) fn is_loopback(host: &str) -> bool {
-    let name = host.rsplit_once(':').filter(|_| !host.starts_with('[')).map_or(host, |(n, _)| n);
-    name == "localhost"
-        || name
-            .trim_matches(['[', ']'])
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+    let name = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn same_host(one: &Uri, other: &Uri) -> bool {
@@ -216,8 +217,9 @@ pub(super) fn is_https(uri: &Uri) -> bool {
 
 /// A Location relative to the address that gave it.
 pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
-    if location.starts_with("http://") || location.starts_with("https://") {
-        return location.parse().ok();
+    let scheme = location.split_once("://").map(|(scheme, _)| scheme);
+    if scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphabetic())) {
+        return location.parse().ok().filter(|uri: &Uri| uri.authority().is_some());
     }
     let (scheme, authority) = (base.scheme_str()?, base.authority()?);
     if location.starts_with("//") {
@@ -317,6 +319,7 @@ fn failure(uri: &Uri, error: &ureq::Error) -> Failure {
         ureq::Error::LargeResponseHeader(..) | ureq::Error::BadUri(_) => {
             Failure::Refused(format!("{place}: {error}"))
         }
+        ureq::Error::Io(inner) => Failure::Unreachable(format!("{place}: {inner}")),
         other => Failure::Unreachable(format!("{place}: {other}")),
     }
 }
@@ -331,4 +334,57 @@ fn is_tls(error: &std::io::Error) -> bool {
 pub(super) fn read_root_file(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
     let pem = std::fs::read(path).map_err(|error| error.to_string())?;
     read_roots(&pem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_are_relative_to_where_they_come_from() {
+        let base: Uri = "https://a.example.com:5000/v2/x/blobs/uploads/".parse().unwrap();
+        let joined = |location: &str| join(&base, location).map(|uri| uri.to_string());
+        for (location, expected) in [
+            ("https://b.example.com/c?d=e", "https://b.example.com/c?d=e"),
+            ("/v2/y?d=e", "https://a.example.com:5000/v2/y?d=e"),
+            ("//b.example.com/c", "https://b.example.com/c"),
+            ("c", "https://a.example.com:5000/v2/x/blobs/uploads/c"),
+        ] {
+            assert_eq!(joined(location).as_deref(), Some(expected));
+        }
+        for nothing in ["https://", "file:///etc/passwd", "https://a b/"] {
+            assert_eq!(joined(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_an_address_holds_no_secret() {
+        let uri: Uri = "https://user:canary@a.example.com/b?signature=canary".parse().unwrap();
+        assert_eq!(shown(&uri), "https://a.example.com/b");
+    }
+
+    #[test]
+    fn this_machine_has_several_names() {
+        for host in ["localhost", "localhost:5000", "127.0.0.1:5000", "127.1.2.3", "[::1]:80"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["localhost.example.com", "10.0.0.1", "169.254.169.254", "a.b:127"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_the_link_are_no_registries() {
+        let guarded = |loopback| Guarded { inner: DefaultResolver::default(), loopback };
+        for address in
+            ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0", "fd00:ec2::254"]
+        {
+            assert!(!guarded(true).allows(address.parse().unwrap()), "{address}");
+        }
+        for address in ["10.0.0.1", "192.168.1.1", "93.184.215.14", "2001:db8::1", "fd12:3456::1"] {
+            assert!(guarded(false).allows(address.parse().unwrap()), "{address}");
+        }
+        assert!(!guarded(false).allows("127.0.0.1".parse().unwrap()));
+        assert!(guarded(true).allows("::1".parse().unwrap()));
+    }
 }

@@ -4,7 +4,7 @@ mod layout;
 
 use super::image::{Blobs, Document, read_document, read_small};
 use super::reference::Reference;
-use super::{Supply, failure};
+use super::{Pin, Supply, failure};
 use crate::diag::{Code, Diagnostics};
 use layout::LayoutWriter;
 use oci_spec::image::Descriptor;
@@ -43,7 +43,7 @@ struct Image<'s> {
 }
 
 impl Supply {
-    /// Copies images, each a reference and the digest of its manifest, into the layout in `folder`,
+    /// Copies images into the layout in `folder`,
     /// relative to the configuration. What else is in the layout stays.
     ///
     /// # Errors
@@ -51,14 +51,14 @@ impl Supply {
     /// written. The images before it are there then, and those after it are not.
     pub fn vendor_to_layout(
         &self,
-        images: &[(&str, &str)],
+        images: &[Pin<'_>],
         folder: &Path,
     ) -> Result<Vendored, Diagnostics> {
         let mut writer =
             LayoutWriter::open(&self.base.join(folder), &folder.display().to_string())?;
         let mut done = Vendored { images: images.len(), ..Vendored::default() };
-        for (reference, digest) in images {
-            let image = self.image(reference, digest)?;
+        for pin in images {
+            let image = self.image(*pin)?;
             for part in image.parts.iter().chain([&image.manifest]) {
                 let copied = writer.add(part, || image.checked(part, self))?;
                 done.count(part, copied);
@@ -73,19 +73,19 @@ impl Supply {
         Ok(done)
     }
 
-    /// Copies images, each a reference and the digest of its manifest, to repositories below
+    /// Copies images to repositories below
     /// `start`, for example `registry.example.com/mirror`.
     ///
     /// # Errors
     /// When an image cannot be read, or the registry does not take it.
     pub fn vendor_to_registry(
         &self,
-        images: &[(&str, &str)],
+        images: &[Pin<'_>],
         start: &str,
     ) -> Result<Vendored, Diagnostics> {
         let mut done = Vendored { images: images.len(), ..Vendored::default() };
-        for (reference, digest) in images {
-            let image = self.image(reference, digest)?;
+        for pin in images {
+            let image = self.image(*pin)?;
             let path = image.reference.name.split_once('/').map_or("", |(_, path)| path);
             let target = Reference::parse(&format!("{start}/{path}"))?;
             let repository = self.client()?.repository(&target.name, &self.limits)?;
@@ -99,7 +99,8 @@ impl Supply {
         Ok(done)
     }
 
-    fn image(&self, reference: &str, digest: &str) -> Result<Image<'_>, Diagnostics> {
+    fn image(&self, pin: Pin<'_>) -> Result<Image<'_>, Diagnostics> {
+        let Pin { reference, digest } = pin;
         let opened = self.open(reference, Some(digest))?;
         let document = read_document(opened.blobs.as_ref(), &opened.root, &self.limits)?;
         let Document::Manifest(manifest) = document else {

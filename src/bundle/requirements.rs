@@ -1,0 +1,369 @@
+//! What a bundle needs from others, and what it has for them: metadata/dependencies.yaml,
+//! metadata/properties.yaml, and the ClusterServiceVersion's required APIs.
+//!
+//! <https://olm.operatorframework.io/docs/concepts/olm-architecture/dependency-resolution/>
+
+use super::ClusterServiceVersion;
+use super::load::documents;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{Object, Value, VersionRange};
+use crate::source::BundleFiles;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// An API.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Api {
+    /// Its group; empty for the core group.
+    pub group: String,
+    /// Its version, for example `v1`.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+}
+
+impl fmt::Display for Api {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}/{}", self.group, self.version, self.kind)
+    }
+}
+
+/// Something that a bundle needs.
+#[derive(Clone, Debug)]
+pub struct Dependency {
+    /// What it is.
+    pub requirement: Requirement,
+    /// The bundle's own words for the case that it is missing; often empty.
+    pub message: String,
+    /// Where it stands in the bundle.
+    pub place: Place,
+}
+
+/// What can be needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// Another operator (`olm.package`).
+    Package {
+        /// Name of its package.
+        name: String,
+        /// Which versions will do.
+        range: VersionRange,
+        /// The same, as written.
+        text: String,
+    },
+    /// An API (`olm.gvk`, and what a ClusterServiceVersion requires).
+    Api(Api),
+    /// All of these.
+    All(Vec<Requirement>),
+    /// One of these.
+    Any(Vec<Requirement>),
+    /// None of these.
+    Not(Vec<Requirement>),
+    /// Something that only OLM can decide; says what.
+    Unchecked(String),
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut joined = |lead: &str, list: &[Requirement]| {
+            let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+            write!(formatter, "{lead} ({})", list.join(", "))
+        };
+        match self {
+            Requirement::Package { name, text, .. } => {
+                write!(formatter, "the package `{name}` in version `{text}`")
+            }
+            Requirement::Api(api) => write!(formatter, "the API `{api}`"),
+            Requirement::All(list) => joined("all of", list),
+            Requirement::Any(list) => joined("one of", list),
+            Requirement::Not(list) => joined("none of", list),
+            Requirement::Unchecked(what) => formatter.write_str(what),
+        }
+    }
+}
+
+/// What a bundle needs and has.
+#[derive(Clone, Debug, Default)]
+pub struct Requirements {
+    /// What it needs, in the order of the files, each once.
+    pub dependencies: Vec<Dependency>,
+    /// The APIs that it brings.
+    pub provides: BTreeSet<Api>,
+    /// The last version of OpenShift that it is for, as written (`olm.maxOpenShiftVersion`).
+    pub max_openshift: Option<String>,
+}
+
+/// Reads the requirements of a bundle.
+pub(super) fn read(
+    files: &BundleFiles,
+    csv: &ClusterServiceVersion,
+    crds: &[Object],
+    diagnostics: &mut Diagnostics,
+) -> Requirements {
+    let mut reader =
+        Reader { found: Requirements::default(), rest: MOST, diagnostics: Diagnostics::new() };
+    for (name, bytes) in files.metadata.iter().filter(|(name, _)| *name != "annotations.yaml") {
+        let file = format!("{}/{name}", files.metadata_dir);
+        // Files are known by what is in them, as to OLM; only these two must be readable.
+        let known = ["dependencies.yaml", "properties.yaml"].contains(&name.as_str());
+        let mut problems = Diagnostics::new();
+        let documents = documents(&file, bytes, files, &mut problems);
+        if known {
+            reader.diagnostics.append(problems);
+        }
+        for document in documents.into_iter().flat_map(|read| read.documents) {
+            for key in ["dependencies", "properties"] {
+                if let Some(list) = document.value.get(key)
+                    && (known || is_typed_list(list))
+                {
+                    let place = Place { document: Some(document.number), ..Place::file(&file) };
+                    reader.list(list, &place.path(format!(".{key}")));
+                }
+            }
+        }
+    }
+    reader.annotation(csv);
+    reader.required(csv);
+    reader.found.provides = provides(csv, crds);
+    diagnostics.append(reader.diagnostics);
+    reader.found
+}
+
+/// Whether a file of any name has dependencies or properties of OLM, and not something else that
+/// is called so.
+fn is_typed_list(list: &Value) -> bool {
+    list.as_seq().is_some_and(|items| {
+        items.iter().all(|item| item.get("type").is_some() && item.get("value").is_some())
+    })
+}
+
+struct Reader {
+    found: Requirements,
+    /// How many more requirements may come, those inside constraints included.
+    rest: usize,
+    diagnostics: Diagnostics,
+}
+
+impl Reader {
+    fn invalid(&mut self, place: &Place, message: String) {
+        self.diagnostics
+            .push(Diagnostic::error(Code::DependencyInvalid, message).at(place.clone()).hint(
+            "OLM cannot read this either: correct the file, or use another version of the operator",
+        ));
+    }
+
+    fn list(&mut self, list: &Value, place: &Place) {
+        let Some(items) = list.as_seq() else {
+            if !list.is_null() {
+                let message = format!("this must be a list, but it is {}", list.type_name());
+                self.invalid(place, message);
+            }
+            return;
+        };
+        for (index, item) in items.iter().enumerate() {
+            let place = place.clone().path(format!("[{index}]"));
+            let Some(kind) = item.get("type").and_then(Value::as_str) else {
+                self.invalid(&place, "an entry has no `type`".to_owned());
+                continue;
+            };
+            self.property(kind, item.get("value").unwrap_or(&Value::Null), &place);
+        }
+    }
+
+    /// Takes a dependency or a property; those with other types are for other programs.
+    fn property(&mut self, kind: &str, value: &Value, place: &Place) {
+        let requirement = match kind {
+            // What the bundle itself is.
+            "olm.package" | "olm.gvk" if !place_is_dependency(place) => return,
+            "olm.package" | "olm.package.required" => package(value),
+            "olm.gvk" | "olm.gvk.required" => api(value).map(Requirement::Api),
+            "olm.constraint" => constraint(value, 0, &mut self.rest),
+            "olm.label" => {
+                let label = value.get("label").and_then(Value::as_str).unwrap_or_default();
+                Ok(Requirement::Unchecked(format!("an operator with the label `{label}`")))
+            }
+            "olm.maxOpenShiftVersion" => {
+                self.max_openshift(value, place);
+                return;
+            }
+            _ => return,
+        };
+        match requirement {
+            Ok(requirement) => {
+                let message = value.get("failureMessage").and_then(Value::as_str);
+                self.add(requirement, message.unwrap_or_default().to_owned(), place.clone());
+            }
+            Err(why) => self.invalid(place, format!("`{kind}`: {why}")),
+        }
+    }
+
+    fn max_openshift(&mut self, value: &Value, place: &Place) {
+        match value {
+            Value::Text(text) if !text.is_empty() => self.found.max_openshift = Some(text.clone()),
+            // As a number, 4.20 would be 4.2.
+            other => self.diagnostics.push(
+                Diagnostic::warning(
+                    Code::DependencyInvalid,
+                    format!(
+                        "`olm.maxOpenShiftVersion` must be a string, but it is {}",
+                        other.type_name()
+                    ),
+                )
+                .at(place.clone())
+                .hint("it was ignored; write for example \"4.20\" in quotes"),
+            ),
+        }
+    }
+
+    fn add(&mut self, requirement: Requirement, message: String, place: Place) {
+        let known = self.found.dependencies.iter().any(|d| d.requirement == requirement);
+        if !known && self.found.dependencies.len() == MOST {
+            let message = format!("the bundle has more than {MOST} dependencies");
+            // Once is enough.
+            if self.diagnostics.iter().all(|found| found.message != message) {
+                self.invalid(&place, message);
+            }
+        } else if !known {
+            self.found.dependencies.push(Dependency { requirement, message, place });
+        }
+    }
+
+    /// Properties that the ClusterServiceVersion carries as JSON.
+    fn annotation(&mut self, csv: &ClusterServiceVersion) {
+        let Some(text) = csv.annotation("olm.properties") else { return };
+        let place = csv.place(".metadata.annotations[\"olm.properties\"]");
+        match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(json) => {
+                for item in json.as_array().into_iter().flatten() {
+                    let kind = item.get("type").and_then(|kind| kind.as_str()).unwrap_or_default();
+                    let value = Value::from(item.get("value").unwrap_or(&serde_json::Value::Null));
+                    // A path inside the text leads nowhere.
+                    self.property(kind, &value, &place);
+                }
+            }
+            Err(error) => {
+                self.invalid(
+                    &place,
+                    format!("the annotation `olm.properties` is no JSON: {error}"),
+                );
+            }
+        }
+    }
+
+    /// The APIs that the ClusterServiceVersion requires.
+    fn required(&mut self, csv: &ClusterServiceVersion) {
+        for crd in &csv.required_crds {
+            let group = crd.name.split_once('.').map_or("", |(_, group)| group).to_owned();
+            if group.is_empty() || crd.kind.is_empty() || crd.version.is_empty() {
+                let message = format!(
+                    "the required CRD `{}` does not have all of name, kind and version",
+                    crd.name
+                );
+                self.invalid(&csv.place(&crd.path), message);
+                continue;
+            }
+            let api = Api { group, version: crd.version.clone(), kind: crd.kind.clone() };
+            self.add(Requirement::Api(api), String::new(), csv.place(&crd.path));
+        }
+        let path = ["spec", "apiservicedefinitions", "required"];
+        let services = csv.object.at(&path).and_then(Value::as_seq).unwrap_or_default();
+        for (index, service) in services.iter().enumerate() {
+            let place = csv.place(&format!(".spec.apiservicedefinitions.required[{index}]"));
+            match api(service) {
+                Ok(api) => self.add(Requirement::Api(api), String::new(), place),
+                Err(why) => self.invalid(&place, format!("a required APIService: {why}")),
+            }
+        }
+    }
+}
+
+/// Whether an entry says what the bundle needs; a property of the same type says what it is.
+fn place_is_dependency(place: &Place) -> bool {
+    place.path.as_deref().is_some_and(|path| path.starts_with(".dependencies"))
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str, String> {
+    match value.get(key) {
+        Some(Value::Text(text)) if !text.is_empty() => Ok(text),
+        None | Some(Value::Null | Value::Text(_)) => Err(format!("it has no `{key}`")),
+        Some(other) => Err(format!("its `{key}` must be a string, but is {}", other.type_name())),
+    }
+}
+
+fn package(value: &Value) -> Result<Requirement, String> {
+    let name = text(value, "packageName")?;
+    let range = text(value, "versionRange").or_else(|_| text(value, "version"))?;
+    let parsed = VersionRange::parse(range)
+        .map_err(|why| format!("`{}` is no range of versions: {why}", range.escape_debug()))?;
+    Ok(Requirement::Package { name: name.to_owned(), range: parsed, text: range.to_owned() })
+}
+
+fn api(value: &Value) -> Result<Api, String> {
+    Ok(Api {
+        // The core group has no name.
+        group: text(value, "group").unwrap_or_default().to_owned(),
+        version: text(value, "version")?.to_owned(),
+        kind: text(value, "kind")?.to_owned(),
+    })
+}
+
+/// Dependencies of a bundle, and parts of its constraints; all are compared with all.
+const MOST: usize = 1_000;
+/// Constraints inside each other; people write one or two.
+const DEEPEST: usize = 32;
+
+/// Source: operator-framework/api, `pkg/constraints`.
+fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requirement, String> {
+    if depth > DEEPEST {
+        return Err(format!("constraints nest more than {DEEPEST} deep"));
+    }
+    *rest = rest.checked_sub(1).ok_or(format!("constraints have more than {MOST} parts"))?;
+    let mut list = |key: &str| -> Result<Vec<Requirement>, String> {
+        let list = value.get(key).and_then(|inner| inner.get("constraints"));
+        let list = list.and_then(Value::as_seq).ok_or(format!("`{key}` has no `constraints`"))?;
+        list.iter().map(|inner| constraint(inner, depth + 1, rest)).collect()
+    };
+    let has = |key: &str| value.get(key).is_some_and(|inner| !inner.is_null());
+    let mut kinds =
+        ["package", "gvk", "all", "any", "not", "none", "cel"].into_iter().filter(|key| has(key));
+    let (Some(kind), None) = (kinds.next(), kinds.next()) else {
+        return Err("it must have exactly one of `all`, `any`, `not`, `package`, `gvk` and `cel`"
+            .to_owned());
+    };
+    let inner = value.get(kind).unwrap_or(&Value::Null);
+    Ok(match kind {
+        "package" => package(inner)?,
+        "gvk" => Requirement::Api(api(inner)?),
+        "all" => Requirement::All(list(kind)?),
+        "any" => Requirement::Any(list(kind)?),
+        "cel" => Requirement::Unchecked("a rule in CEL about properties of operators".to_owned()),
+        _ => Requirement::Not(list(kind)?),
+    })
+}
+
+/// The versions of the bundle's CRDs, and the APIServices that it owns.
+fn provides(csv: &ClusterServiceVersion, crds: &[Object]) -> BTreeSet<Api> {
+    let mut apis = BTreeSet::new();
+    for crd in crds {
+        let text =
+            |keys: &[&str]| crd.at(keys).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let versions = crd.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
+        for version in versions {
+            if version.get("served") != Some(&Value::Bool(false)) {
+                let name = version.get("name").and_then(Value::as_str).unwrap_or_default();
+                apis.insert(Api {
+                    group: text(&["spec", "group"]),
+                    version: name.to_owned(),
+                    kind: text(&["spec", "names", "kind"]),
+                });
+            }
+        }
+    }
+    let path = ["spec", "apiservicedefinitions", "owned"];
+    let services = csv.object.at(&path).and_then(Value::as_seq).unwrap_or_default();
+    apis.extend(services.iter().filter_map(|service| api(service).ok()));
+    apis
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+use super::*;
+use crate::bundle::{Bundle, load};
+
+/// A bundle with these metadata files, and these lines in the spec of its CSV.
+fn bundle(metadata: &[(&str, &str)], spec: &str) -> (Option<Bundle>, Diagnostics) {
+    let csv = format!(
+        "apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {{name: lamp.v1.0.0, annotations: {{{}}}}}
+spec:
+  version: 1.0.0
+{}",
+        if spec.starts_with("annotation:") { spec.trim_start_matches("annotation:") } else { "" },
+        if spec.starts_with("annotation:") { "" } else { spec },
+    );
+    let package = "annotations: {operators.operatorframework.io.bundle.package.v1: lamp}";
+    let annotations = [("annotations.yaml", package)];
+    let metadata = metadata.iter().chain(&annotations);
+    let files = BundleFiles {
+        manifests: [("csv.yaml".to_owned(), csv.into())].into(),
+        metadata: metadata.map(|(name, text)| ((*name).to_owned(), (*text).into())).collect(),
+        manifests_dir: "manifests".to_owned(),
+        metadata_dir: "metadata".to_owned(),
+        ..BundleFiles::default()
+    };
+    load(&files)
+}
+
+/// The requirements in words with their lines, or the errors.
+fn shown(metadata: &[(&str, &str)], spec: &str) -> String {
+    let (bundle, found) = bundle(metadata, spec);
+    let line = |place: &Place| {
+        let file = place.file.clone().unwrap_or_default();
+        format!("{file}:{}", place.line.unwrap_or_default())
+    };
+    let lines: Vec<String> = match bundle {
+        Some(bundle) => bundle
+            .requirements
+            .dependencies
+            .iter()
+            .map(|d| format!("{} {} {}", line(&d.place), d.requirement, d.message))
+            .map(|line| line.trim_end().to_owned())
+            .collect(),
+        None => found.iter().map(|d| format!("{} {}", line(&d.place), d.message)).collect(),
+    };
+    lines.join("\n")
+}
+
+#[test]
+fn dependencies_of_every_kind() {
+    let dependencies = "dependencies:
+- type: olm.package
+  value: {packageName: cert-manager, version: '>1.0.0 <2.0.0 || 3.x'}
+- type: olm.gvk
+  value: {group: cert-manager.io, kind: Issuer, version: v1}
+- type: olm.label
+  value: {label: shiny}
+- type: olm.constraint
+  value:
+    failureMessage: needs a switch
+    any:
+      constraints:
+      - package: {packageName: switch, versionRange: '>=1.0.0'}
+      - all:
+          constraints:
+          - gvk: {group: wire.example.com, kind: Wire, version: v1}
+          - not: {constraints: [{gvk: {group: wire.example.com, kind: Short, version: v1}}]}
+- type: olm.constraint
+  value: {failureMessage: odd, cel: {rule: 'properties.exists(p, p.type == \"x\")'}}
+- type: olm.gvk
+  value: {group: cert-manager.io, kind: Issuer, version: v1}
+- type: example.other
+  value: 7
+";
+    let spec = "  customresourcedefinitions:
+    required:
+    - {name: certificates.cert-manager.io, kind: Certificate, version: v1}
+    - {name: issuers.cert-manager.io, kind: Issuer, version: v1}
+  apiservicedefinitions:
+    required:
+    - {group: metrics.k8s.io, kind: PodMetrics, version: v1beta1, name: podmetrics}
+";
+    insta::assert_snapshot!(shown(&[("dependencies.yaml", dependencies)], spec));
+}
+
+#[test]
+fn properties_say_what_a_bundle_is_and_sometimes_what_it_needs() {
+    let properties = "properties:
+- type: olm.package
+  value: {packageName: lamp, version: 1.0.0}
+- type: olm.gvk
+  value: {group: light.example.com, kind: Lamp, version: v1}
+- type: olm.maxOpenShiftVersion
+  value: '4.18'
+- type: olm.package.required
+  value: {packageName: bulb, versionRange: 1.2.x}
+- type: olm.gvk.required
+  value: {kind: Node, version: v1}
+";
+    // Known by its content.
+    let files = [
+        ("other.yaml", properties),
+        ("notes.md", "a: [\n"),
+        ("build.yaml", "dependencies: {go: 1.26}\nproperties: [{name: x}]\n"),
+    ];
+    assert_eq!(
+        shown(&files, ""),
+        "metadata/other.yaml:8 the package `bulb` in version `1.2.x`\n\
+         metadata/other.yaml:10 the API `/v1/Node`"
+    );
+    let maximum = |files: &[(&str, &str)], spec: &str| {
+        bundle(files, spec).0.unwrap().requirements.max_openshift
+    };
+    assert_eq!(maximum(&files, "").as_deref(), Some("4.18"));
+    let number = properties.replace("'4.18'", "4.20");
+    let (bundle_of_number, found) = bundle(&[("properties.yaml", &number)], "");
+    assert_eq!(bundle_of_number.unwrap().requirements.max_openshift, None);
+    assert_eq!(found.iter().map(|found| found.code).collect::<Vec<_>>(), [Code::DependencyInvalid]);
+    let annotation = "annotation:olm.properties: '[{\"type\": \"olm.maxOpenShiftVersion\", \
+                      \"value\": \"4.20\"}, {\"type\": \"olm.package\", \"value\": {}}]'";
+    assert_eq!(maximum(&[], annotation).as_deref(), Some("4.20"));
+}
+
+#[test]
+fn what_a_bundle_provides_are_its_served_crds_and_services() {
+    let crd = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lamps.light.example.com}
+spec:
+  group: light.example.com
+  names: {kind: Lamp, plural: lamps}
+  versions: [{name: v1, served: true}, {name: v1alpha1, served: false}, {name: v2}]
+";
+    let csv = "apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: lamp.v1.0.0}
+spec:
+  version: 1.0.0
+  apiservicedefinitions: {owned: [{group: g, kind: K, version: v1}]}
+";
+    let package = "annotations: {operators.operatorframework.io.bundle.package.v1: lamp}";
+    let files = BundleFiles {
+        manifests: [("a".to_owned(), crd.into()), ("b".to_owned(), csv.into())].into(),
+        metadata: [("annotations.yaml".to_owned(), package.into())].into(),
+        ..BundleFiles::default()
+    };
+    let bundle = load(&files).0.unwrap();
+    let apis: Vec<String> = bundle.requirements.provides.iter().map(ToString::to_string).collect();
+    assert_eq!(apis, ["g/v1/K", "light.example.com/v1/Lamp", "light.example.com/v2/Lamp"]);
+}
+
+#[test]
+fn limits() {
+    let many = |count: usize| {
+        (0..count).fold("dependencies:\n".to_owned(), |text, n| {
+            text + &format!("- {{type: olm.gvk, value: {{group: g, version: v1, kind: K{n}}}}}\n")
+        })
+    };
+    let (loaded, _) = bundle(&[("dependencies.yaml", &many(1_000))], "");
+    assert_eq!(loaded.unwrap().requirements.dependencies.len(), 1_000);
+    assert!(
+        shown(&[("dependencies.yaml", &many(1_500))], "").ends_with("more than 1000 dependencies")
+    );
+    let deep = format!(
+        "dependencies: [{{type: olm.constraint, value: {}{{cel: {{}}}}{}}}]",
+        "{all: {constraints: [".repeat(50),
+        "]}}".repeat(50)
+    );
+    assert!(shown(&[("dependencies.yaml", &deep)], "").contains("more than 32 deep"));
+    let wide = format!(
+        "dependencies: [{{type: olm.constraint, value: {{any: {{constraints: [{}]}}}}}}]",
+        "{cel: {}}, ".repeat(2_000)
+    );
+    assert!(shown(&[("dependencies.yaml", &wide)], "").contains("more than 1000 parts"));
+}

@@ -1,0 +1,89 @@
+//! `bundle2chart images`
+
+use super::access::access;
+use super::output::Output;
+use super::{Exit, Global};
+use crate::config::Config;
+use crate::diag::Diagnostics;
+use crate::lock::{self, Lock};
+use crate::source::{Reference, Supply};
+use crate::{images, pipeline};
+use clap::ValueEnum;
+
+/// List the images that charts need.
+#[derive(Debug, clap::Args)]
+pub(super) struct Images {
+    /// Names of bundles; all when there are none.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// For whom.
+    #[arg(long, value_enum, default_value_t = Format::List)]
+    format: Format,
+    /// Where nodes pull from instead, for `--format idms`.
+    #[arg(long, value_name = "HOST/PREFIX", required_if_eq("format", "idms"), value_parser = mirror)]
+    mirror: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people: each image, what is wrong with it, and where it is used.
+    List,
+    /// For programs: the same as an array.
+    Json,
+    /// For `skopeo sync --src yaml`.
+    Skopeo,
+    /// ImageSetConfiguration, for `oc mirror --v2`.
+    Imageset,
+    /// ImageDigestMirrorSet, for nodes of OpenShift.
+    Idms,
+}
+
+fn mirror(text: &str) -> Result<String, String> {
+    let text = text.trim_end_matches('/');
+    // A repository below it must be a reference without tag and digest.
+    match Reference::parse(&format!("{text}/image")) {
+        Ok(reference) if reference.name == format!("{text}/image") => Ok(text.to_owned()),
+        _ => Err("write a registry's host and perhaps a prefix, for example \
+                  `registry.example.com/mirror`"
+            .to_owned()),
+    }
+}
+
+impl Images {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        if self.mirror.is_some() && self.format != Format::Idms {
+            output.error("error: `--mirror` has a meaning with `--format idms` only\n");
+            return Exit::Error;
+        }
+        let (config, mut diagnostics) = Config::read(&global.config);
+        let lock = lock::read(&lock::path_of(&global.config)).unwrap_or_else(|problems| {
+            diagnostics.append(problems);
+            Lock::default()
+        });
+        let Some(config) = config.filter(|_| !diagnostics.has_errors()) else {
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        };
+        let supply = Supply::of(&config, access(global));
+        let jobs = std::thread::available_parallelism().map_or(1, Into::into);
+        let (bundles, found) = pipeline::images(&config, &supply, &lock, &self.names, jobs);
+        diagnostics.append(found);
+        if diagnostics.has_errors() {
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        }
+        let (text, found) = match (self.format, &self.mirror) {
+            (Format::List, _) => (images::list(&bundles), Diagnostics::new()),
+            (Format::Json, _) => (images::json(&bundles), Diagnostics::new()),
+            (Format::Skopeo, _) => images::skopeo(&bundles),
+            (Format::Imageset, _) => images::image_set(&bundles),
+            (Format::Idms, mirror) => {
+                images::mirror_set(&bundles, mirror.as_deref().unwrap_or_default())
+            }
+        };
+        diagnostics.append(found);
+        output.list(&text);
+        output.diagnostics(&diagnostics);
+        Exit::Clean
+    }
+}

@@ -1,0 +1,237 @@
+//! Whether the bundles of a configuration have what they need of each other.
+//!
+//! OLM resolves this by looking for operators in its catalogs. Here a person decides what is
+//! installed, so nothing is added: what is missing is said.
+
+mod words;
+
+use crate::bundle::{Api, Bundle, Dependency, Requirement, Requirements};
+use crate::config::{BundleConfig, Text};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use semver::Version;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A bundle of the configuration, as far as others depend on it.
+#[derive(Clone, Debug)]
+pub struct Member<'c> {
+    /// How it is configured.
+    pub config: &'c BundleConfig,
+    /// Name of its package.
+    pub package: String,
+    /// Its version.
+    pub version: String,
+    /// What it needs and has.
+    pub requirements: Requirements,
+}
+
+impl<'c> Member<'c> {
+    /// What others depend on of a bundle.
+    pub fn new(config: &'c BundleConfig, bundle: &Bundle) -> Self {
+        Member {
+            config,
+            package: bundle.package.clone(),
+            version: bundle.csv.version.clone(),
+            requirements: bundle.requirements.clone(),
+        }
+    }
+
+    fn has(&self, api: &Api) -> bool {
+        self.requirements.provides.contains(api)
+    }
+}
+
+/// Checks all bundles of a configuration against each other.
+pub fn check(members: &[Member<'_>]) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    let mut used = BTreeSet::new();
+    let before = installed_before(members);
+    for (index, member) in members.iter().enumerate() {
+        let mut checker = Checker { members, before: &before, index, used: &mut used };
+        found.append(checker.check().for_bundle(&member.config.name));
+    }
+    let mut reported = BTreeSet::new();
+    for Text { text, span } in members.iter().flat_map(|member| &member.config.provided) {
+        let start = span.range.start;
+        if !used.contains(&start) && reported.insert(start) {
+            found.push(
+                Diagnostic::warning(
+                    Code::UnusedProvided,
+                    format!("no bundle needs `{text}`, which is said to be provided"),
+                )
+                .at(Place::span(span.clone()))
+                .hint("correct it, or remove it"),
+            );
+        }
+    }
+    found
+}
+
+/// Whether a requirement is met.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// By one bundle of each of these lists.
+    Met(Vec<Vec<usize>>),
+    Unmet,
+    /// Nobody can tell here.
+    Unknown,
+}
+
+/// Checks one bundle.
+struct Checker<'m, 'u> {
+    members: &'m [Member<'m>],
+    /// For each of them, those that `depends-on` leads to.
+    before: &'m [BTreeSet<usize>],
+    index: usize,
+    /// Where the entries of `provided` start that something needs.
+    used: &'u mut BTreeSet<usize>,
+}
+
+impl<'m> Checker<'m, '_> {
+    fn own(&self) -> &'m Member<'m> {
+        &self.members[self.index]
+    }
+
+    fn check(&mut self) -> Diagnostics {
+        let mut found = Diagnostics::new();
+        let mut missing: BTreeMap<&str, Vec<(&Api, &Dependency)>> = BTreeMap::new();
+        let mut later: BTreeMap<usize, &Dependency> = BTreeMap::new();
+        for dependency in &self.own().requirements.dependencies {
+            match (self.evaluate(&dependency.requirement), &dependency.requirement) {
+                (Outcome::Met(needed), _) => {
+                    for providers in needed {
+                        if let Some(provider) = self.to_add(&providers) {
+                            later.entry(provider).or_insert(dependency);
+                        }
+                    }
+                }
+                (Outcome::Unmet, Requirement::Api(api)) => {
+                    missing.entry(&api.group).or_default().push((api, dependency));
+                }
+                (Outcome::Unmet, _) => {
+                    found.push(words::missing(self.members, self.own(), dependency))
+                }
+                (Outcome::Unknown, _) => found.push(words::unchecked(dependency)),
+            }
+        }
+        for apis in missing.values() {
+            found.push(words::missing_apis(self.members, self.own(), apis));
+        }
+        for (provider, dependency) in later {
+            found.push(words::order(self.own(), &self.members[provider], dependency));
+        }
+        found
+    }
+
+    fn evaluate(&mut self, requirement: &Requirement) -> Outcome {
+        match requirement {
+            Requirement::Package { name, range, .. } => {
+                let provided = self.provided(name);
+                let fits = |member: &Member<'_>| {
+                    member.package == *name
+                        && Version::parse(&member.version).is_ok_and(|v| range.contains(&v))
+                };
+                self.met_by(provided, fits)
+            }
+            Requirement::Api(api) => {
+                let provided = self.provided(&api.to_string());
+                self.met_by(provided, |member| member.has(api))
+            }
+            Requirement::All(list) => {
+                let outcomes = self.evaluate_all(list);
+                if outcomes.contains(&Outcome::Unmet) {
+                    return Outcome::Unmet;
+                }
+                let mut needed = Vec::new();
+                for outcome in outcomes {
+                    match outcome {
+                        Outcome::Met(more) => needed.extend(more),
+                        other => return other,
+                    }
+                }
+                Outcome::Met(needed)
+            }
+            Requirement::Any(list) => {
+                let mut outcomes = self.evaluate_all(list);
+                // The alternative that needs the fewest changes.
+                outcomes.sort_by_key(|outcome| match outcome {
+                    Outcome::Met(needed) => {
+                        needed.iter().filter(|providers| self.to_add(providers).is_some()).count()
+                    }
+                    Outcome::Unknown => usize::MAX - 1,
+                    Outcome::Unmet => usize::MAX,
+                });
+                outcomes.into_iter().next().unwrap_or(Outcome::Unmet)
+            }
+            Requirement::Not(list) => {
+                let outcomes = self.evaluate_all(list);
+                if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Met(_))) {
+                    Outcome::Unmet
+                } else if outcomes.contains(&Outcome::Unknown) {
+                    Outcome::Unknown
+                } else {
+                    Outcome::Met(Vec::new())
+                }
+            }
+            Requirement::Unchecked(_) => Outcome::Unknown,
+        }
+    }
+
+    fn evaluate_all(&mut self, list: &[Requirement]) -> Vec<Outcome> {
+        list.iter().map(|requirement| self.evaluate(requirement)).collect()
+    }
+
+    /// Whether the configuration says that the cluster has it; takes note that it is needed.
+    fn provided(&mut self, wanted: &str) -> bool {
+        let entries = self.own().config.provided.iter().filter(|entry| entry.text == wanted);
+        let starts: Vec<usize> = entries.map(|entry| entry.span.range.start).collect();
+        self.used.extend(&starts);
+        !starts.is_empty()
+    }
+
+    fn met_by(&self, provided: bool, fits: impl Fn(&Member<'_>) -> bool) -> Outcome {
+        if provided || fits(self.own()) {
+            return Outcome::Met(Vec::new());
+        }
+        let fitting = self.members.iter().enumerate().filter(|(_, member)| fits(member));
+        let fitting: Vec<usize> = fitting.map(|(index, _)| index).collect();
+        if fitting.is_empty() { Outcome::Unmet } else { Outcome::Met(vec![fitting]) }
+    }
+
+    /// The bundle that `depends-on` should name, when it leads to none of `providers` yet.
+    fn to_add(&self, providers: &[usize]) -> Option<usize> {
+        if providers.iter().any(|provider| self.before[self.index].contains(provider)) {
+            return None;
+        }
+        // A circle would be an error.
+        providers.iter().copied().find(|provider| !self.before[*provider].contains(&self.index))
+    }
+}
+
+/// For each bundle, those that must be installed before it.
+fn installed_before(members: &[Member<'_>]) -> Vec<BTreeSet<usize>> {
+    let index: BTreeMap<&str, usize> = members
+        .iter()
+        .enumerate()
+        .map(|(index, member)| (member.config.name.as_str(), index))
+        .collect();
+    let next: Vec<Vec<usize>> = members
+        .iter()
+        .map(|member| {
+            let names = member.config.depends_on.iter();
+            names.filter_map(|name| index.get(name.as_str()).copied()).collect()
+        })
+        .collect();
+    (0..members.len())
+        .map(|start| {
+            let mut reached = BTreeSet::new();
+            let mut waiting = vec![start];
+            while let Some(index) = waiting.pop() {
+                waiting.extend(next[index].iter().filter(|next| reached.insert(**next)));
+            }
+            reached
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! What is missing, and what to write into bundles.toml.
+
+use super::Member;
+use crate::bundle::{Api, Dependency, Requirement};
+use crate::config::Source;
+use crate::diag::{Code, Diagnostic, Place};
+use std::fmt::Write as _;
+
+/// Most names in a message.
+const MOST_NAMES: usize = 8;
+
+/// An error about a requirement that is no single API.
+pub(super) fn missing(
+    members: &[Member<'_>],
+    own: &Member<'_>,
+    dependency: &Dependency,
+) -> Diagnostic {
+    let name = &own.config.name;
+    let (mut message, hint) = match &dependency.requirement {
+        Requirement::Package { name: package, text, .. } => {
+            let other = members.iter().find(|member| member.package == *package);
+            match other {
+                Some(other) => (
+                    format!(
+                        "`{name}` needs the package `{package}` in version `{text}`, but `{}` is \
+                         version {}",
+                        other.config.name, other.version
+                    ),
+                    format!(
+                        "choose a version of `{}` that fits{}",
+                        other.config.name,
+                        or_provided(own, &[package.as_str()])
+                    ),
+                ),
+                None => (
+                    format!(
+                        "`{name}` needs the package `{package}` in version `{text}`, which no \
+                         bundle has"
+                    ),
+                    to_add(own, package, Some(package), &[package.as_str()]),
+                ),
+            }
+        }
+        Requirement::Not(list) => {
+            let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+            (
+                format!("`{name}` does not go together with {}", list.join(" or ")),
+                "remove one of the two from the configuration".to_owned(),
+            )
+        }
+        other => {
+            let mut names = Vec::new();
+            collect(other, &mut names);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            (
+                format!("`{name}` needs {other}, and the bundles do not have that"),
+                to_add(own, "NAME", None, &names),
+            )
+        }
+    };
+    let words = one_line(&dependency.message);
+    if !words.is_empty() {
+        let _ = write!(message, ": {words}");
+    }
+    Diagnostic::error(Code::DependencyMissing, message)
+        .at(Place::span(own.config.span.clone()))
+        .related(dependency.place.clone(), "it says so here")
+        .hint(hint)
+}
+
+/// An error about APIs of one group.
+pub(super) fn missing_apis(
+    members: &[Member<'_>],
+    own: &Member<'_>,
+    apis: &[(&Api, &Dependency)],
+) -> Diagnostic {
+    let names: Vec<String> = apis.iter().map(|(api, _)| api.to_string()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut shown: Vec<String> =
+        names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
+    if names.len() > MOST_NAMES {
+        shown.push(format!("{} more", names.len() - MOST_NAMES));
+    }
+    let mut message = format!(
+        "`{}` needs {}, which no bundle has",
+        own.config.name,
+        if names.len() == 1 {
+            format!("the API {}", shown.concat())
+        } else {
+            format!("the APIs {}", shown.join(", "))
+        }
+    );
+    let other_version = members.iter().find_map(|member| {
+        let provides = member.requirements.provides.iter();
+        let mut near = provides
+            .filter(|have| apis.iter().any(|(a, _)| a.group == have.group && a.kind == have.kind));
+        near.next().map(|near| format!("; `{}` has `{near}`", member.config.name))
+    });
+    message.extend(other_version);
+    let mut diagnostic = Diagnostic::error(Code::DependencyMissing, message)
+        .at(Place::span(own.config.span.clone()))
+        .hint(to_add(own, "NAME", None, &names));
+    for (_, dependency) in apis.iter().take(MOST_NAMES) {
+        diagnostic = diagnostic.related(dependency.place.clone(), "it says so here");
+    }
+    diagnostic
+}
+
+/// A note about two bundles whose order is not said.
+pub(super) fn order(
+    own: &Member<'_>,
+    provider: &Member<'_>,
+    dependency: &Dependency,
+) -> Diagnostic {
+    let (name, provider) = (&own.config.name, &provider.config.name);
+    let message = format!(
+        "`{name}` needs {}, which `{provider}` has, but `depends-on` does not say so",
+        dependency.requirement
+    );
+    Diagnostic::note(Code::DependencyOrder, message)
+        .at(Place::span(own.config.span.clone()))
+        .related(dependency.place.clone(), "it says so here")
+        .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])))
+}
+
+/// A note about what only OLM can check.
+pub(super) fn unchecked(dependency: &Dependency) -> Diagnostic {
+    let mut message = format!("not checked: it needs {}", dependency.requirement);
+    let words = one_line(&dependency.message);
+    if !words.is_empty() {
+        let _ = write!(message, " ({words})");
+    }
+    Diagnostic::note(Code::DependencyNotChecked, message)
+        .at(dependency.place.clone())
+        .hint("see to it yourself: only OLM looks at such properties of other operators")
+}
+
+/// What to add for a bundle that is missing.
+fn to_add(own: &Member<'_>, name: &str, package: Option<&str>, provided: &[&str]) -> String {
+    let source = match (&own.config.source, package) {
+        (Source::Catalog(source), _) => {
+            format!("catalog = {:?}\npackage = {:?}", source.catalog.text, package.unwrap_or("…"))
+        }
+        _ => "image = \"…\"".to_owned(),
+    };
+    format!(
+        "add a bundle that has it:\n[[bundle]]\nname = \"{name}\"\n{source}\n\
+         and {} to this one{}",
+        list("depends-on", &own.config.depends_on, &[name]),
+        or_provided(own, provided)
+    )
+}
+
+fn or_provided(own: &Member<'_>, provided: &[&str]) -> String {
+    // Entries of `[defaults]` stay there.
+    let known = &own.config.provided;
+    let known: Vec<String> = known
+        .iter()
+        .filter(|entry| entry.span.range.start > own.config.span.range.start)
+        .map(|entry| entry.text.clone())
+        .collect();
+    format!("; or, if the cluster has it by other means: {}", list("provided", &known, provided))
+}
+
+fn list(key: &str, known: &[String], more: &[&str]) -> String {
+    let all = known.iter().map(String::as_str).chain(more.iter().copied());
+    let all: Vec<String> = all.map(|name| format!("{name:?}")).collect();
+    format!("{key} = [{}]", all.join(", "))
+}
+
+/// What would make a requirement met, as entries of `provided`.
+fn collect(requirement: &Requirement, names: &mut Vec<String>) {
+    let name = match requirement {
+        Requirement::Package { name, .. } => name.clone(),
+        Requirement::Api(api) => api.to_string(),
+        Requirement::All(list) => {
+            list.iter().for_each(|inner| collect(inner, names));
+            return;
+        }
+        Requirement::Any(list) => {
+            if let Some(first) = list.first() {
+                collect(first, names);
+            }
+            return;
+        }
+        Requirement::Not(_) | Requirement::Unchecked(_) => return,
+    };
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().filter(|c| !c.is_control()).take(300).collect()
+}

@@ -1,0 +1,195 @@
+//! Lists of images for people, for programs and for the tools that copy images.
+
+use super::{BundleImages, Image, Use, UseKind};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::emit::yaml;
+use crate::ir::{Map, Value};
+use crate::source::Reference;
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// For people: the images of each bundle, one a line, with what is wrong with them and where they
+/// are used.
+pub fn list(bundles: &[BundleImages]) -> String {
+    let mut text = String::new();
+    for (index, BundleImages { bundle, images }) in bundles.iter().enumerate() {
+        let _ = writeln!(text, "{}{bundle}", if index > 0 { "\n" } else { "" });
+        if images.is_empty() {
+            text.push_str("  none\n");
+        }
+        let width = images.iter().map(|image| image.reference.chars().count()).max().unwrap_or(0);
+        let flags_width = images.iter().map(|image| flags(image).len()).max().unwrap_or(0);
+        let flags_width = if flags_width > 0 { flags_width + 2 } else { 0 };
+        for image in images {
+            let uses: Vec<String> = image.uses.iter().map(in_words).collect();
+            let line = format!(
+                "  {:<width$}  {:<flags_width$}{}",
+                image.reference,
+                flags(image),
+                uses.join(", ")
+            );
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn flags(image: &Image) -> String {
+    let pinned = if image.is_pinned() { "" } else { "not pinned" };
+    let declared = if image.is_undeclared() { "not declared" } else { "" };
+    let both = [pinned, declared].map(str::to_owned).to_vec();
+    both.into_iter().filter(|flag| !flag.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn in_words(used: &Use) -> String {
+    let Use { kind, container, name, .. } = used;
+    match kind {
+        UseKind::Bundle => "bundle".to_owned(),
+        UseKind::Container => format!("container {container}"),
+        UseKind::InitContainer => format!("init container {container}"),
+        UseKind::Environment => format!("env {name}"),
+        UseKind::Argument if name.is_empty() => format!("argument of {container}"),
+        UseKind::Argument => format!("argument {name}"),
+        UseKind::RelatedImage => format!("related image {name}"),
+        UseKind::Annotation => format!("annotation {name}"),
+    }
+}
+
+/// For programs: an array with an object for each image of each bundle.
+pub fn json(bundles: &[BundleImages]) -> String {
+    let uses = |used: &Use| {
+        let mut json = json!({ "kind": used.kind.as_str() });
+        for (key, value) in
+            [("object", &used.object), ("container", &used.container), ("name", &used.name)]
+        {
+            if !value.is_empty() {
+                json[key] = json!(value);
+            }
+        }
+        json
+    };
+    let images = bundles.iter().flat_map(|BundleImages { bundle, images }| {
+        images.iter().map(move |image| {
+            json!({
+                "bundle": bundle,
+                "image": image.reference,
+                "pinned": image.is_pinned(),
+                "declared": !image.is_undeclared(),
+                "pulled": image.is_pulled(),
+                "uses": image.uses.iter().map(uses).collect::<Vec<_>>(),
+            })
+        })
+    });
+    format!("{:#}\n", Json::Array(images.collect()))
+}
+
+/// For `skopeo sync --src yaml --dest docker`.
+pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
+    let (references, found) = references(bundles);
+    let mut hosts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
+    for Wanted { reference, .. } in references.values() {
+        let (host, repository) = reference.name.split_once('/').unwrap_or_default();
+        let digest = reference.digest.as_ref().map(ToString::to_string);
+        let version = digest.or_else(|| reference.tag.clone()).unwrap_or_default();
+        hosts.entry(host).or_default().entry(repository).or_default().insert(version);
+    }
+    let hosts = hosts.into_iter().map(|(host, repositories)| {
+        let repositories = repositories.into_iter().map(|(name, list)| (name, Value::texts(list)));
+        (host.to_owned(), Value::map([("images", Value::map(repositories))]))
+    });
+    let note = "# skopeo sync --src yaml --dest docker FILE HOST/PREFIX\n";
+    (format!("{note}{}", plain(&hosts.collect())), found)
+}
+
+/// For `oc mirror --v2 --config`.
+pub fn image_set(bundles: &[BundleImages]) -> (String, Diagnostics) {
+    let (references, found) = references(bundles);
+    let images = references.keys().map(|name| Value::map([("name", Value::text(name))]));
+    let mirror = Value::map([("additionalImages", Value::Seq(images.collect()))]);
+    let root = Map::from_iter([
+        ("apiVersion".to_owned(), "mirror.openshift.io/v2alpha1".into()),
+        ("kind".to_owned(), "ImageSetConfiguration".into()),
+        ("mirror".to_owned(), mirror),
+    ]);
+    (plain(&root), found)
+}
+
+/// An ImageDigestMirrorSet that has nodes pull from `mirror`, a host with or without a prefix,
+/// below which repositories keep their names without their host. Only references by digest are
+/// mirrored by OpenShift; others are left out with a warning.
+pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostics) {
+    let (references, mut found) = references(bundles);
+    let mirror = mirror.trim_end_matches('/');
+    let mut repositories = BTreeSet::new();
+    for (text, Wanted { reference, place }) in &references {
+        if reference.digest.is_some() {
+            repositories.insert(reference.name.as_str());
+            continue;
+        }
+        let message = format!("`{text}` is left out: an ImageDigestMirrorSet serves digests only");
+        found.push(
+            Diagnostic::warning(Code::ImageNotPinned, message)
+                .at(place.clone())
+                .hint("add an ImageTagMirrorSet for it, or use a bundle that pins its images"),
+        );
+    }
+    let mirrors = repositories.into_iter().map(|name| {
+        let path = name.split_once('/').map_or(name, |(_, path)| path);
+        Value::map([
+            ("mirrors", Value::texts([format!("{mirror}/{path}")])),
+            ("source", Value::text(name)),
+        ])
+    });
+    let spec = Value::map([("imageDigestMirrors", Value::Seq(mirrors.collect()))]);
+    let root = Map::from_iter([
+        ("apiVersion".to_owned(), "config.openshift.io/v1".into()),
+        ("kind".to_owned(), "ImageDigestMirrorSet".into()),
+        ("metadata".to_owned(), Value::map([("name", Value::text("bundle2chart"))])),
+        ("spec".to_owned(), spec),
+    ]);
+    (plain(&root), found)
+}
+
+/// An image to copy, and where it is first used.
+struct Wanted {
+    reference: Reference,
+    place: Place,
+}
+
+/// What is to be copied, by how it is written: all but what only annotations name. References
+/// that name no registry are left out with a warning.
+fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostics) {
+    let mut references = BTreeMap::new();
+    let mut found = Diagnostics::new();
+    for BundleImages { bundle, images } in bundles {
+        for image in images {
+            let is_bundle = image.uses.iter().any(|used| used.kind == UseKind::Bundle);
+            if !image.is_pulled() && !is_bundle {
+                continue;
+            }
+            let mut place = super::place(image);
+            place.bundle.get_or_insert_with(|| bundle.clone());
+            match Reference::parse(&image.reference) {
+                Ok(reference) => {
+                    references
+                        .entry(image.reference.clone())
+                        .or_insert(Wanted { reference, place });
+                }
+                Err(problems) => found.extend(problems.into_iter().map(|problem| {
+                    let message = format!("an image is left out: {}", problem.message);
+                    Diagnostic::warning(problem.code, message)
+                        .at(place.clone())
+                        .hint("which image this is depends on the settings of each node")
+                })),
+            }
+        }
+    }
+    (references, found)
+}
+
+/// These maps hold no expressions, so they are always plain.
+fn plain(root: &Map) -> String {
+    yaml::plain(root).unwrap_or_default()
+}

@@ -1,0 +1,287 @@
+//! The images that a chart needs: where each is used, and what is wrong with it for clusters that
+//! get their images from a mirror.
+
+mod formats;
+
+pub use formats::{image_set, json, list, mirror_set, skopeo};
+
+use crate::bundle::Bundle;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{Map, Object, Value, push_key};
+use crate::source::Reference;
+use std::collections::BTreeMap;
+
+/// The images of a bundle, sorted by reference.
+#[derive(Clone, Debug)]
+pub struct BundleImages {
+    /// Name of the bundle in the configuration.
+    pub bundle: String,
+    /// Each image once.
+    pub images: Vec<Image>,
+}
+
+/// An image.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// As it is written where it is used.
+    pub reference: String,
+    /// Where it is used; never empty.
+    pub uses: Vec<Use>,
+}
+
+/// Where an image is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// By what.
+    pub kind: UseKind,
+    /// The object that has it, as `Kind/name`; empty for the bundle itself.
+    pub object: String,
+    /// The container; empty where it is none.
+    pub container: String,
+    /// Name of the variable, annotation or related image; empty where it has none.
+    pub name: String,
+    /// Where it stands in the bundle.
+    pub place: Place,
+}
+
+/// By what an image is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UseKind {
+    /// The bundle's own image: the chart was made of it, and does not need it.
+    Bundle,
+    /// A container of a workload.
+    Container,
+    /// An init container of a workload.
+    InitContainer,
+    /// A variable of a container's environment, for what the operator starts.
+    Environment,
+    /// An argument of a container, for what the operator starts.
+    Argument,
+    /// The ClusterServiceVersion's list of images.
+    RelatedImage,
+    /// An annotation: said about the operator, and pulled by nothing.
+    Annotation,
+}
+
+impl UseKind {
+    /// The word in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UseKind::Bundle => "bundle",
+            UseKind::Container => "container",
+            UseKind::InitContainer => "initContainer",
+            UseKind::Environment => "env",
+            UseKind::Argument => "argument",
+            UseKind::RelatedImage => "relatedImage",
+            UseKind::Annotation => "annotation",
+        }
+    }
+
+    /// Whether it is part of a pod.
+    fn is_in_pod(self) -> bool {
+        use UseKind::{Argument, Container, Environment, InitContainer};
+        matches!(self, Container | InitContainer | Environment | Argument)
+    }
+}
+
+impl Image {
+    /// Whether the reference has a digest, so that it always means the same.
+    pub fn is_pinned(&self) -> bool {
+        is_by_digest(&self.reference)
+    }
+
+    /// Whether a cluster pulls it for the chart.
+    pub fn is_pulled(&self) -> bool {
+        self.uses.iter().any(|used| used.kind.is_in_pod() || used.kind == UseKind::RelatedImage)
+    }
+
+    /// Whether pods use it and the ClusterServiceVersion does not list it, so that tools that copy
+    /// what is listed leave it behind.
+    pub fn is_undeclared(&self) -> bool {
+        let uses = |fits: fn(UseKind) -> bool| self.uses.iter().any(|used| fits(used.kind));
+        uses(UseKind::is_in_pod) && !uses(|kind| kind == UseKind::RelatedImage)
+    }
+}
+
+/// The images of the containers of all workloads, what their environment, arguments and
+/// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages
+/// and annotations, and the bundle's own image.
+pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Image> {
+    let mut found = Found::default();
+    if let Some(own) = own {
+        found.add(own, UseKind::Bundle, "", "", "", Place::default());
+    }
+    let csv = &bundle.csv;
+    let label = csv.object.label();
+    for (index, (name, image)) in csv.related_images.iter().enumerate() {
+        let place = csv.place(&format!(".spec.relatedImages[{index}].image"));
+        found.add(image, UseKind::RelatedImage, &label, "", name, place);
+    }
+    let null = Map::new();
+    let of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
+    found.annotations(&csv.object, of_csv, ".metadata.annotations", &null);
+    for object in objects {
+        found.workload(object, of_csv);
+    }
+    let images = found.images.into_iter();
+    images.map(|(reference, uses)| Image { reference, uses }).collect()
+}
+
+/// References of what clusters pull for the chart.
+pub fn pulled(images: &[Image]) -> Vec<String> {
+    let pulled = images.iter().filter(|image| image.is_pulled());
+    pulled.map(|image| image.reference.clone()).collect()
+}
+
+/// The containers and init containers of a workload.
+pub fn containers(object: &Object) -> impl Iterator<Item = &Value> {
+    lists_of_containers(object).flat_map(|(_, _, list)| list)
+}
+
+fn lists_of_containers(object: &Object) -> impl Iterator<Item = (&'static str, UseKind, &[Value])> {
+    [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)]
+        .into_iter()
+        .filter_map(|(key, kind)| {
+            let list = object.at(&["spec", "template", "spec", key])?.as_seq()?;
+            Some((key, kind, list))
+        })
+}
+
+#[derive(Default)]
+struct Found {
+    images: BTreeMap<String, Vec<Use>>,
+}
+
+impl Found {
+    fn add(
+        &mut self,
+        image: &str,
+        kind: UseKind,
+        object: &str,
+        container: &str,
+        name: &str,
+        place: Place,
+    ) {
+        if image.is_empty() {
+            return;
+        }
+        let own = |text: &str| text.to_owned();
+        let used =
+            Use { kind, object: own(object), container: own(container), name: own(name), place };
+        self.images.entry(image.to_owned()).or_default().push(used);
+    }
+
+    fn workload(&mut self, object: &Object, of_csv: &Map) {
+        if lists_of_containers(object).next().is_none() {
+            return;
+        }
+        for keys in [&["metadata"][..], &["spec", "template", "metadata"]] {
+            let annotations = object.at(keys).and_then(|metadata| metadata.get("annotations"));
+            if let Some(annotations) = annotations.and_then(Value::as_map) {
+                let path = format!(".{}.annotations", keys.join("."));
+                self.annotations(object, annotations, &path, of_csv);
+            }
+        }
+        for (key, kind, list) in lists_of_containers(object) {
+            for (index, container) in list.iter().enumerate() {
+                let path = format!(".spec.template.spec.{key}[{index}]");
+                self.container(object, container, kind, &path);
+            }
+        }
+    }
+
+    fn container(&mut self, object: &Object, container: &Value, kind: UseKind, path: &str) {
+        let label = object.label();
+        let text = |value: &Value, key: &str| {
+            value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let list = |key: &str| container.get(key).and_then(Value::as_seq).unwrap_or_default();
+        let place = |rest: String| object.place().path(format!("{path}{rest}"));
+        let name = text(container, "name");
+        self.add(&text(container, "image"), kind, &label, &name, "", place(".image".to_owned()));
+        for (index, variable) in list("env").iter().enumerate() {
+            let (variable, value) = (text(variable, "name"), text(variable, "value"));
+            if variable.starts_with("RELATED_IMAGE_") || is_by_digest(&value) {
+                let place = place(format!(".env[{index}].value"));
+                self.add(&value, UseKind::Environment, &label, &name, &variable, place);
+            }
+        }
+        for key in ["command", "args"] {
+            for (index, argument) in list(key).iter().enumerate() {
+                let Some(argument) = argument.as_str() else { continue };
+                let (option, value) = match argument.split_once('=') {
+                    Some((option, value)) if option.starts_with('-') => (option, value),
+                    _ => ("", argument),
+                };
+                if is_by_digest(value) {
+                    let place = place(format!(".{key}[{index}]"));
+                    self.add(value, UseKind::Argument, &label, &name, option, place);
+                }
+            }
+        }
+    }
+
+    /// Annotations that name an image, but not those that pods have from the CSV.
+    fn annotations(&mut self, object: &Object, annotations: &Map, path: &str, known: &Map) {
+        for (key, value) in annotations {
+            let Some(text) = value.as_str().filter(|_| known.get(key) != Some(value)) else {
+                continue;
+            };
+            if key == "containerImage" || is_by_digest(text) {
+                let mut path = path.to_owned();
+                push_key(&mut path, key);
+                let place = object.place().path(path);
+                self.add(text, UseKind::Annotation, &object.label(), "", key, place);
+            }
+        }
+    }
+}
+
+/// Whether a text is a reference with a digest, and nothing else.
+fn is_by_digest(text: &str) -> bool {
+    text.contains('@') && Reference::parse(text).is_ok_and(|reference| reference.digest.is_some())
+}
+
+/// What keeps images of a bundle from being copied to where they are needed.
+pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    let pulled = || images.iter().filter(|image| image.is_pulled());
+    for image in pulled().filter(|image| !image.is_pinned()) {
+        found.push(
+            Diagnostic::warning(
+                Code::ImageNotPinned,
+                format!("`{}` is not pinned by a digest", image.reference),
+            )
+            .at(place(image))
+            .hint("what the tag means can change, and mirrors by digest do not serve it"),
+        );
+    }
+    let undeclared: Vec<&Image> = pulled().filter(|image| image.is_undeclared()).collect();
+    let hint = "tools that copy what `relatedImages` lists leave it behind: copy it with one of \
+                the formats of `bundle2chart images`";
+    match undeclared.first() {
+        Some(first) if bundle.csv.related_images.is_empty() => {
+            let message = format!(
+                "the ClusterServiceVersion lists no `relatedImages`, and pods use {} image{}",
+                undeclared.len(),
+                if undeclared.len() == 1 { "" } else { "s" }
+            );
+            let diagnostic = Diagnostic::warning(Code::ImageNotDeclared, message);
+            found.push(diagnostic.at(place(first)).hint(hint));
+        }
+        _ => found.extend(undeclared.into_iter().map(|image| {
+            let message = format!("`{}` is not in `relatedImages`", image.reference);
+            Diagnostic::warning(Code::ImageNotDeclared, message).at(place(image)).hint(hint)
+        })),
+    }
+    found
+}
+
+/// Where the image is first used.
+fn place(image: &Image) -> Place {
+    let first = image.uses.iter().find(|used| used.kind.is_in_pod()).or(image.uses.first());
+    first.map(|used| used.place.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+use super::*;
+use crate::config::BundleConfig;
+use crate::pipeline;
+use crate::source::{self, BundleFiles};
+
+fn digest(n: u8) -> String {
+    format!("sha256:{}", format!("{n:02x}").repeat(32))
+}
+
+/// Images of a bundle with this pod spec, these related images and annotations, each in YAML.
+fn images_of(pod: &str, related: &str, annotations: &str) -> (Vec<Image>, Bundle) {
+    let csv = format!(
+        "apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {{name: lamp.v1.0.0, annotations: {annotations}}}
+spec:
+  version: 1.0.0
+  relatedImages: {related}
+  installModes: [{{type: AllNamespaces, supported: true}}]
+  install:
+    strategy: deployment
+    spec:
+      deployments:
+      - name: lamp
+        spec:
+          selector: {{matchLabels: {{app: lamp}}}}
+          template:
+            metadata: {{labels: {{app: lamp}}}}
+            spec: {pod}
+"
+    );
+    let package = "annotations: {operators.operatorframework.io.bundle.package.v1: lamp}";
+    let files = BundleFiles {
+        manifests: [("csv.yaml".to_owned(), csv.into())].into(),
+        metadata: [("annotations.yaml".to_owned(), package.into())].into(),
+        ..BundleFiles::default()
+    };
+    let config = BundleConfig::new("lamp", source::from_argument("lamp"));
+    let (compiled, found) = pipeline::compile(&files, &config);
+    let compiled = compiled.unwrap_or_else(|| panic!("{found:#?}"));
+    let own = format!("quay.io/lamps/bundle@{}", digest(0));
+    (collect(&compiled.unit.objects, &compiled.bundle, Some(&own)), compiled.bundle)
+}
+
+fn all_uses() -> (Vec<Image>, Bundle) {
+    let pod = format!(
+        "{{initContainers: [{{name: init, image: 'quay.io/lamps/init:1'}}],
+           containers: [
+             {{name: manager, image: 'quay.io/lamps/manager@{one}',
+               env: [{{name: RELATED_IMAGE_BULB, value: 'quay.io/lamps/bulb:2'}},
+                     {{name: SOCKET, value: 'quay.io/lamps/socket@{two}'}},
+                     {{name: OTHER, value: 'quay.io/lamps/other:1'}},
+                     {{name: RELATED_IMAGE_NONE, value: ''}},
+                     {{name: TEXT, value: 'see quay.io/lamps/x@{two}'}}],
+               args: ['--proxy=quay.io/lamps/proxy@{three}', 'quay.io/lamps/bare@{three}', '--v=2']}},
+             {{name: sidecar, image: 'quay.io/lamps/manager@{one}'}}]}}",
+        one = digest(1),
+        two = digest(2),
+        three = digest(3),
+    );
+    let related = format!(
+        "[{{name: manager, image: 'quay.io/lamps/manager@{}'}},
+          {{name: shade, image: 'quay.io/lamps/shade@{}'}}, {{name: empty}}]",
+        digest(1),
+        digest(4)
+    );
+    let annotations = "{containerImage: 'quay.io/lamps/manager:v1', other: 'quay.io/lamps/x:1'}";
+    images_of(&pod, &related, annotations)
+}
+
+#[test]
+fn images_are_found_wherever_they_are_used() {
+    let (images, bundle) = all_uses();
+    let bundles = [BundleImages { bundle: "lamp".to_owned(), images: images.clone() }];
+    insta::assert_snapshot!(list(&bundles));
+    insta::assert_snapshot!("images_as_json", json(&bundles));
+    let shown: Vec<String> = check(&images, &bundle)
+        .iter()
+        .map(|d| {
+            format!("{}: {} ({})", d.code.as_str(), d.message, d.place.path.as_deref().unwrap())
+        })
+        .collect();
+    insta::assert_snapshot!("images_to_look_at", shown.join("\n"));
+    assert!(
+        pulled(&images).iter().all(|image| !image.contains("bundle") && !image.ends_with(":v1"))
+    );
+}
+
+#[test]
+fn tools_get_their_formats() {
+    let (images, _) = all_uses();
+    let short = BundleImages {
+        bundle: "short".to_owned(),
+        images: images_of("{containers: [{name: a, image: busybox}]}", "[]", "{}").0,
+    };
+    let bundles = [BundleImages { bundle: "lamp".to_owned(), images }, short];
+    let shown = |(text, found): (String, Diagnostics)| {
+        let found: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+        format!("{text}---\n{}", found.join("\n"))
+    };
+    insta::assert_snapshot!("skopeo", shown(skopeo(&bundles)));
+    insta::assert_snapshot!("image_set", shown(image_set(&bundles)));
+    insta::assert_snapshot!("mirror_set", shown(mirror_set(&bundles, "mirror.example.com/ocp/")));
+}
+
+#[test]
+fn a_bundle_without_related_images_gets_one_warning() {
+    let pod = format!(
+        "{{containers: [{{name: a, image: 'quay.io/a/a@{0}'}}, {{name: b, image: 'quay.io/a/b@{0}'}}]}}",
+        digest(1)
+    );
+    let (images, bundle) = images_of(&pod, "[]", "{}");
+    let found = check(&images, &bundle);
+    let [only] = found.iter().collect::<Vec<_>>()[..] else { panic!("{found:#?}") };
+    assert!(only.message.contains("no `relatedImages`, and pods use 2 images"), "{only:?}");
+}

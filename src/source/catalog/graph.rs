@@ -1,0 +1,337 @@
+//! The upgrade graph of a channel: its head, what leads to it, and the bundle that is asked for.
+
+use super::contents::Contents;
+use super::objects::{Bundle, Entry};
+use crate::config::{CatalogSource, VersionRequest, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::ir::VersionRange;
+use semver::Version;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Entries of a channel; the largest known have some hundred. All are compared with all.
+const MOST_ENTRIES: usize = 2_000;
+/// Versions and names that a hint lists.
+const MOST_LISTED: usize = 12;
+
+/// The bundle to compile.
+#[derive(Debug)]
+pub(super) struct Choice<'c> {
+    pub(super) channel: &'c str,
+    pub(super) bundle: &'c Bundle,
+    pub(super) version: Version,
+}
+
+/// Chooses the bundle that a configuration asks for.
+pub(super) fn choose<'c>(
+    contents: &'c Contents,
+    source: &CatalogSource,
+) -> Result<Choice<'c>, Diagnostics> {
+    let (name, entries) = channel(contents, source)?;
+    let channel = Channel { name, entries, contents };
+    let bundle = match &source.version {
+        None => channel.head(source)?,
+        Some(wanted) => channel.find(&wanted.request, &wanted.span)?,
+    };
+    match version(bundle) {
+        Ok(version) => Ok(Choice { channel: name, bundle, version }),
+        Err(why) => Err(Diagnostic::error(
+            Code::CatalogInvalid,
+            format!("the bundle `{}` does not state a version: {why}", bundle.name),
+        )
+        .at(Place::file(bundle.file.clone()))
+        .hint("Choose another version, or report this to whoever makes the catalog.")
+        .into()),
+    }
+}
+
+fn channel<'c>(
+    contents: &'c Contents,
+    source: &CatalogSource,
+) -> Result<(&'c str, &'c [Entry]), Diagnostics> {
+    let names: Vec<&str> = contents.channels.keys().map(String::as_str).collect();
+    let (wanted, span) = match (&source.channel, &contents.default_channel) {
+        (Some(channel), _) => (channel.text.as_str(), &channel.span),
+        (None, Some(channel)) => (channel.as_str(), &source.package.span),
+        (None, None) => {
+            return Err(Diagnostic::error(
+                Code::ChannelNotFound,
+                format!("the package `{}` has no default channel", contents.package),
+            )
+            .at(Place::span(source.package.span.clone()))
+            .hint(format!("add `channel`; the package has {}", listed(&names)))
+            .into());
+        }
+    };
+    match contents.channels.get_key_value(wanted) {
+        Some((name, entries)) if entries.len() > MOST_ENTRIES => Err(Diagnostic::error(
+            Code::SourceLimit,
+            format!("the channel `{name}` has {} entries", entries.len()),
+        )
+        .at(Place::span(span.clone()))
+        .hint(format!("No real channel has more than {MOST_ENTRIES}; is this a catalog?"))
+        .into()),
+        Some((name, entries)) => Ok((name, entries)),
+        None => {
+            let package = &contents.package;
+            let what = if source.channel.is_some() { "channel" } else { "default channel" };
+            let message =
+                format!("the package `{package}` has no {what} `{}`", wanted.escape_debug());
+            let mut hint = format!("it has {}", listed(&names));
+            if let Some(near) = suggest::nearest(wanted, &names) {
+                hint = format!("did you mean `{near}`? {hint}");
+            }
+            Err(Diagnostic::error(Code::ChannelNotFound, message)
+                .at(Place::span(span.clone()))
+                .hint(hint)
+                .into())
+        }
+    }
+}
+
+/// The version that a bundle states.
+fn version(bundle: &Bundle) -> Result<Version, String> {
+    let text = bundle.version.as_deref().ok_or("it has no property olm.package with one")?;
+    Version::parse(text).map_err(|error| format!("`{}`: {error}", text.escape_debug()))
+}
+
+struct Channel<'c> {
+    name: &'c str,
+    entries: &'c [Entry],
+    contents: &'c Contents,
+}
+
+impl<'c> Channel<'c> {
+    /// The only head.
+    fn head(&self, source: &CatalogSource) -> Result<&'c Bundle, Diagnostics> {
+        let heads = heads(self.entries, &self.versions());
+        let span = source.channel.as_ref().map_or(&source.package.span, |channel| &channel.span);
+        let error = |code, message: String, hint: String| {
+            Diagnostics::from(
+                Diagnostic::error(code, message).at(Place::span(span.clone())).hint(hint),
+            )
+        };
+        let name = self.name;
+        match heads.as_slice() {
+            [head] => self.contents.bundles.get(head.name.as_str()).ok_or_else(|| {
+                error(
+                    Code::CatalogInvalid,
+                    format!(
+                        "the channel `{name}` leads to the bundle `{}`, which the catalog does \
+                         not have",
+                        head.name
+                    ),
+                    "Set `version` to another one, or report this to whoever makes the catalog."
+                        .to_owned(),
+                )
+            }),
+            [] => error_of_none(self.entries.is_empty(), name, error),
+            several => {
+                let names: Vec<&str> = several.iter().map(|head| head.name.as_str()).collect();
+                Err(error(
+                    Code::ChannelHead,
+                    format!("the channel `{name}` has {} heads: {}", names.len(), listed(&names)),
+                    "OLM refuses such a catalog. Set `version` to say which bundle is meant."
+                        .to_owned(),
+                ))
+            }
+        }
+    }
+
+    /// The bundle of a requested version.
+    fn find(&self, request: &VersionRequest, span: &Span) -> Result<&'c Bundle, Diagnostics> {
+        let versions = self.versions();
+        let mut fitting: Vec<(&str, &Version)> = match request {
+            VersionRequest::Exact(wanted) => {
+                let of = |fits: &dyn Fn(&Version) -> bool| -> Vec<(&str, &Version)> {
+                    let all = versions.iter().filter(|(_, version)| fits(version));
+                    all.map(|(name, version)| (*name, version)).collect()
+                };
+                let exact = of(&|version| version == wanted);
+                // Build metadata may be left out.
+                if exact.is_empty() && wanted.build.is_empty() {
+                    of(&|version| version.cmp_precedence(wanted).is_eq())
+                } else {
+                    exact
+                }
+            }
+            VersionRequest::Range(range) => {
+                let reachable = reachable(self.entries, &versions);
+                let all = versions
+                    .iter()
+                    .filter(|(name, version)| reachable.contains(*name) && range.matches(version));
+                let all: Vec<_> = all.map(|(name, version)| (*name, version)).collect();
+                let highest = all.iter().map(|(_, version)| *version).max();
+                all.into_iter().filter(|(_, version)| Some(*version) == highest).collect()
+            }
+        };
+        fitting.sort_unstable();
+        let error = |code, message: String, hint: String| {
+            Diagnostic::error(code, message).at(Place::span(span.clone())).hint(hint)
+        };
+        let name = self.name;
+        match fitting.as_slice() {
+            [] => Err(error(
+                Code::VersionNotFound,
+                format!("the channel `{name}` has no version {request}"),
+                self.others(request, &versions),
+            )
+            .into()),
+            [(bundle, _)] => self.contents.bundles.get(*bundle).ok_or_else(Diagnostics::new),
+            several => {
+                let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
+                let version = several.first().map(|(_, version)| version.to_string());
+                Err(error(
+                    Code::AmbiguousVersion,
+                    format!(
+                        "the channel `{name}` has {} bundles that fit version {}: {}",
+                        names.len(),
+                        version.unwrap_or_default(),
+                        listed(&names)
+                    ),
+                    "Name the version with its build metadata (`1.0.0+2`), or use the image of \
+                     the bundle that you mean."
+                        .to_owned(),
+                )
+                .into())
+            }
+        }
+    }
+
+    /// The versions of the channel's bundles, by name; those that the catalog does not have or
+    /// that state none are left out.
+    fn versions(&self) -> BTreeMap<&'c str, Version> {
+        let bundles = self.entries.iter().filter_map(|entry| {
+            let bundle = self.contents.bundles.get(entry.name.as_str())?;
+            Some((entry.name.as_str(), version(bundle).ok()?))
+        });
+        bundles.collect()
+    }
+
+    /// What there is instead of a version.
+    fn others(&self, request: &VersionRequest, versions: &BTreeMap<&str, Version>) -> String {
+        let fits = |version: &Version| match request {
+            VersionRequest::Exact(wanted) => version.cmp_precedence(wanted).is_eq(),
+            VersionRequest::Range(range) => range.matches(version),
+        };
+        let elsewhere = self.contents.channels.iter().find(|(name, entries)| {
+            name.as_str() != self.name
+                && entries.iter().any(|entry| {
+                    let bundle = self.contents.bundles.get(&entry.name);
+                    bundle.and_then(|bundle| version(bundle).ok()).is_some_and(|v| fits(&v))
+                })
+        });
+        let mut all: Vec<&Version> = versions.values().collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let mut hint = match texts.as_slice() {
+            [] => "the channel has no version at all".to_owned(),
+            texts => format!("it has {}", listed(texts)),
+        };
+        if let Some((name, _)) = elsewhere {
+            hint = format!("the channel `{name}` has it; {hint}");
+        }
+        if all.iter().any(|version| !version.pre.is_empty())
+            && matches!(request, VersionRequest::Range(_))
+        {
+            hint.push_str(
+                "; a range fits pre-releases (with `-`) only where it names one of the same \
+                 numbers, as in `>=4.18.0-0`",
+            );
+        }
+        hint
+    }
+}
+
+fn error_of_none<T>(
+    empty: bool,
+    name: &str,
+    error: impl Fn(Code, String, String) -> Diagnostics,
+) -> Result<T, Diagnostics> {
+    let why = if empty {
+        "it has no entries"
+    } else {
+        "every bundle is replaced or skipped by another one"
+    };
+    Err(error(
+        Code::ChannelHead,
+        format!("the channel `{name}` has no head: {why}"),
+        "OLM refuses such a catalog. Set `channel` or `version` to say which bundle is meant."
+            .to_owned(),
+    ))
+}
+
+/// The entries that no other one replaces or skips (operator-registry: the model's channel head).
+/// Where these are several, those that another of them skips by its range are none.
+fn heads<'c>(entries: &'c [Entry], versions: &BTreeMap<&str, Version>) -> Vec<&'c Entry> {
+    let mut covered: BTreeSet<&str> = BTreeSet::new();
+    for entry in entries {
+        let names = entry.replaces.iter().chain(entry.skips.iter().flatten());
+        covered.extend(names.map(String::as_str));
+    }
+    let mut seen = BTreeSet::new();
+    let heads: Vec<&Entry> = entries
+        .iter()
+        .filter(|entry| !covered.contains(entry.name.as_str()) && seen.insert(&entry.name))
+        .collect();
+    if heads.len() < 2 {
+        return heads;
+    }
+    let ranges: Vec<(&Entry, Option<VersionRange>)> =
+        heads.iter().map(|entry| (*entry, range(entry))).collect();
+    let skipped = |head: &Entry| {
+        let Some(version) = versions.get(head.name.as_str()) else { return false };
+        ranges.iter().any(|(other, range)| {
+            other.name != head.name
+                && range.as_ref().is_some_and(|range| range.contains(version))
+                // A range that reaches above its own bundle skips nothing there.
+                && versions.get(other.name.as_str()).is_some_and(|own| version < own)
+        })
+    };
+    heads.iter().copied().filter(|head| !skipped(head)).collect()
+}
+
+fn range(entry: &Entry) -> Option<VersionRange> {
+    VersionRange::parse(entry.skip_range.as_deref().filter(|range| !range.is_empty())?).ok()
+}
+
+/// The entries from which upgrades lead to a head, heads included.
+fn reachable<'c>(entries: &'c [Entry], versions: &BTreeMap<&'c str, Version>) -> BTreeSet<&'c str> {
+    let by_name: BTreeMap<&str, &Entry> =
+        entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
+    let mut reached = BTreeSet::new();
+    let mut waiting: Vec<&str> =
+        heads(entries, versions).iter().map(|head| head.name.as_str()).collect();
+    while let Some(name) = waiting.pop() {
+        let Some(entry) = by_name.get(name) else { continue };
+        if !reached.insert(entry.name.as_str()) {
+            continue;
+        }
+        let names = entry.replaces.iter().chain(entry.skips.iter().flatten());
+        waiting.extend(names.map(String::as_str));
+        if let (Some(range), Some(own)) = (range(entry), versions.get(name)) {
+            let inside = versions
+                .iter()
+                .filter(|(other, version)| *version < own && !reached.contains(*other))
+                .filter(|(_, version)| range.contains(version));
+            waiting.extend(inside.map(|(other, _)| *other));
+        }
+    }
+    reached
+}
+
+fn listed(names: &[&str]) -> String {
+    let mut text = names
+        .iter()
+        .take(MOST_LISTED)
+        .map(|name| format!("`{}`", name.escape_debug()))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > MOST_LISTED {
+        text.push_str(&format!(" and {} more", names.len() - MOST_LISTED));
+    }
+    if text.is_empty() { "none".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests;

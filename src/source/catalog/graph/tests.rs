@@ -1,0 +1,176 @@
+use super::*;
+use crate::config::{Text, WantedVersion};
+use crate::diag::SourceText;
+use std::sync::Arc;
+
+/// Entries as `NAME: replaces R, skips S S, range R`; names are `v` and the version.
+fn contents(channel: &str) -> Contents {
+    let mut contents = Contents {
+        package: "lamp".to_owned(),
+        default_channel: Some("stable".to_owned()),
+        ..Contents::default()
+    };
+    let mut entries = Vec::new();
+    for line in channel.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (name, rest) = line.split_once(':').unwrap_or((line, ""));
+        let mut entry = Entry { name: name.to_owned(), ..Entry::default() };
+        for part in rest.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (word, value) = part.split_once(' ').unwrap();
+            match word {
+                "replaces" => entry.replaces = Some(value.to_owned()),
+                "skips" => entry.skips = Some(value.split(' ').map(str::to_owned).collect()),
+                "range" => entry.skip_range = Some(value.to_owned()),
+                other => panic!("{other}"),
+            }
+        }
+        if !name.starts_with("missing") {
+            let version = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+            contents.bundles.insert(name.to_owned(), bundle(name, Some(version)));
+        }
+        entries.push(entry);
+    }
+    contents.channels.insert("stable".to_owned(), entries);
+    contents
+}
+
+fn bundle(name: &str, version: Option<&str>) -> Bundle {
+    Bundle {
+        name: name.to_owned(),
+        image: None,
+        version: version.map(str::to_owned),
+        objects: 0,
+        file: "catalog.json".to_owned(),
+    }
+}
+
+fn source(channel: Option<&str>, version: Option<&str>) -> CatalogSource {
+    let text = Arc::new(SourceText { name: "bundles.toml".into(), text: "catalog".into() });
+    let span = Span::new(&text, 0..7);
+    let of = |text: &str| Text { text: text.to_owned(), span: span.clone() };
+    let request = |text: &str| match Version::parse(text) {
+        Ok(version) => VersionRequest::Exact(version),
+        Err(_) => VersionRequest::Range(semver::VersionReq::parse(text).unwrap()),
+    };
+    CatalogSource {
+        catalog: of("catalog"),
+        package: of("lamp"),
+        channel: channel.map(of),
+        version: version
+            .map(|version| WantedVersion { request: request(version), span: span.clone() }),
+    }
+}
+
+/// The name of the chosen bundle, or the error with its hint.
+fn chosen(contents: &Contents, version: Option<&str>) -> String {
+    match choose(contents, &source(None, version)) {
+        Ok(choice) => choice.bundle.name.clone(),
+        Err(found) => found
+            .iter()
+            .map(|d| format!("{}: {} | {}", d.code.as_str(), d.message, d.hint.as_deref().unwrap()))
+            .collect(),
+    }
+}
+
+#[test]
+fn the_head_of_a_line_is_its_end_whatever_the_order() {
+    let line = contents("v1.1.0: replaces v1.0.0\nv1.2.0: replaces v1.1.0\nv1.0.0");
+    assert_eq!(chosen(&line, None), "v1.2.0");
+    assert_eq!(chosen(&contents("v1.0.0: replaces v0.9.0"), None), "v1.0.0");
+}
+
+#[test]
+fn what_is_skipped_is_no_head() {
+    let skips = contents(
+        "v1.0.0\nv1.1.0: replaces v1.0.0\nv1.1.1: replaces v1.0.0\nv1.1.2: replaces v1.0.0, skips v1.1.0 v1.1.1",
+    );
+    assert_eq!(chosen(&skips, None), "v1.1.2");
+    // Two lines of which one is in the range of the other.
+    let range = contents("v1.0.0\nv1.1.0: range >=1.0.0 <1.1.0");
+    assert_eq!(chosen(&range, None), "v1.1.0");
+    let itself = contents("v1.0.0: range >=0.1.0 <=1.0.0");
+    assert_eq!(chosen(&itself, None), "v1.0.0");
+    let backwards = contents("v1.0.0: range >=1.0.0 <2.0.0\nv1.1.0");
+    assert!(chosen(&backwards, None).contains("2 heads"), "{}", chosen(&backwards, None));
+}
+
+#[test]
+fn several_heads_or_none_are_errors_that_list_them() {
+    let two = contents("v1.0.0\nv1.1.0: replaces v1.0.0\nv2.0.0: replaces v1.0.0");
+    insta::assert_snapshot!(chosen(&two, None), @"channel-head: the channel `stable` has 2 heads: `v1.1.0`, `v2.0.0` | OLM refuses such a catalog. Set `version` to say which bundle is meant.");
+    let circle = contents("v1.0.0: replaces v1.1.0\nv1.1.0: replaces v1.0.0");
+    insta::assert_snapshot!(chosen(&circle, None), @"channel-head: the channel `stable` has no head: every bundle is replaced or skipped by another one | OLM refuses such a catalog. Set `channel` or `version` to say which bundle is meant.");
+    let empty = contents("");
+    assert!(chosen(&empty, None).contains("it has no entries"));
+    // A version says which one.
+    assert_eq!(chosen(&two, Some("1.1.0")), "v1.1.0");
+    assert_eq!(chosen(&circle, Some("1.1.0")), "v1.1.0");
+}
+
+#[test]
+fn a_bundle_that_is_not_in_the_catalog_is_not_chosen() {
+    let missing = contents("v1.0.0\nmissing.v1.1.0: replaces v1.0.0");
+    assert!(chosen(&missing, None).contains("which the catalog does not have"));
+    assert_eq!(chosen(&missing, Some(">=1")), "v1.0.0");
+    assert!(chosen(&missing, Some("1.1.0")).starts_with("version-not-found"));
+}
+
+#[test]
+fn a_range_takes_the_highest_that_upgrades_lead_from() {
+    let line = contents(
+        "v1.9.0\nv1.10.0: replaces v1.9.0\nv2.0.0: replaces v1.10.0\nv2.1.0-rc.1: replaces v2.0.0",
+    );
+    assert_eq!(chosen(&line, Some(">=1.2, <2")), "v1.10.0");
+    assert_eq!(chosen(&line, Some(">=1.2")), "v2.0.0");
+    assert_eq!(chosen(&line, Some(">=2.1.0-0")), "v2.1.0-rc.1");
+    insta::assert_snapshot!(chosen(&line, Some(">=2.1")), @"version-not-found: the channel `stable` has no version >=2.1 | it has `2.1.0-rc.1`, `2.0.0`, `1.10.0`, `1.9.0`; a range fits pre-releases (with `-`) only where it names one of the same numbers, as in `>=4.18.0-0`");
+    // Through skips and ranges too, but not beside the graph.
+    let island = contents(
+        "v1.0.0\nv1.1.0: skips v1.0.0, range >=0.5.0 <1.1.0\nv0.6.0\nv1.5.0: replaces v1.6.0\nv1.6.0: replaces v1.5.0",
+    );
+    assert_eq!(chosen(&island, Some("<1.1")), "v1.0.0");
+    assert_eq!(chosen(&island, Some("<1")), "v0.6.0");
+    assert_eq!(chosen(&island, Some(">=1")), "v1.1.0");
+}
+
+#[test]
+fn versions_are_those_that_bundles_state() {
+    let mut other = contents("v1.0.0\nv1.1.0: replaces v1.0.0");
+    other.bundles.insert("v1.1.0".to_owned(), bundle("v1.1.0", Some("7.0.0")));
+    assert_eq!(chosen(&other, Some("7.0.0")), "v1.1.0");
+    assert!(chosen(&other, Some("1.1.0")).starts_with("version-not-found"));
+    other.bundles.insert("v1.1.0".to_owned(), bundle("v1.1.0", None));
+    assert!(chosen(&other, None).contains("does not state a version"));
+}
+
+#[test]
+fn equal_versions_are_not_guessed_between() {
+    let builds = contents("v1.0.0+1\nv1.0.0+2: replaces v1.0.0+1");
+    assert!(chosen(&builds, Some("1.0.0")).starts_with("ambiguous-version"));
+    assert_eq!(chosen(&builds, Some("1.0.0+1")), "v1.0.0+1");
+    assert_eq!(chosen(&builds, Some(">=1")), "v1.0.0+2");
+    let same = contents("v1.0.0\nw1.0.0: replaces v1.0.0");
+    insta::assert_snapshot!(chosen(&same, Some(">=1")), @"ambiguous-version: the channel `stable` has 2 bundles that fit version 1.0.0: `v1.0.0`, `w1.0.0` | Name the version with its build metadata (`1.0.0+2`), or use the image of the bundle that you mean.");
+}
+
+#[test]
+fn near_channels_and_other_channels_are_named() {
+    let mut contents = contents("v1.0.0");
+    contents.channels.insert(
+        "stable-2".to_owned(),
+        vec![Entry { name: "v2.0.0".to_owned(), ..Entry::default() }],
+    );
+    contents.bundles.insert("v2.0.0".to_owned(), bundle("v2.0.0", Some("2.0.0")));
+    let found = choose(&contents, &source(Some("stabel"), None)).unwrap_err();
+    let hint = found.iter().next().unwrap().hint.clone().unwrap();
+    assert_eq!(hint, "did you mean `stable`? it has `stable`, `stable-2`");
+    let text = chosen(&contents, Some("2.0.0"));
+    assert!(text.contains("the channel `stable-2` has it"), "{text}");
+    contents.default_channel = None;
+    assert!(chosen(&contents, None).contains("no default channel"));
+}
+
+#[test]
+fn a_channel_has_a_limit() {
+    let text: String = (0..3000).map(|n| format!("v{n}.0.0\n")).collect();
+    assert!(chosen(&contents(&text), None).starts_with("source-limit"));
+}

@@ -1,0 +1,195 @@
+//! The files of a catalog image, while its layers stream by.
+//!
+//! The last layer comes first: what a later layer has replaced or deleted is known when an earlier
+//! one comes, so nothing need be kept of any file.
+
+use super::place::{Item, Visit};
+use crate::diag::{Code, Diagnostics};
+use crate::source::archive::{Entry, EntryKind, Meter, show};
+use crate::source::failure;
+use crate::source::image::{Blobs, Opened, walk_layer};
+use crate::source::limits::{Limits, exceeded, in_bytes};
+use crate::source::tree::{is_below, join, normalise, split};
+use std::collections::BTreeSet;
+use std::io;
+
+/// Label that names the catalog's folder.
+const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
+/// Label of the catalogs of old, which are databases.
+const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
+/// Label of bundles.
+const BUNDLE_LABEL: &str = "operators.operatorframework.io.bundle.manifests.v1";
+
+const DEFAULT_CONFIGS: &str = "configs";
+
+/// Visits the files of the catalog in an image. Gives warnings about its layers.
+pub(super) fn walk(
+    blobs: &dyn Blobs,
+    image: &Opened,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<Diagnostics, Diagnostics> {
+    let folder = folder(image)?;
+    let mut warnings = Diagnostics::new();
+    let meter = Meter::new(limits);
+    let mut later = Seen::default();
+    let mut name_bytes = 0;
+    let mut files = 0_u64;
+    for layer in image.layers.iter().rev() {
+        let mut own = Seen::default();
+        walk_layer(blobs, layer, &meter, &mut warnings, &mut |entry| {
+            let (path, climbs) = normalise(&entry.path);
+            let inside = is_below(&path, &folder);
+            if !inside && path != folder && !is_below(&folder, &path) {
+                let whites_out = split(&path).1.starts_with(b".wh.");
+                if !(whites_out && reaches(&path, &folder)) {
+                    return Ok(());
+                }
+            }
+            if climbs {
+                let message = format!("`{}` climbs with `..`", show(&entry.path));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            name_bytes += path.len() as u64 + 64;
+            if name_bytes > limits.name_bytes {
+                let limit = in_bytes(limits.name_bytes);
+                return Err(exceeded(format!("its file names take more than {limit}")));
+            }
+            let shown = show(&path);
+            if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {
+                return Ok(());
+            }
+            files += u64::from(entry.kind != EntryKind::Folder);
+            take(entry, &shown, inside, visit)
+        })?;
+        later.add(own);
+    }
+    if files == 0 {
+        return Err(no_catalog(image, &show(&folder)));
+    }
+    Ok(warnings)
+}
+
+fn take(entry: &mut Entry<'_>, shown: &str, inside: bool, visit: &mut Visit<'_>) -> io::Result<()> {
+    let what = match &entry.kind {
+        EntryKind::Folder => return Ok(()),
+        EntryKind::File if inside => return visit(shown, Item::File(entry.stream())),
+        EntryKind::File => "is a file and not the catalog's folder",
+        EntryKind::Symlink(_) => "is a symbolic link",
+        EntryKind::HardLink(_) => "is a hard link",
+        EntryKind::Special(_) => "is a special file",
+    };
+    visit(shown, Item::Other(what))
+}
+
+/// The folder as the label names it.
+fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
+    let label = image.labels.get(CONFIGS_LABEL);
+    if label.is_none() && image.labels.contains_key(BUNDLE_LABEL) {
+        return Err(failure(
+            Code::NotACatalog,
+            "this is a bundle, not a catalog",
+            "Name it with `image` instead of `catalog`, without `package`.",
+        ));
+    }
+    if label.is_none() && image.labels.contains_key(DATABASE_LABEL) {
+        return Err(failure(
+            Code::NotACatalog,
+            "this is a catalog of the old kind, an SQLite database",
+            "Use a release of the catalog that is file-based, or convert it with `opm migrate`.",
+        ));
+    }
+    let text = label.map_or(DEFAULT_CONFIGS, String::as_str);
+    let (path, climbs) = normalise(text.trim().as_bytes());
+    if climbs || path.is_empty() {
+        let text: String = text.chars().take(200).collect();
+        return Err(failure(
+            Code::NotACatalog,
+            format!("the label `{CONFIGS_LABEL}` is {text:?}, which is no folder of the image"),
+            "It is normally `/configs`.",
+        ));
+    }
+    Ok(path)
+}
+
+fn no_catalog(image: &Opened, folder: &str) -> Diagnostics {
+    let message = match image.labels.contains_key(CONFIGS_LABEL) {
+        true => format!("this image says that it is a catalog, but `/{folder}` has no files"),
+        false => format!("this image is no catalog: it has no files in `/{folder}`"),
+    };
+    failure(
+        Code::NotACatalog,
+        message,
+        "A catalog image holds JSON and YAML files in the folder that its label \
+         `operators.operatorframework.io.index.configs.v1` names.",
+    )
+}
+
+/// Whether the path of a whiteout deletes a folder that leads to `folder`.
+fn reaches(path: &[u8], folder: &[u8]) -> bool {
+    let (parent, name) = split(path);
+    match name.strip_prefix(b".wh.") {
+        Some(b".wh..opq") => parent.is_empty() || is_below(folder, parent) || folder == parent,
+        Some(hidden) => {
+            let hidden = join(parent, hidden);
+            hidden == folder || is_below(folder, &hidden)
+        }
+        None => false,
+    }
+}
+
+/// What later layers have, as far as it hides what earlier ones have.
+#[derive(Default)]
+struct Seen {
+    /// What is no folder, and what is deleted: hides the same path and all below.
+    whole: BTreeSet<Vec<u8>>,
+    /// Folders: hide what is no folder.
+    folders: BTreeSet<Vec<u8>>,
+    /// Folders that hide all that earlier layers have below.
+    opaque: BTreeSet<Vec<u8>>,
+}
+
+impl Seen {
+    /// Notes an entry; false when it only deletes.
+    fn note(&mut self, path: &[u8], kind: &EntryKind) -> bool {
+        let (parent, name) = split(path);
+        match name.strip_prefix(b".wh.") {
+            Some(b".wh..opq") => {
+                self.opaque.insert(parent.to_vec());
+            }
+            // Other marks of a union file system, and names that no file can have.
+            Some(b"" | b"." | b"..") => {}
+            Some(mark) if mark.starts_with(b".wh.") => {}
+            Some(hidden) => {
+                self.whole.insert(join(parent, hidden));
+            }
+            None => {
+                let set = match kind {
+                    EntryKind::Folder => &mut self.folders,
+                    _ => &mut self.whole,
+                };
+                set.insert(path.to_vec());
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether an entry of an earlier layer is hidden.
+    fn hides(&self, path: &[u8], kind: &EntryKind) -> bool {
+        let is_folder = *kind == EntryKind::Folder;
+        if self.whole.contains(path) || (!is_folder && self.folders.contains(path)) {
+            return true;
+        }
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+        std::iter::once(0)
+            .chain(ends)
+            .any(|end| self.whole.contains(&path[..end]) || self.opaque.contains(&path[..end]))
+    }
+
+    fn add(&mut self, other: Seen) {
+        self.whole.extend(other.whole);
+        self.folders.extend(other.folders);
+        self.opaque.extend(other.opaque);
+    }
+}

@@ -1,0 +1,178 @@
+#![expect(clippy::disallowed_methods, reason = "reads catalogs")]
+//! Where a catalog is: a file, a folder, or an image.
+
+use super::layers;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::source::image::{self, Blobs};
+use crate::source::layout::{self, Layout, Wanted};
+use crate::source::limits::{Limits, exceeded, in_bytes, is_exceeded};
+use crate::source::supply::{Located, Supply};
+use crate::source::{failure, local, unreadable};
+use oci_spec::image::Descriptor;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// A catalog that can be read, as often as needed.
+pub(super) enum Catalog<'s> {
+    /// One file.
+    File { path: PathBuf, shown: String },
+    /// A folder of files.
+    Folder { path: PathBuf, shown: String },
+    /// The folder that the labels of an image name.
+    Image { blobs: Box<dyn Blobs + 's>, root: Box<Descriptor> },
+}
+
+/// What is at a path of a catalog.
+pub(super) enum Item<'a> {
+    /// A file.
+    File(&'a mut dyn Read),
+    /// Something else, in words that follow its path.
+    Other(&'static str),
+}
+
+/// Takes a path and what is there.
+pub(super) type Visit<'a> = dyn FnMut(&str, Item<'_>) -> io::Result<()> + 'a;
+
+/// Finds the catalog that `text` names.
+pub(super) fn open<'s>(
+    text: &str,
+    supply: &'s Supply,
+) -> Result<(Catalog<'s>, Diagnostics), Diagnostics> {
+    let (base, limits) = (supply.base.as_path(), &supply.limits);
+    let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
+    let found = local::find(text, base);
+    let is_layout = |path: &Path| path.join(layout::MARKER).is_file();
+    match found {
+        Some(found) if is_layout(&found.path) => {
+            let wanted = match found.suffix {
+                "" => Wanted::Only,
+                suffix => Wanted::of_suffix(suffix)?,
+            };
+            located(Layout::folder(found.path, found.shown), &wanted, limits)
+        }
+        Some(found) if found.suffix.is_empty() => {
+            let shown = found.shown.trim_end_matches('/').to_owned();
+            let path = found.path;
+            let kind = path.metadata().map_err(|error| unreadable(&shown, &error))?;
+            let catalog = if kind.is_dir() {
+                Catalog::Folder { path, shown }
+            } else {
+                Catalog::File { path, shown }
+            };
+            Ok((catalog, Diagnostics::new()))
+        }
+        _ if spelt => Err(failure(
+            Code::SourceNotFound,
+            format!("`{}` does not exist", text.escape_debug()),
+            "A relative path starts from the folder of the configuration file.",
+        )),
+        _ => {
+            let Located { blobs, root, notes } = supply.open(text, None)?;
+            Ok((Catalog::Image { blobs, root: Box::new(root) }, notes))
+        }
+    }
+}
+
+fn located(
+    layout: Layout,
+    wanted: &Wanted,
+    limits: &Limits,
+) -> Result<(Catalog<'static>, Diagnostics), Diagnostics> {
+    let (root, note) = layout.locate(wanted, limits)?;
+    let catalog = Catalog::Image { blobs: Box::new(layout), root: Box::new(root) };
+    Ok((catalog, note.into_iter().collect()))
+}
+
+impl Catalog<'_> {
+    /// Visits every file of the catalog, in no particular order. Gives the digest of its image's
+    /// manifest, and warnings.
+    pub(super) fn walk(
+        &self,
+        limits: &Limits,
+        visit: &mut Visit<'_>,
+    ) -> Result<(Option<String>, Diagnostics), Diagnostics> {
+        match self {
+            Catalog::File { path, shown } => {
+                let budget = Cell::new(limits.expanded_bytes);
+                visit_file(path, shown, &budget, visit).map_err(|error| failed(shown, &error))?;
+                Ok((None, Diagnostics::new()))
+            }
+            Catalog::Folder { path, shown } => {
+                walk_folder(path, shown, limits, visit)?;
+                Ok((None, Diagnostics::new()))
+            }
+            Catalog::Image { blobs, root } => {
+                let opened = image::open(blobs.as_ref(), root, limits)?;
+                let warnings = layers::walk(blobs.as_ref(), &opened, limits, visit)?;
+                Ok((Some(opened.descriptor.digest().to_string()), warnings))
+            }
+        }
+    }
+}
+
+fn walk_folder(
+    folder: &Path,
+    shown: &str,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<(), Diagnostics> {
+    let budget = Cell::new(limits.expanded_bytes);
+    let mut count = 0;
+    for entry in WalkDir::new(folder).min_depth(1).follow_links(false).sort_by_file_name() {
+        let entry = entry.map_err(|error| unreadable(shown, &io::Error::from(error)))?;
+        count += 1;
+        let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        let parts: Vec<String> = relative
+            .iter()
+            .map(|part| crate::source::archive::show(part.as_encoded_bytes()))
+            .collect();
+        let path = format!("{shown}/{}", parts.join("/"));
+        let kind = entry.file_type();
+        let visited = if count > limits.entries {
+            Err(exceeded(format!("it has more than {} entries", limits.entries)))
+        } else if kind.is_dir() {
+            Ok(())
+        } else if kind.is_file() {
+            visit_file(entry.path(), &path, &budget, visit)
+        } else {
+            let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
+            visit(&path, Item::Other(what))
+        };
+        visited.map_err(|error| failed(&path, &error))?;
+    }
+    Ok(())
+}
+
+/// Visits a file that may grow while it is read; `budget` is what all files may still have.
+fn visit_file(
+    path: &Path,
+    shown: &str,
+    budget: &Cell<u64>,
+    visit: &mut Visit<'_>,
+) -> io::Result<()> {
+    struct Metered<'a>(File, &'a Cell<u64>);
+    impl Read for Metered<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.read(buffer)?;
+            let rest = self.1.get().checked_sub(count as u64);
+            self.1.set(rest.ok_or_else(|| exceeded("the catalog is too large".to_owned()))?);
+            Ok(count)
+        }
+    }
+    visit(shown, Item::File(&mut Metered(File::open(path)?, budget)))
+}
+
+fn failed(shown: &str, error: &io::Error) -> Diagnostics {
+    if is_exceeded(error) {
+        return Diagnostic::error(Code::SourceLimit, format!("`{shown}`: {error}"))
+            .hint(format!(
+                "Is this a catalog? All of its files may have {} together.",
+                in_bytes(Limits::default().expanded_bytes)
+            ))
+            .into();
+    }
+    unreadable(shown, error)
+}

@@ -1,0 +1,196 @@
+//! Docker archives: what `docker save` wrote before Docker 25, and `skopeo copy` still writes.
+//!
+//! `manifest.json` names the configuration and the layers of each image as files of the tar. There
+//! is no manifest with digests, so the configuration's digests of the layers take its place.
+//! <https://github.com/moby/docker-image-spec>
+
+use super::image::{self, Blobs, parse};
+use super::layout::{Loose, Wanted};
+use super::limits::{Limits, in_bytes};
+use super::tarball::Tarball;
+use super::{BundleFiles, failure};
+use crate::diag::{Code, Diagnostics};
+use oci_spec::image::{
+    Descriptor, Digest, DigestAlgorithm, ImageManifestBuilder, MediaType, SCHEMA_VERSION,
+};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+use std::str::FromStr as _;
+
+/// An image of `manifest.json`.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Entry {
+    config: String,
+    #[serde(default)]
+    repo_tags: Option<Vec<String>>,
+    #[serde(default)]
+    layers: Option<Vec<String>>,
+}
+
+/// Reads the bundle in an image of an archive.
+pub(super) fn read(
+    archive: &Tarball,
+    shown: &str,
+    wanted: &Wanted,
+    limits: &Limits,
+) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    let text = document(archive, shown, "manifest.json", limits)?;
+    let entries: Vec<Entry> = parse(&text, &format!("{shown}/manifest.json"))?;
+    let entry = find(&entries, wanted, shown)?;
+    let (blobs, root) = image_of(archive, shown, entry, limits)?;
+    let (mut files, found) = image::read(&blobs, &root, limits)?;
+    // The digest of a manifest that we made up identifies nothing.
+    files.image = None;
+    Ok((files, found))
+}
+
+fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e Entry, Diagnostics> {
+    let tags = |entry: &Entry| entry.repo_tags.clone().unwrap_or_default();
+    let fits = |entry: &&Entry| match wanted {
+        Wanted::Only => true,
+        Wanted::Digest(digest) => config_of(entry) == digest.digest(),
+        Wanted::Named { exact, loose, .. } => tags(entry).iter().any(|name| {
+            exact.contains(name)
+                || matches!(loose, Loose::TagOfAny(tag)
+                    if name.rsplit_once(':').is_some_and(|(_, its)| its == tag))
+        }),
+    };
+    let found: Vec<&Entry> = entries.iter().filter(fits).collect();
+    let names: Vec<String> = entries.iter().flat_map(tags).map(|n| format!("`{n}`")).collect();
+    let has = match names.as_slice() {
+        [] => "Its images have no names; `@sha256:…` with the digest of a configuration picks one."
+            .to_owned(),
+        names => format!("It has: {}.", names.join(", ").escape_debug()),
+    };
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => Err(failure(
+            Code::ImageNotFound,
+            format!("the Docker archive `{shown}` has no image that fits"),
+            has,
+        )),
+        more => Err(failure(
+            Code::AmbiguousImage,
+            format!("the Docker archive `{shown}` has {} images that fit", more.len()),
+            format!("Say which one: `{shown}:TAG`. {has}"),
+        )),
+    }
+}
+
+/// The hexadecimal digest that names an entry's configuration: `HEX.json` or `blobs/sha256/HEX`.
+fn config_of(entry: &Entry) -> &str {
+    let name = entry.config.rsplit('/').next().unwrap_or_default();
+    name.strip_suffix(".json").unwrap_or(name)
+}
+
+/// The image as one with a manifest, and where its blobs are.
+fn image_of<'a>(
+    archive: &'a Tarball,
+    shown: &str,
+    entry: &Entry,
+    limits: &Limits,
+) -> Result<(ArchiveBlobs<'a>, Descriptor), Diagnostics> {
+    #[derive(Deserialize)]
+    struct Config {
+        rootfs: RootFs,
+    }
+    #[derive(Deserialize)]
+    struct RootFs {
+        diff_ids: Vec<Digest>,
+    }
+    let config = document(archive, shown, &entry.config, limits)?;
+    let parsed: Config = parse(&config, &format!("{shown}/{}", entry.config))?;
+    let layers = entry.layers.clone().unwrap_or_default();
+    if layers.len() != parsed.rootfs.diff_ids.len() {
+        let message = format!(
+            "`{shown}`: manifest.json lists {} layers, the configuration {}",
+            layers.len(),
+            parsed.rootfs.diff_ids.len()
+        );
+        return Err(damaged(message));
+    }
+    let mut blobs = ArchiveBlobs { archive, files: BTreeMap::new(), made: BTreeMap::new() };
+    let mut descriptors = Vec::new();
+    for (file, diff_id) in layers.iter().zip(parsed.rootfs.diff_ids) {
+        let Some(size) = archive.size(file) else {
+            return Err(damaged(format!(
+                "`{shown}` has no file `{}`, which manifest.json lists as a layer",
+                file.escape_debug()
+            )));
+        };
+        blobs.files.insert(diff_id.to_string(), file.clone());
+        descriptors.push(Descriptor::new(MediaType::ImageLayer, size, diff_id));
+    }
+    let config = blobs.add(MediaType::ImageConfig, config)?;
+    let manifest = ImageManifestBuilder::default()
+        .schema_version(SCHEMA_VERSION)
+        .media_type(MediaType::ImageManifest)
+        .config(config)
+        .layers(descriptors)
+        .build()
+        .and_then(|manifest| manifest.to_string())
+        .map_err(|error| damaged(format!("`{shown}`: {error}")))?;
+    let root = blobs.add(MediaType::ImageManifest, manifest.into_bytes())?;
+    Ok((blobs, root))
+}
+
+/// Blobs of an archive: layers where they are, and what was put together in memory.
+struct ArchiveBlobs<'a> {
+    archive: &'a Tarball,
+    /// File of each layer by digest.
+    files: BTreeMap<String, String>,
+    made: BTreeMap<String, Vec<u8>>,
+}
+
+impl ArchiveBlobs<'_> {
+    fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Result<Descriptor, Diagnostics> {
+        let hash: String =
+            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = Digest::from_str(&format!("{}:{hash}", DigestAlgorithm::Sha256))
+            .map_err(|error| damaged(error.to_string()))?;
+        let size = bytes.len() as u64;
+        self.made.insert(digest.to_string(), bytes);
+        Ok(Descriptor::new(media_type, size, digest))
+    }
+}
+
+impl Blobs for ArchiveBlobs<'_> {
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+        let digest = descriptor.digest().as_ref();
+        if let Some(bytes) = self.made.get(digest) {
+            return Ok(Some(Box::new(Cursor::new(bytes.clone()))));
+        }
+        match self.files.get(digest) {
+            Some(file) => self.archive.open(file),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Reads a small file of the archive.
+fn document(
+    archive: &Tarball,
+    shown: &str,
+    file: &str,
+    limits: &Limits,
+) -> Result<Vec<u8>, Diagnostics> {
+    let name = format!("`{shown}/{}`", file.escape_debug());
+    let Some(reader) = archive.open(file)? else {
+        return Err(damaged(format!("{name} is missing")));
+    };
+    let mut bytes = Vec::new();
+    let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
+    read.map_err(|error| image::broken(&name, &error))?;
+    if bytes.len() as u64 > limits.document_bytes {
+        let message = format!("{name} has more than {}", in_bytes(limits.document_bytes));
+        return Err(failure(Code::SourceLimit, message, "This is no archive of a bundle image."));
+    }
+    Ok(bytes)
+}
+
+fn damaged(message: String) -> Diagnostics {
+    failure(Code::InvalidLayout, message, "Save the image again.")
+}

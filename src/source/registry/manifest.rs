@@ -1,0 +1,157 @@
+//! Manifests and indexes from a registry: the documents that say what blobs an image has.
+
+use super::failure::Failure;
+use super::pace::Paced;
+use super::{ACCEPTED, Repository, Request, broken, first, offline, shown};
+use crate::diag::Diagnostics;
+use crate::source::digest::Hasher;
+use crate::source::limits::in_bytes;
+use crate::source::reference::Reference;
+use oci_spec::image::{Descriptor, Digest, MediaType};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::io::Read as _;
+use std::str::FromStr as _;
+
+impl Repository<'_> {
+    /// The manifest or index of a reference: the digest's when it has one, else the tag's. A
+    /// digest that is in the cache is not asked for.
+    pub(in crate::source) fn manifest(
+        &self,
+        reference: &Reference,
+    ) -> Result<Descriptor, Diagnostics> {
+        if let Some(digest) = &reference.digest
+            && let Some((mut file, size)) = self.client.cache.open(digest)?
+        {
+            let mut bytes = Vec::new();
+            let read = (&mut file).take(self.limits.document_bytes).read_to_end(&mut bytes);
+            if read.is_ok()
+                && let Some(media_type) = media_type_of(None, &bytes)
+            {
+                self.client.access.tell(1, || format!("{digest}: in the cache"));
+                return Ok(Descriptor::new(media_type, size, digest.clone()));
+            }
+        }
+        let wanted = match (&reference.digest, &reference.tag) {
+            (Some(digest), _) => digest.to_string(),
+            (None, tag) => tag.clone().unwrap_or_else(|| "latest".to_owned()),
+        };
+        let shown = format!(
+            "{}{}{wanted}",
+            self.shown(),
+            if reference.digest.is_some() { '@' } else { ':' }
+        );
+        self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
+        let fetched = if self.client.access.offline {
+            Err(Failure::Told(Box::new(offline(&shown))))
+        } else {
+            let _slot = self.client.slots.take();
+            self.patiently(|| self.fetch_manifest(&wanted, reference.digest.as_ref()))
+        };
+        let (descriptor, bytes) = fetched.map_err(|failure| {
+            let failure = match failure {
+                Failure::NotFound(said) => {
+                    Failure::NotFound(format!("the registry has no `{shown}`{said}"))
+                }
+                other => other,
+            };
+            failure.diagnostic(&self.host.name)
+        })?;
+        self.client.cache.store(descriptor.digest(), &bytes)?;
+        Ok(descriptor)
+    }
+
+    fn fetch_manifest(
+        &self,
+        wanted: &str,
+        digest: Option<&Digest>,
+    ) -> Result<(Descriptor, Vec<u8>), Failure> {
+        let path = format!("manifests/{wanted}");
+        let response = self.send(&Request::get(&path, vec![("accept", ACCEPTED.to_owned())]))?;
+        let place = shown(&response.from);
+        let limit = self.limits.document_bytes;
+        let too_much = || {
+            let limit = in_bytes(limit);
+            Failure::TooMuch(format!("{place}: the manifest has more than {limit}"))
+        };
+        let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
+        if announced.is_some_and(|size| size > limit) {
+            return Err(too_much());
+        }
+        let stated = response.header("docker-content-digest").map(str::to_owned);
+        let content_type = response.header("content-type").map(str::to_owned);
+        let mut bytes = Vec::new();
+        let mut body = Paced::new(response.body, self.client.network.timeout).take(limit + 1);
+        body.read_to_end(&mut bytes).map_err(|error| broken(&place, &error))?;
+        if bytes.len() as u64 > limit {
+            return Err(too_much());
+        }
+        if announced.is_some_and(|size| size > bytes.len() as u64) {
+            let message = format!("{place} ends after {} bytes", bytes.len());
+            return Err(Failure::Unreachable(message));
+        }
+        let digest = match digest {
+            Some(wanted) => {
+                let found = digest_of(&bytes, wanted)?;
+                if found != *wanted {
+                    let message = format!("{place} has the digest {found}");
+                    return Err(Failure::Mismatch(message));
+                }
+                found
+            }
+            None => {
+                let stated = stated.and_then(|stated| Digest::from_str(&stated).ok());
+                let like = stated.clone().map_or_else(zero_digest, Ok)?;
+                let found = digest_of(&bytes, &like)?;
+                if stated.is_some_and(|stated| stated != found) {
+                    let message =
+                        format!("{place} has the digest {found}, but the registry says {like}");
+                    return Err(Failure::Mismatch(message));
+                }
+                found
+            }
+        };
+        let Some(media_type) = media_type_of(content_type.as_deref(), &bytes) else {
+            let kind = content_type.unwrap_or_default();
+            let message = format!("{place} is of the type `{}`, no image", kind.escape_debug());
+            return Err(Failure::Refused(message));
+        };
+        Ok((Descriptor::new(media_type, bytes.len() as u64, digest), bytes))
+    }
+}
+
+/// What a document is: as the registry says, or as it says itself.
+fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Outline {
+        media_type: Option<String>,
+        manifests: Option<IgnoredAny>,
+        layers: Option<IgnoredAny>,
+    }
+    let known = |text: &str| ACCEPTED.split(", ").any(|accepted| accepted == text);
+    let content_type = content_type.map(|t| t.split(';').next().unwrap_or_default().trim());
+    if let Some(stated) = content_type.filter(|stated| known(stated)) {
+        return Some(MediaType::from(stated));
+    }
+    let outline: Outline = serde_json::from_slice(bytes).ok()?;
+    match (outline.media_type, outline.manifests, outline.layers) {
+        (Some(stated), _, _) => known(&stated).then(|| MediaType::from(stated.as_str())),
+        (None, Some(_), None) => Some(MediaType::ImageIndex),
+        (None, None, Some(_)) => Some(MediaType::ImageManifest),
+        _ => None,
+    }
+}
+
+fn digest_of(bytes: &[u8], like: &Digest) -> Result<Digest, Failure> {
+    let mut hasher = Hasher::like(like).map_err(first)?;
+    hasher.update(bytes);
+    Digest::from_str(&hasher.finish())
+        .map_err(|error| Failure::Refused(format!("no digest can be computed: {error}")))
+}
+
+/// A digest in the usual algorithm.
+fn zero_digest() -> Result<Digest, Failure> {
+    Digest::from_str(&format!("sha256:{}", "0".repeat(64)))
+        .map_err(|error| Failure::Refused(error.to_string()))
+}
