@@ -1,6 +1,7 @@
 //! The pipeline: the only module that knows every stage.
 
 pub mod operand;
+pub mod upgrade;
 
 use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};

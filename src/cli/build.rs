@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::{self, ChartFiles, Comparison, Written};
 use crate::lock::{self, Lock};
-use crate::pipeline;
+use crate::pipeline::{self, upgrade};
 use crate::source::Supply;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -63,15 +63,20 @@ impl Build {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
-        let charts = built.charts;
+        let mut charts = built.charts;
         let new_lock = lock.updated(&config, built.locked);
         let out = self.out.clone().unwrap_or_else(|| config.out());
+        let jobs = jobs.map_or(1, Into::into);
+        let reports = upgrade::reports(&mut charts, &out, &config, &supply, jobs);
+        diagnostics.append(reports.diagnostics);
+        // A report on some of the bundles would hide the others.
+        let report = self.names.is_empty().then(|| upgrade::summary(&charts, &reports.upgrades));
         let result = if self.check {
             let stale = (new_lock != lock).then_some(lock_path.as_path());
-            emit::compare(&out, &charts)
+            emit::compare_with_report(&out, &charts, report.as_deref())
                 .map(|comparison| self.checked(&comparison, stale, output, &mut diagnostics, &out))
         } else {
-            emit::write(&out, &charts, self.replace).and_then(|written| {
+            emit::write_with_report(&out, &charts, report.as_deref(), self.replace).and_then(|written| {
                 let mut summary = summary(&charts, &written, &out);
                 diagnostics.append(written.warnings);
                 // Last, so that a lock never names what was not built.

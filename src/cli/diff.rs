@@ -141,6 +141,7 @@ impl Diff {
             out: &out,
             namespace: &self.namespace,
             values: values.ok()?,
+            helm: true,
         };
         let (old, found) = operands.load(old, self.rev.as_deref());
         diagnostics.append(found);

@@ -14,6 +14,6 @@ mod template;
 mod tree;
 pub mod yaml;
 
-pub use compare::{Comparison, compare};
+pub use compare::{Comparison, compare, compare_with_report};
 pub use template::escape;
-pub use tree::{ChartFiles, Written, write};
+pub use tree::{ChartFiles, Written, write, write_with_report};

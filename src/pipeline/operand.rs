@@ -27,6 +27,8 @@ pub struct Operands<'a> {
     pub namespace: &'a str,
     /// Values over the defaults of charts.
     pub values: Json,
+    /// Whether the `helm` program may render what bundle2chart cannot.
+    pub helm: bool,
 }
 
 impl Operands<'_> {
@@ -153,6 +155,12 @@ impl Operands<'_> {
         let rendered = if ours { self.render(tree, &values)? } else { None };
         let rendered = match rendered {
             Some(rendered) => rendered,
+            None if !self.helm => {
+                let message = format!("the templates of the chart `{name}` are in a language that this version does not know");
+                return Err(Diagnostic::error(Code::ChartUnreadable, message)
+                    .hint("another version of bundle2chart wrote it; build it again with this one")
+                    .into());
+            }
             None => self.with_helm(&name, tree)?,
         };
         let mut facts = ChartFacts {
@@ -192,7 +200,7 @@ impl Operands<'_> {
         for (path, content) in tree {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             let yaml = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
-            let in_crds = folder == "crds" || folder.ends_with("/crds") && folder.starts_with("charts/");
+            let in_crds = is_crds(folder);
             let template = folder == "templates" || folder.starts_with("templates/");
             if folder.starts_with("charts/") && folder.contains("/templates") {
                 return Ok(None);
@@ -228,13 +236,25 @@ impl Operands<'_> {
         for part in text.split("---\n# Source: ").skip(1) {
             let (path, content) = part.split_once('\n').unwrap_or((part, ""));
             let path = path.trim().split_once('/').map_or(path, |(_, inside)| inside);
-            let in_crds = path.starts_with("crds/") || path.contains("/crds/") && path.starts_with("charts/");
+            let in_crds = is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder));
             let placement = if in_crds { Placement::Crds } else { Placement::Templates };
             for object in documents(path, content.as_bytes())? {
                 rendered.extend(flatten(object).into_iter().map(|o| (placement, path.to_owned(), o)));
             }
         }
         Ok(rendered)
+    }
+}
+
+/// Whether a folder of a chart is `crds/` of it or of a subchart, which may itself be called so.
+fn is_crds(folder: &str) -> bool {
+    let mut parts = folder.split('/');
+    loop {
+        match (parts.next(), parts.clone().next()) {
+            (Some("crds"), _) => return true,
+            (Some("charts"), Some(_)) => parts.next(),
+            _ => return false,
+        };
     }
 }
 

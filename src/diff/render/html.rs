@@ -195,6 +195,8 @@ fn write_change(change: &Change, id: &str, told: &mut Vec<&'static str>, page: &
 
 fn sides(change: &Change, page: &mut String) {
     let (lines, more) = lines(change, LINES);
+    let both = change.old.is_some() && change.new.is_some();
+    page.push_str(if both { "<div class=\"sides\">\n" } else { "<div class=\"sides one\">\n" });
     let mut column = |caption: &str, mine: Sign, tag: &str| {
         let _ = write!(page, "<figure><figcaption>{caption}</figcaption><pre>");
         for (sign, line) in &lines {
@@ -217,6 +219,7 @@ fn sides(change: &Change, page: &mut String) {
         (Some(_), None) => column("old", Sign::Old, "del"),
         _ => column("new", Sign::New, "ins"),
     }
+    page.push_str("</div>\n");
 }
 
 fn plan(set: &ChangeSet, page: &mut String) {

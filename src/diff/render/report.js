@@ -43,7 +43,8 @@
       object.hidden = !any;
       visible += any ? 1 : 0;
     }
-    shown.textContent = changes + " changes in " + visible + " objects";
+    const plural = (count, word) => count + " " + word + (count === 1 ? "" : "s");
+    shown.textContent = plural(changes, "change") + " in " + plural(visible, "object");
   }
 
   function all(open) { objects.forEach((object) => { object.querySelector("details").open = open; }); }
