@@ -24,7 +24,7 @@ pub(super) fn plan(set: &ChangeSet, sides: &Sides<'_>) -> Vec<Step> {
         step("final", "Know what cannot be rolled back, and back it up first", one_way(set)),
         step("check", "Check what would break, and change it where you use it", breaking(set)),
         step("values", "Change your values files", values(set)),
-        step("images", "Mirror the images that are new", images(sides)),
+        step("images", "Mirror the images that are new", images(set, sides)),
         crds(set, sides),
         delete(set),
         step("access", "Have somebody agree to the permissions that are gained", access(set)),
@@ -105,11 +105,12 @@ fn values(set: &ChangeSet) -> Vec<String> {
     found.map(|finding| finding.reason.clone()).collect()
 }
 
-/// Images of the new side that the old one does not have.
-fn images(sides: &Sides<'_>) -> Vec<String> {
-    let all = |side: &super::Side| {
+/// Images of the new side that the old one does not have, in objects of the change set.
+fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
+    let here: BTreeSet<&super::Identity> = set.objects.iter().map(|object| &object.id).collect();
+    let all = |side: &super::Side, here: Option<&BTreeSet<&super::Identity>>| {
         let mut images = BTreeSet::new();
-        for (id, object) in &side.objects {
+        for (id, object) in side.objects.iter().filter(|(id, _)| here.is_none_or(|h| h.contains(id))) {
             if let Some(template) = rules::pod_template(&id.kind)
                 && let Some(spec) = rules::at(object, template).and_then(|t| t.get("spec"))
             {
@@ -118,7 +119,7 @@ fn images(sides: &Sides<'_>) -> Vec<String> {
         }
         images
     };
-    all(sides.new).difference(&all(sides.old)).cloned().collect()
+    all(sides.new, Some(&here)).difference(&all(sides.old, None)).cloned().collect()
 }
 
 /// Images of containers, and environment variables that are for images of operands.

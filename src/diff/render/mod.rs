@@ -67,7 +67,9 @@ pub(super) fn lines(change: &Change, most: usize) -> (Vec<(Sign, String)>, usize
             }
         }
     }
-    let more = all.len().saturating_sub(most);
+    // A line that says that two more are left out would not be shorter than they are.
+    let most = if all.len() <= most.saturating_add(2) { all.len() } else { most };
+    let more = all.len() - most;
     all.truncate(most);
     let visible = |(sign, line): (Sign, String)| (sign, visible(&line));
     (all.into_iter().map(visible).collect(), more)
