@@ -173,54 +173,16 @@ fn our_renderer_renders_the_compiled_objects() {
     }
 }
 
-const WEBHOOKS: &[Code] = &[Code::WebhooksUnsupported];
 /// CRDs as before Kubernetes 1.22, and no install mode.
 const OLD: &[Code] = &[Code::CrdApiVersion, Code::InstallModeUnsupported];
 
 /// Real bundles that are refused, with every code of an error.
 const REFUSED: &[(&str, &[Code])] = &[
-    ("gingersnap/0.0.1", WEBHOOKS),
-    ("jaeger/1.62.0", WEBHOOKS),
-    ("jaeger/1.65.0", WEBHOOKS),
-    ("jupyter-notebook-validator-operator/1.0.8", WEBHOOKS),
-    ("kepler-operator/0.24.0", WEBHOOKS),
-    ("node-healthcheck-operator/0.10.3", WEBHOOKS),
-    ("node-healthcheck-operator/0.12.0", WEBHOOKS),
-    ("patch-operator/0.1.11", WEBHOOKS),
-    ("rabbitmq-cluster-operator/2.22.1", WEBHOOKS),
-    ("rabbitmq-cluster-operator/2.22.3", WEBHOOKS),
-    ("rsct-operator/0.0.1-alpha4", WEBHOOKS),
-    ("edge-b1", WEBHOOKS),
-    ("edge-b3", WEBHOOKS),
     ("etcd.0.9.2", OLD),
-    ("hist-package-with-webhooks.v1.0.0", WEBHOOKS),
-    ("memcached-go", WEBHOOKS),
-    ("memcached-mon", WEBHOOKS),
+    ("hist-package-with-webhooks.v1.0.0", &[Code::ConversionWebhook, Code::ServerMissing]),
     ("prometheus.0.14.0", OLD),
     ("prometheus.0.15.0", OLD),
     ("prometheus.0.22.2", OLD),
-    ("webhook-operator.v0.0.1", WEBHOOKS),
-    ("gingersnap/0.0.1:", WEBHOOKS),
-    ("jaeger/1.62.0:", WEBHOOKS),
-    ("jaeger/1.65.0:", WEBHOOKS),
-    ("jupyter-notebook-validator-operator/1.0.8:", WEBHOOKS),
-    ("kepler-operator/0.24.0:", WEBHOOKS),
-    ("node-healthcheck-operator/0.10.3:", WEBHOOKS),
-    ("node-healthcheck-operator/0.12.0:", WEBHOOKS),
-    ("patch-operator/0.1.11:", WEBHOOKS),
-    ("rabbitmq-cluster-operator/2.22.1:", WEBHOOKS),
-    ("rabbitmq-cluster-operator/2.22.3:", WEBHOOKS),
-    ("rsct-operator/0.0.1-alpha4:", WEBHOOKS),
-    ("edge-b1:", WEBHOOKS),
-    ("edge-b3:", WEBHOOKS),
-    ("etcd.0.9.2:", OLD),
-    ("hist-package-with-webhooks.v1.0.0:", WEBHOOKS),
-    ("memcached-go:", WEBHOOKS),
-    ("memcached-mon:", WEBHOOKS),
-    ("prometheus.0.14.0:", OLD),
-    ("prometheus.0.15.0:", OLD),
-    ("prometheus.0.22.2:", OLD),
-    ("webhook-operator.v0.0.1:", WEBHOOKS),
 ];
 
 /// What became of a real bundle.

@@ -1,7 +1,7 @@
 //! Files to a [`Bundle`].
 
 use super::yaml::{self, Documents};
-use super::{Bundle, ClusterServiceVersion, locate};
+use super::{Bundle, ClusterServiceVersion, locate, properties};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Origin, Value};
 use crate::source::BundleFiles;
@@ -34,7 +34,10 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
             _ => others.push(object),
         }
     }
-    let csv = single_csv(csvs, files, &mut diagnostics);
+    let mut csv = single_csv(csvs, files, &mut diagnostics);
+    if let Some(csv) = &mut csv {
+        properties(csv, files, &mut diagnostics);
+    }
     let csv = csv.and_then(|object| ClusterServiceVersion::read(object, &mut diagnostics));
 
     if let Some(mediatype) = annotations.get(MEDIATYPE).filter(|m| *m != "registry+v1") {
@@ -74,6 +77,16 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
             .collect(),
     });
     (bundle, locate(diagnostics, files))
+}
+
+/// metadata/properties.yaml, where there is one, into the CSV's annotation.
+fn properties(csv: &mut Object, files: &BundleFiles, diagnostics: &mut Diagnostics) {
+    let Some(bytes) = files.metadata.get("properties.yaml") else { return };
+    let file = format!("{}/properties.yaml", files.metadata_dir);
+    let Some(documents) = documents(&file, bytes, files, diagnostics) else { return };
+    if let Some(document) = documents.documents.into_iter().next() {
+        properties::annotate(csv, &document.value, &Place::file(file), diagnostics);
+    }
 }
 
 /// The objects of all manifests, in order.

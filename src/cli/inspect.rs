@@ -2,11 +2,13 @@
 
 use super::Exit;
 use super::output::Output;
-use crate::config::{BundleConfig, Config, Watch};
+use crate::config::keys::CERTIFICATES;
+use crate::config::{BundleConfig, CertificateProvider, Config, Watch};
 use crate::diag::Diagnostics;
 use crate::ir::Release;
 use crate::source::{self, Limits};
 use crate::{bundle, inspect, pipeline};
+use clap::builder::PossibleValuesParser;
 use std::path::Path;
 
 /// Show what is in a bundle.
@@ -25,6 +27,9 @@ pub(super) struct Inspect {
     /// What it watches: `all`, `own`, or namespaces separated by commas.
     #[arg(long, value_name = "WATCH", value_parser = watch)]
     watch: Option<Watch>,
+    /// Who makes the certificates of what it serves.
+    #[arg(long, value_name = "PROVIDER", default_value = CERTIFICATES[0], value_parser = PossibleValuesParser::new(CERTIFICATES))]
+    certificates: String,
 }
 
 fn watch(text: &str) -> Result<Watch, String> {
@@ -63,6 +68,7 @@ impl Inspect {
         let mut settings = BundleConfig::new(&loaded.package, source);
         settings.namespace.clone_from(&self.namespace);
         settings.watch.clone_from(&self.watch);
+        settings.certificates = CertificateProvider::named(&self.certificates).unwrap_or_default();
         let (compiled, found) = pipeline::compile(&files, &settings);
         diagnostics.append(found);
         if self.objects {

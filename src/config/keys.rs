@@ -91,6 +91,9 @@ const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
 
 /// Values of `crds`, the default first.
 pub(super) const CRDS: &[&str] = &["subchart", "crds", "templates"];
+/// Values of `certificates`, the default first.
+pub(crate) const CERTIFICATES: &[&str] =
+    &["cert-manager", "service-ca", "helm", "existing-secret", "none"];
 /// Values of `layout`, the default first.
 pub(super) const LAYOUTS: &[&str] = &["versioned", "flat"];
 /// What `to` of a mirror starts with.
@@ -122,6 +125,41 @@ const CRDS_DOC: &str = "Where CRDs go. `subchart` (default): charts/crds, instal
 const WATCH_DOC: &str = "Which namespaces the operator watches: `\"all\"`, `\"own\"`, or a list \
     of names. Default: what the bundle's install modes allow, all namespaces first.";
 
+const CERTIFICATES_DOC: &str = "Who makes the certificates of operators that serve webhooks or \
+    APIServices. `cert-manager` (default): its objects, with an issuer of the release's own. \
+    `service-ca`: OpenShift. `helm`: generated when the chart is installed, and kept by upgrades; \
+    not for `helm template` or Argo CD, which would make a new one each time. `existing-secret`: \
+    values name a Secret. `none`: the operator does it itself.";
+const AGGREGATE_ROLES: &str = "Whether everybody with the cluster's own roles admin, edit or view \
+    may use the APIs of the operator accordingly: adds ClusterRoles that are aggregated to them. \
+    Default: false.";
+
+/// `issuer`
+pub static ISSUER: Table = Table {
+    header: "issuer",
+    doc: "The issuer of cert-manager that signs certificates, instead of a self-signing one that \
+        belongs to the release. It must put its CA into the Secret.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "name",
+            Kind::String(Some(SECRET)),
+            "Name of the issuer, which must exist before the chart is installed.",
+        ),
+        optional(
+            "kind",
+            Kind::String(Some("^[A-Z][A-Za-z0-9]*$")),
+            "Its kind: `Issuer` (default), in the release namespace, or `ClusterIssuer`, or that \
+             of another issuer.",
+        ),
+        optional(
+            "group",
+            Kind::String(Some(SECRET)),
+            "Its API group. Default: cert-manager's own.",
+        ),
+    ],
+};
+
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
     header: "[defaults]",
@@ -139,6 +177,9 @@ pub static DEFAULTS: Table = Table {
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("watch", Kind::Watch, WATCH_DOC),
+        optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
+        optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
+        optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),
     ],
 };
 
@@ -223,6 +264,9 @@ pub static BUNDLE: Table = Table {
         ),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
+        optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
+        optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),
         optional(
             "chart-version",
             Kind::String(Some(

@@ -88,6 +88,12 @@ pub struct BundleConfig {
     pub auth_reader: bool,
     /// Where CRDs go in the chart.
     pub crds: CrdPlacement,
+    /// Who makes the certificates of what the operator serves.
+    pub certificates: CertificateProvider,
+    /// The issuer of cert-manager, where it is not one of the release's own.
+    pub issuer: Option<Issuer>,
+    /// Whether the cluster's own roles get the operator's APIs.
+    pub aggregate_roles: bool,
     /// Version of the chart, where it is not the CSV's.
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
@@ -112,6 +118,9 @@ impl BundleConfig {
             pull_secret: None,
             auth_reader: false,
             crds: CrdPlacement::default(),
+            certificates: CertificateProvider::default(),
+            issuer: None,
+            aggregate_roles: false,
             chart_version: None,
             depends_on: Vec::new(),
             span,
@@ -170,6 +179,47 @@ pub enum CrdPlacement {
     Crds,
     /// `templates/`: upgraded with the release, kept when it is uninstalled.
     Templates,
+}
+
+/// Who makes the certificates of operators that serve webhooks or APIServices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CertificateProvider {
+    /// cert-manager, by objects of its kinds.
+    #[default]
+    CertManager,
+    /// OpenShift's service CA, by annotations.
+    ServiceCa,
+    /// Helm, when it installs the chart.
+    Helm,
+    /// A Secret that values name.
+    ExistingSecret,
+    /// Nobody.
+    None,
+}
+
+impl CertificateProvider {
+    /// The provider of this name in bundles.toml.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "cert-manager" => Some(CertificateProvider::CertManager),
+            "service-ca" => Some(CertificateProvider::ServiceCa),
+            "helm" => Some(CertificateProvider::Helm),
+            "existing-secret" => Some(CertificateProvider::ExistingSecret),
+            "none" => Some(CertificateProvider::None),
+            _ => None,
+        }
+    }
+}
+
+/// `issuer`: an issuer of cert-manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issuer {
+    /// Its name.
+    pub name: String,
+    /// Its kind, `Issuer` unless said otherwise.
+    pub kind: String,
+    /// Its API group, where it is not cert-manager's.
+    pub group: Option<String>,
 }
 
 /// A jq filter over one object: true keeps (or drops) it.

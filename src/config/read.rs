@@ -1,8 +1,11 @@
 //! From the text of `bundles.toml` to a checked [`Config`].
 
-use super::keys::{BUNDLE, DEFAULTS, MIRROR, OUTPUT, ROOT};
+use super::keys::{BUNDLE, DEFAULTS, ISSUER, MIRROR, OUTPUT, ROOT};
 use super::tree::{At, Fields, Reader};
-use super::{BundleConfig, Config, CrdPlacement, Filter, Layout, Mirror, Output, Source, Watch};
+use super::{
+    BundleConfig, CertificateProvider, Config, CrdPlacement, Filter, Issuer, Layout, Mirror,
+    Output, Source, Watch,
+};
 use super::{check, text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use std::path::{Path, PathBuf};
@@ -28,6 +31,9 @@ struct Settings {
     auth_reader: Option<bool>,
     crds: Option<CrdPlacement>,
     watch: Option<Watch>,
+    certificates: Option<CertificateProvider>,
+    issuer: Option<Issuer>,
+    aggregate_roles: Option<bool>,
 }
 
 impl Config {
@@ -178,7 +184,27 @@ impl Reader<'_> {
             auth_reader: fields.boolean("auth-reader"),
             crds,
             watch,
+            certificates: fields
+                .text("certificates")
+                .and_then(|(name, _)| CertificateProvider::named(name)),
+            issuer: fields.table("issuer").and_then(|(table, header)| {
+                let fields = self.fields(&ISSUER, header, table);
+                self.issuer(&fields)
+            }),
+            aggregate_roles: fields.boolean("aggregate-roles"),
         }
+    }
+
+    fn issuer(&mut self, fields: &Fields<'_>) -> Option<Issuer> {
+        let name = fields.text("name").and_then(|at| self.object_name("name", at));
+        let kind = fields.text("kind").map_or(Some("Issuer".to_owned()), |at| self.kind(at));
+        let group = fields.text("group").map(|at| self.object_name("group", at));
+        let group = match group {
+            Some(None) => return None,
+            Some(group) => group,
+            None => None,
+        };
+        Some(Issuer { name: name?, kind: kind?, group })
     }
 
     fn filters(&mut self, fields: &Fields<'_>, key: &str) -> Vec<Filter> {
@@ -218,6 +244,17 @@ impl Reader<'_> {
             (None, None) => None,
         };
         let own = self.settings(fields);
+        let certificates = own.certificates.or(defaults.certificates).unwrap_or_default();
+        if let Some((_, range)) = fields.table("issuer")
+            && certificates != CertificateProvider::CertManager
+        {
+            self.error(
+                Code::InvalidValue,
+                &range,
+                "`issuer` is for cert-manager, which does not make this bundle's certificates",
+                "remove it, or set `certificates = \"cert-manager\"`",
+            );
+        }
         let namespace = fields.text("namespace").and_then(|at| self.namespace(at));
         let chart_version = fields.text("chart-version").and_then(|at| self.version(at));
         let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
@@ -234,6 +271,9 @@ impl Reader<'_> {
             pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
             crds: own.crds.or(defaults.crds).unwrap_or_default(),
+            certificates: own.certificates.or(defaults.certificates).unwrap_or_default(),
+            issuer: own.issuer.or_else(|| defaults.issuer.clone()),
+            aggregate_roles: own.aggregate_roles.or(defaults.aggregate_roles).unwrap_or_default(),
             chart_version,
             depends_on: depends_on.iter().map(|(name, _)| (*name).to_owned()).collect(),
             span: self.span(fields.header.clone()),

@@ -142,12 +142,6 @@ codes! {
     InstallModeUnsupported "install-mode-unsupported"
         "The operator does not support watching the wanted namespaces."
         "The install modes in the ClusterServiceVersion say which namespaces an operator can watch: its own, one other, several, or all. `watch` in bundles.toml must be one of those.";
-    WebhooksUnsupported "webhooks-unsupported"
-        "The bundle has webhooks, which cannot be compiled yet."
-        "OLM gives an operator with webhooks a Service, certificates and webhook configurations. Dropping them would break the operator, so the bundle is refused.";
-    ApiServicesUnsupported "api-services-unsupported"
-        "The bundle owns APIServices, which cannot be compiled yet."
-        "OLM gives such an operator a Service, certificates and an APIService. Dropping them would break the operator, so the bundle is refused.";
 
     // --- passes: objects on their way into a chart ------------------------------------------
     UnsupportedKind "unsupported-kind"
@@ -258,6 +252,32 @@ codes! {
     FolderMismatch "folder-mismatch"
         "The image's labels and annotations.yaml name different folders."
         "The file annotations.yaml is authoritative, as it is to OLM, but other tools read the labels.";
+
+    // --- olm: what an operator serves -----------------------------------------------------
+    ServerMissing "server-missing"
+        "A webhook or an owned APIService names a Deployment that the ClusterServiceVersion does not have."
+        "Nobody would answer the API server. OLM refuses the bundle as well. `deploymentName` is the name of an entry of the install strategy's deployments.";
+    DuplicateWebhook "duplicate-webhook"
+        "Two webhooks of one type have the same name, or two owned APIServices the same group and version."
+        "The name is that of the object in the cluster, so only one of them could exist. OLM refuses the bundle as well.";
+    ConversionWebhook "conversion-webhook"
+        "A conversion webhook cannot work as it is declared."
+        "A CRD is converted by one webhook, which must belong to an operator that owns the CRD and watches all namespaces, since a CRD is the same for the whole cluster; and the CRD must not preserve unknown fields. OLM refuses such a bundle as well.";
+    ForbiddenRule "forbidden-rule"
+        "An admission webhook wants to intercept what no operator may."
+        "A webhook for every API group, or for webhook configurations themselves, could lock everybody out of a cluster, also those who would repair it. OLM refuses the bundle as well.";
+    PortConflict "port-conflict"
+        "Two definitions have one port of a Service lead to two target ports."
+        "All webhooks and APIServices of a Deployment share a Service, whose ports are their `containerPort`s. One port of a Service leads to one target port.";
+    ShippedService "shipped-service"
+        "The bundle ships a Service that has the name of the one for its webhooks."
+        "The Service of a Deployment with webhooks has a fixed name, which the API server is told. Only one object can have it, and the made one has the ports that the webhooks need; OLM v0 replaces the shipped one too.";
+    NoCertificate "no-certificate"
+        "An operator serves webhooks or APIServices, and nothing makes its certificate."
+        "With `certificates = \"none\"` no certificate is made or mounted, and the API server is told of no CA. That works only for operators that do both themselves.";
+    PropertiesInvalid "properties-invalid"
+        "The properties of the bundle cannot be understood."
+        "The file metadata/properties.yaml and the annotation `olm.properties` hold lists of entries with `type` and `value`. Operators read them from an annotation of their pods.";
 }
 
 #[cfg(test)]

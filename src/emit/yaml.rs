@@ -5,7 +5,7 @@
 //! take them for something else, literal blocks for clean multi-line text, otherwise
 //! double-quoted. YAML 1.1 and 1.2 readers read the same back.
 
-use super::template;
+use super::{certificate, template};
 use crate::ir::{Condition, Expr, Map, Number, Part, Value};
 use std::fmt::Write as _;
 
@@ -239,6 +239,14 @@ impl Writer {
             Expr::Base64(path) => {
                 let path = template::values(path);
                 let _ = writeln!(self.out, " {{{{ {path} | b64enc | quote }}}}");
+            }
+            Expr::Truncated(parts, bytes) => {
+                let text = template::printf(parts);
+                let _ = writeln!(self.out, " {{{{ {text} | trunc {bytes} | quote }}}}");
+            }
+            Expr::Certificate { service, secret, field } => {
+                let piece = certificate::include(service, secret, *field);
+                let _ = writeln!(self.out, " {{{{ {piece} | quote }}}}");
             }
         }
     }

@@ -121,7 +121,7 @@ fn security_context(objects: &[Object], findings: &mut Vec<String>) {
 }
 
 fn serving(bundle: &Bundle, findings: &mut Vec<String>) {
-    if !bundle.csv.webhooks.is_empty() || !bundle.csv.owned_api_services.is_empty() {
+    if !bundle.csv.webhooks.is_empty() || !bundle.csv.api_services.is_empty() {
         findings.push(
             "has webhooks or APIServices, for which OLM makes Services and certificates".to_owned(),
         );

@@ -118,15 +118,15 @@ fn permissions(text: &mut String, bundle: &Bundle) {
 
 fn webhooks(text: &mut String, bundle: &Bundle) {
     let csv = &bundle.csv;
-    if csv.webhooks.is_empty() && csv.owned_api_services.is_empty() {
+    if csv.webhooks.is_empty() && csv.api_services.is_empty() {
         return;
     }
     section(text, "Serves");
-    for (kind, name) in &csv.webhooks {
-        let _ = writeln!(text, "  {kind:<26} {name}");
+    for webhook in &csv.webhooks {
+        let _ = writeln!(text, "  {:<26} {}", webhook.kind.as_str(), webhook.name);
     }
-    for name in &csv.owned_api_services {
-        let _ = writeln!(text, "  {:<26} {name}", "APIService");
+    for service in &csv.api_services {
+        let _ = writeln!(text, "  {:<26} {}", "APIService", service.name());
     }
 }
 

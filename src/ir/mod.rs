@@ -11,10 +11,10 @@ mod resolve;
 mod unit;
 mod value;
 
-pub use expr::{Condition, Expr, Part, ValuesPath};
+pub use expr::{CertificateField, Condition, Expr, Part, ValuesPath};
 pub use object::{Object, ObjectId, Origin};
 pub use path::push_key;
 pub use resolve::Release;
-pub(crate) use resolve::truth;
+pub(crate) use resolve::{certificate_placeholder, truth};
 pub use unit::{Unit, ValueSpec};
 pub use value::{Map, Number, Value};

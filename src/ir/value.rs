@@ -147,6 +147,17 @@ impl Value {
         }
     }
 
+    /// Adds every expression in this to `found`, in order.
+    pub fn expressions<'a>(&'a self, found: &mut Vec<&'a Expr>) {
+        match self {
+            Value::Expr(expr) => found.push(expr),
+            Value::When(when) => when.1.expressions(found),
+            Value::Seq(items) => items.iter().for_each(|item| item.expressions(found)),
+            Value::Map(map) => map.values().for_each(|value| value.expressions(found)),
+            _ => {}
+        }
+    }
+
     /// What JSON calls this, for messages.
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -219,6 +230,12 @@ impl From<&str> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Value::Text(text)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Value::Seq(items)
     }
 }
 
