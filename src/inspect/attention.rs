@@ -123,7 +123,8 @@ fn security_context(objects: &[Object], findings: &mut Vec<String>) {
 fn serving(bundle: &Bundle, findings: &mut Vec<String>) {
     if !bundle.csv.webhooks.is_empty() || !bundle.csv.api_services.is_empty() {
         findings.push(
-            "has webhooks or APIServices, for which OLM makes Services and certificates".to_owned(),
+            "serves webhooks or APIs, whose certificates cert-manager makes unless `certificates` names another way"
+                .to_owned(),
         );
     }
 }
