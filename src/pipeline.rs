@@ -130,6 +130,7 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
         certificates: config.certificates,
         issuer: config.issuer.as_ref(),
         aggregate_roles: config.aggregate_roles,
+        pods: &config.pods,
     };
     let (Lowered { objects, mut values }, found) = olm::lower(&mut bundle, &options);
     diagnostics.append(found);

@@ -17,7 +17,7 @@ mod deviations;
 #[path = "support/shared.rs"]
 mod shared;
 
-use bundle2chart::config::{BundleConfig, CertificateProvider, Watch};
+use bundle2chart::config::{BundleConfig, CertificateProvider, PodConfig, Watch};
 use bundle2chart::diag::{Code, Severity};
 use bundle2chart::ir::Release;
 use bundle2chart::pipeline;
@@ -48,6 +48,7 @@ fn compile(
     folder: &Path,
     mode: Option<&str>,
     certificates: CertificateProvider,
+    pods: PodConfig,
 ) -> Result<Vec<Json>, Vec<(Code, String)>> {
     let argument = folder.to_str().expect("a UTF-8 path");
     let source = source::from_argument(argument);
@@ -57,6 +58,7 @@ fn compile(
         config.namespace = Some(NAMESPACE.to_owned());
         config.watch = mode.map(|mode| watch(folder, mode));
         config.certificates = certificates;
+        config.pods = pods;
         let (compiled, found) = pipeline::compile(&files, &config);
         diagnostics.append(found);
         compiled
@@ -103,6 +105,24 @@ struct Golden {
     provider: String,
     /// The objects, or why there are none.
     expected: Result<Vec<Json>, String>,
+}
+
+/// The configuration of pods that some cases were rendered with.
+fn pod_config(root: &Path) -> PodConfig {
+    let text = std::fs::read_to_string(root.join("expected/deploymentconfig-options.json"));
+    let json: Json = serde_json::from_str(&text.expect("the options")).expect("JSON");
+    let list = |key: &str| json[key].as_array().cloned().unwrap_or_default();
+    PodConfig {
+        env: list("env"),
+        env_from: list("envFrom"),
+        volumes: list("volumes"),
+        volume_mounts: list("volumeMounts"),
+        tolerations: list("tolerations"),
+        resources: Some(json["resources"].clone()),
+        node_selector: Some(json["nodeSelector"].clone()),
+        affinity: Some(json["affinity"].clone()),
+        annotations: serde_json::from_value(json["annotations"].clone()).expect("annotations"),
+    }
 }
 
 /// Everything in `expected/`.
@@ -211,14 +231,19 @@ fn every_bundle_in_every_mode() {
     let goldens = goldens(&root);
     assert!(goldens.len() > 100, "the goldens hold more cases");
     for golden in goldens {
-        let provider = match golden.provider.as_str() {
-            // Settings of a subscription are not ours to have.
-            "cert-manager-dc" => continue,
-            name => CertificateProvider::named(name).expect("a provider"),
+        let (name, pods) = match golden.provider.strip_suffix("-dc") {
+            Some(name) => (name, pod_config(&root)),
+            None => (golden.provider.as_str(), PodConfig::default()),
         };
+        let provider = CertificateProvider::named(name).expect("a provider");
         let Golden { bundle, mode, provider: name, .. } = &golden;
         let label = format!("{bundle:<36} {mode:<6} {name:<13}");
-        let actual = compile(&root.join("bundles").join(bundle), Some(mode), provider);
+        let mut actual = compile(&root.join("bundles").join(bundle), Some(mode), provider, pods);
+        if golden.provider.ends_with("-dc") {
+            // These were kept without CRDs, which are those of the case without configuration.
+            let crd = |object: &Json| object["kind"] == "CustomResourceDefinition";
+            actual = actual.map(|objects| objects.into_iter().filter(|o| !crd(o)).collect());
+        }
         let outcome = judge(golden, actual, &mut used).unwrap_or_else(|why| {
             wrong += 1;
             why
@@ -274,7 +299,7 @@ fn broken_bundles_are_refused() {
         let olm = std::fs::read_to_string(folder.join("expected-error.txt"));
         for provider in ["cert-manager", "service-ca", "helm", "existing-secret", "none"] {
             let provider = CertificateProvider::named(provider).expect("a provider");
-            match compile(&folder, None, provider) {
+            match compile(&folder, None, provider, PodConfig::default()) {
                 Ok(objects) => {
                     assert!(expected.is_empty(), "{name} compiled");
                     assert!(olm.is_err(), "{name} compiled, but OLM refuses it");

@@ -18,6 +18,10 @@ pub enum Kind {
     StringOrFalse(&'static str),
     /// `"all"`, `"own"` or a list of namespaces.
     Watch,
+    /// A table of whatever the Kubernetes API has there.
+    Object,
+    /// A list of such tables.
+    Objects,
     /// A table.
     Table(&'static Table),
     /// A list of tables, written `[[name]]`.
@@ -34,8 +38,8 @@ impl Kind {
             Kind::Filters => "a list of jq filters, which are strings",
             Kind::StringOrFalse(_) => "a string or false",
             Kind::Watch => "\"all\", \"own\" or a list of namespaces",
-            Kind::Table(_) => "a table",
-            Kind::Tables(_) => "a list of tables",
+            Kind::Object | Kind::Table(_) => "a table",
+            Kind::Objects | Kind::Tables(_) => "a list of tables",
         }
     }
 }
@@ -160,6 +164,55 @@ pub static ISSUER: Table = Table {
     ],
 };
 
+/// `proxy`
+pub static PROXY: Table = Table {
+    header: "proxy",
+    doc: "Proxies for every container, as variables of its environment; those of `env` win.",
+    exactly_one_of: &[],
+    keys: &[
+        optional("http", Kind::String(None), "Value of HTTP_PROXY."),
+        optional("https", Kind::String(None), "Value of HTTPS_PROXY."),
+        optional("no-proxy", Kind::String(None), "Value of NO_PROXY."),
+    ],
+};
+
+/// `[bundle.config]`
+pub static PODS: Table = Table {
+    header: "[bundle.config]",
+    doc: "What is changed in the Deployments of the operator, as `spec.config` of a Subscription \
+        of OLM does: the keys are those of the Kubernetes API. Init containers stay as they are.",
+    exactly_one_of: &[],
+    keys: &[
+        optional(
+            "env",
+            Kind::Objects,
+            "Variables of every container; one of the same name is replaced.",
+        ),
+        optional("envFrom", Kind::Objects, "Sources of variables, added to every container."),
+        optional("volumes", Kind::Objects, "Volumes; one of the same name is replaced."),
+        optional(
+            "volumeMounts",
+            Kind::Objects,
+            "Mounts in every container; one of the same volume is replaced.",
+        ),
+        optional("tolerations", Kind::Objects, "Tolerations, added to those of the pods."),
+        optional("resources", Kind::Object, "Resources, in place of those of every container."),
+        optional("nodeSelector", Kind::Object, "Node selector, in place of that of the pods."),
+        optional(
+            "affinity",
+            Kind::Object,
+            "Affinity: each of its three parts is replaced where it is here, and taken away \
+             where it is empty here; an empty table takes all away.",
+        ),
+        optional(
+            "annotations",
+            Kind::Object,
+            "Annotations of Deployments and pods, where they have none of that key.",
+        ),
+        optional("proxy", Kind::Table(&PROXY), PROXY.doc),
+    ],
+};
+
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
     header: "[defaults]",
@@ -280,6 +333,7 @@ pub static BUNDLE: Table = Table {
             Kind::Strings(Some(NAME)),
             "Names of bundles in this file that must be installed before this one.",
         ),
+        optional("config", Kind::Table(&PODS), PODS.doc),
     ],
 };
 

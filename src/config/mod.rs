@@ -1,9 +1,11 @@
 //! `bundles.toml`: what to build. Read with spans, checked as a whole, defaults resolved.
 
+mod certificates;
 mod check;
 mod file;
 pub mod filter;
 pub mod keys;
+mod pods;
 mod read;
 pub mod schema;
 pub(crate) mod suggest;
@@ -11,6 +13,9 @@ mod text;
 mod tree;
 mod values;
 pub mod watchdog;
+
+pub use certificates::{CertificateProvider, Issuer};
+pub use pods::PodConfig;
 
 use crate::diag::Span;
 use std::path::PathBuf;
@@ -94,6 +99,8 @@ pub struct BundleConfig {
     pub issuer: Option<Issuer>,
     /// Whether the cluster's own roles get the operator's APIs.
     pub aggregate_roles: bool,
+    /// What is changed in the operator's pods.
+    pub pods: PodConfig,
     /// Version of the chart, where it is not the CSV's.
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
@@ -121,6 +128,7 @@ impl BundleConfig {
             certificates: CertificateProvider::default(),
             issuer: None,
             aggregate_roles: false,
+            pods: PodConfig::default(),
             chart_version: None,
             depends_on: Vec::new(),
             span,
@@ -179,47 +187,6 @@ pub enum CrdPlacement {
     Crds,
     /// `templates/`: upgraded with the release, kept when it is uninstalled.
     Templates,
-}
-
-/// Who makes the certificates of operators that serve webhooks or APIServices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CertificateProvider {
-    /// cert-manager, by objects of its kinds.
-    #[default]
-    CertManager,
-    /// OpenShift's service CA, by annotations.
-    ServiceCa,
-    /// Helm, when it installs the chart.
-    Helm,
-    /// A Secret that values name.
-    ExistingSecret,
-    /// Nobody.
-    None,
-}
-
-impl CertificateProvider {
-    /// The provider of this name in bundles.toml.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "cert-manager" => Some(CertificateProvider::CertManager),
-            "service-ca" => Some(CertificateProvider::ServiceCa),
-            "helm" => Some(CertificateProvider::Helm),
-            "existing-secret" => Some(CertificateProvider::ExistingSecret),
-            "none" => Some(CertificateProvider::None),
-            _ => None,
-        }
-    }
-}
-
-/// `issuer`: an issuer of cert-manager.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Issuer {
-    /// Its name.
-    pub name: String,
-    /// Its kind, `Issuer` unless said otherwise.
-    pub kind: String,
-    /// Its API group, where it is not cert-manager's.
-    pub group: Option<String>,
 }
 
 /// A jq filter over one object: true keeps (or drops) it.

@@ -1,6 +1,6 @@
 //! From the text of `bundles.toml` to a checked [`Config`].
 
-use super::keys::{BUNDLE, DEFAULTS, ISSUER, MIRROR, OUTPUT, ROOT};
+use super::keys::{BUNDLE, DEFAULTS, MIRROR, OUTPUT, ROOT};
 use super::tree::{At, Fields, Reader};
 use super::{
     BundleConfig, CertificateProvider, Config, CrdPlacement, Filter, Issuer, Layout, Mirror,
@@ -184,27 +184,10 @@ impl Reader<'_> {
             auth_reader: fields.boolean("auth-reader"),
             crds,
             watch,
-            certificates: fields
-                .text("certificates")
-                .and_then(|(name, _)| CertificateProvider::named(name)),
-            issuer: fields.table("issuer").and_then(|(table, header)| {
-                let fields = self.fields(&ISSUER, header, table);
-                self.issuer(&fields)
-            }),
+            certificates: Self::provider(fields),
+            issuer: self.issuer(fields),
             aggregate_roles: fields.boolean("aggregate-roles"),
         }
-    }
-
-    fn issuer(&mut self, fields: &Fields<'_>) -> Option<Issuer> {
-        let name = fields.text("name").and_then(|at| self.object_name("name", at));
-        let kind = fields.text("kind").map_or(Some("Issuer".to_owned()), |at| self.kind(at));
-        let group = fields.text("group").map(|at| self.object_name("group", at));
-        let group = match group {
-            Some(None) => return None,
-            Some(group) => group,
-            None => None,
-        };
-        Some(Issuer { name: name?, kind: kind?, group })
     }
 
     fn filters(&mut self, fields: &Fields<'_>, key: &str) -> Vec<Filter> {
@@ -245,16 +228,8 @@ impl Reader<'_> {
         };
         let own = self.settings(fields);
         let certificates = own.certificates.or(defaults.certificates).unwrap_or_default();
-        if let Some((_, range)) = fields.table("issuer")
-            && certificates != CertificateProvider::CertManager
-        {
-            self.error(
-                Code::InvalidValue,
-                &range,
-                "`issuer` is for cert-manager, which does not make this bundle's certificates",
-                "remove it, or set `certificates = \"cert-manager\"`",
-            );
-        }
+        self.issuer_is_used(fields, certificates);
+        let pods = self.pods(fields);
         let namespace = fields.text("namespace").and_then(|at| self.namespace(at));
         let chart_version = fields.text("chart-version").and_then(|at| self.version(at));
         let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
@@ -271,7 +246,8 @@ impl Reader<'_> {
             pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
             crds: own.crds.or(defaults.crds).unwrap_or_default(),
-            certificates: own.certificates.or(defaults.certificates).unwrap_or_default(),
+            certificates,
+            pods,
             issuer: own.issuer.or_else(|| defaults.issuer.clone()),
             aggregate_roles: own.aggregate_roles.or(defaults.aggregate_roles).unwrap_or_default(),
             chart_version,

@@ -9,6 +9,7 @@ mod certificate;
 mod definitions;
 mod deployment;
 mod kinds;
+mod overrides;
 mod rbac;
 mod serving;
 mod targets;
@@ -21,7 +22,7 @@ pub use rbac::role_base;
 pub use targets::Targets;
 
 use crate::bundle::Bundle;
-use crate::config::{CertificateProvider, Issuer, Watch};
+use crate::config::{CertificateProvider, Issuer, PodConfig, Watch};
 use crate::diag::Diagnostics;
 use crate::ir::{Object, ValueSpec};
 use certificate::Certificates;
@@ -41,6 +42,8 @@ pub struct Options<'a> {
     pub issuer: Option<&'a Issuer>,
     /// Whether the cluster's own roles get the operator's APIs.
     pub aggregate_roles: bool,
+    /// What is changed in the operator's pods.
+    pub pods: &'a PodConfig,
 }
 
 /// What a bundle is lowered to.
@@ -80,7 +83,9 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
     for entry in &bundle.csv.deployments {
         let server = servers.iter().find(|server| server.deployment.name == entry.name);
         let mount = server.map(|server| (server, &certificates));
-        objects.push(deployment::deployment(bundle, entry, &targets, mount));
+        let mut deployment = deployment::deployment(bundle, entry, &targets, mount);
+        overrides::apply(options.pods, &mut deployment);
+        objects.push(deployment);
     }
     for server in &servers {
         let mut service = server.service();
