@@ -88,10 +88,41 @@ fn assert_same(expected: &[Json], text: &str, what: &str) {
     assert!(differences.is_empty(), "{what}\n{}", differences.join("\n"));
 }
 
+/// What else a person may set for a chart: a bit of each Deployment.
+fn values_of(chart: &Chart) -> Json {
+    let mut values = values_of_a_person();
+    for deployment in chart.compiled.unit.objects.iter().filter(|o| o.kind() == "Deployment") {
+        values["deployments"][deployment.name()] = json!({
+            "replicas": 0,
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "affinity": {"nodeAffinity": {"{{": ["yes"]}},
+            "tolerations": [{"key": "a/b", "operator": "Exists", "tolerationSeconds": 1_000_000}],
+            "env": [{"name": "A_VARIABLE", "value": "{{ no }}: #"}],
+            "envFrom": [{"configMapRef": {"name": "settings"}}],
+            "volumes": [{"name": "a-volume", "emptyDir": {}}],
+            "volumeMounts": [{"name": "a-volume", "mountPath": "/a"}],
+        });
+    }
+    values
+}
+
+/// As Helm lays values over defaults.
+fn merge(defaults: &mut Json, values: &Json) {
+    match (defaults, values) {
+        (Json::Object(defaults), Json::Object(values)) => {
+            for (key, value) in values {
+                merge(defaults.entry(key.clone()).or_insert(Json::Null), value);
+            }
+        }
+        (default, value) => default.clone_from(value),
+    }
+}
+
 /// Each namespace with each set of values: the arguments for Helm and the values themselves.
 fn releases<'a>(chart: &'a Chart, file: &'a str) -> [(&'a str, Json, Vec<&'a str>); 4] {
     let defaults = chart.compiled.unit.default_values();
-    let set = values_of_a_person(); // sets every value that a chart has, so nothing needs merging
+    let mut set = defaults.clone();
+    merge(&mut set, &values_of(chart));
     let home = chart.compiled.namespace.as_str();
     [
         (home, defaults.clone(), vec![]),
@@ -104,15 +135,15 @@ fn releases<'a>(chart: &'a Chart, file: &'a str) -> [(&'a str, Json, Vec<&'a str
 #[test]
 fn every_helm_renders_the_compiled_objects() {
     let temporary = TempDir::new().expect("a folder");
-    let values = temporary.path().join("person.yaml");
-    std::fs::write(&values, values_of_a_person().to_string()).expect("values");
-    let values = values.to_str().expect("UTF-8");
     let charts = charts(&temporary.path().join("out"));
     let helms = Helm::all();
     let pairs: Vec<_> = charts.iter().flat_map(|c| helms.iter().map(move |h| (c, h))).collect();
     in_parallel(&pairs, |(chart, helm)| {
         let Chart { config, compiled, folder, .. } = chart;
         let what = format!("{} with Helm {}", config.name, helm.version);
+        let values = temporary.path().join(format!("{}-{}.json", config.name, helm.version));
+        std::fs::write(&values, values_of(chart).to_string()).expect("values");
+        let values = values.to_str().expect("UTF-8");
         let linted = helm.lint(folder, &["--values", values]).expect_success();
         assert!(!linted.contains("[WARNING]") && !linted.contains("[ERROR]"), "{what}: {linted}");
         let dependencies = helm.run(["dependency".as_ref(), "list".as_ref(), folder.as_os_str()]);

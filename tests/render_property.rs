@@ -290,6 +290,7 @@ fn scalar() -> impl Strategy<Value = Value> {
         2 => proptest::collection::vec(part, 0..4).prop_map(|parts| Expr::Concat(parts).into()),
         2 => any_path().prop_map(|path| Expr::Values(path).into()),
         1 => string_path().prop_map(|path| Expr::Base64(path).into()),
+        1 => Just(Expr::Integer(path(&["zero"])).into()),
         1 => ("[ -~]{0,20}", 0..40usize).prop_map(|(text, bytes)| {
             let parts = vec![Part::Text(text.clone()), Part::ReleaseNamespace, Part::Text(text)];
             Expr::Truncated(parts, bytes).into()

@@ -233,6 +233,9 @@ impl Writer {
                 let path = template::values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
             }
+            Expr::Integer(path) => {
+                let _ = writeln!(self.out, " {{{{ {} | toJson }}}}", template::values(path));
+            }
             Expr::Text(path) => {
                 let _ = writeln!(self.out, " {{{{ {} | quote }}}}", template::values(path));
             }

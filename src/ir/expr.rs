@@ -69,6 +69,8 @@ pub enum Expr {
     /// Whatever stands at this path of the values: a scalar, list or map. As an item of a list it
     /// must be a list, and its items join the list.
     Values(ValuesPath),
+    /// The whole number at this path of the values, which the schema demands there.
+    Integer(ValuesPath),
     /// The string at this path of the values.
     Text(ValuesPath),
     /// The string at this path of the values, base64-encoded.

@@ -118,7 +118,9 @@ impl Object {
     /// Whether an expression in it reads this path of the values.
     pub fn reads(&self, path: &ValuesPath) -> bool {
         self.expressions().into_iter().any(|expr| match expr {
-            Expr::Values(read) | Expr::Text(read) | Expr::Base64(read) => read == path,
+            Expr::Values(read) | Expr::Integer(read) | Expr::Text(read) | Expr::Base64(read) => {
+                read == path
+            }
             _ => false,
         })
     }

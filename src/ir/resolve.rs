@@ -74,7 +74,7 @@ impl Release<'_> {
                 let end = (0..=*bytes).rev().find(|end| text.is_char_boundary(*end));
                 Json::String(end.and_then(|end| text.get(..end)).unwrap_or(&text).to_owned())
             }
-            Expr::Values(path) => self.lookup(path).clone(),
+            Expr::Values(path) | Expr::Integer(path) => self.lookup(path).clone(),
             Expr::Text(path) => {
                 Json::String(self.lookup(path).as_str().unwrap_or_default().to_owned())
             }

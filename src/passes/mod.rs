@@ -8,6 +8,7 @@ mod filter;
 mod keep_crds;
 mod names;
 mod namespace;
+mod pods;
 mod pull_secret;
 mod scope;
 
@@ -34,10 +35,11 @@ pub struct Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 6] = [
+const PASSES: [Pass; 7] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
+    pods::pods,
     auth_reader::auth_reader,
     keep_crds::keep_crds,
     names::names,

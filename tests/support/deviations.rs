@@ -43,7 +43,7 @@ pub(crate) const DEVIATIONS: [Deviation; 12] = [
     },
     Deviation {
         name: "no-server-fields",
-        what: "`metadata.creationTimestamp: null` and a `status` without content are dropped; `strategy: {}`, `resources: {}` and the like are not invented; quantities stay as they are written; `value: \"\"` of an environment variable stays.",
+        what: "`metadata.creationTimestamp: null` and a `status` without content are dropped; `strategy: {}`, `resources: {}` and the like are not invented, but `replicas: 1` is, since it is a value of the chart; quantities stay as they are written; `value: \"\"` of an environment variable stays.",
         why: "OLM's typed round trip adds and drops these. They mean the same to the API server.",
     },
     Deviation {
@@ -191,6 +191,9 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
     }
     if object["kind"] == "Deployment" {
         let spec = object["spec"].as_object_mut().expect("a spec");
+        if spec.get("replicas") == Some(&json!(1)) {
+            spec.remove("replicas");
+        }
         if spec.get("strategy") == Some(&json!({})) {
             spec.remove("strategy");
         }
