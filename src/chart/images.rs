@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 pub fn images(objects: &[Object], bundle: &Bundle) -> Vec<String> {
     let mut images: BTreeSet<String> =
         bundle.csv.related_images.iter().map(|(_, image)| image.clone()).collect();
-    for container in objects.iter().filter(|o| o.kind() == "Deployment").flat_map(containers) {
+    for container in
+        objects.iter().filter(|o| o.kind() == "Deployment").flat_map(Object::containers)
+    {
         images.extend(container.get("image").and_then(Value::as_str).map(str::to_owned));
         for variable in container.get("env").and_then(Value::as_seq).unwrap_or_default() {
             let text = |key: &str| variable.get(key).and_then(Value::as_str);
@@ -20,11 +22,4 @@ pub fn images(objects: &[Object], bundle: &Bundle) -> Vec<String> {
     }
     images.remove("");
     images.into_iter().collect()
-}
-
-/// The containers and init containers of a workload.
-pub fn containers(object: &Object) -> impl Iterator<Item = &Value> {
-    ["initContainers", "containers"].into_iter().flat_map(|key| {
-        object.at(&["spec", "template", "spec", key]).and_then(Value::as_seq).unwrap_or_default()
-    })
 }

@@ -9,7 +9,7 @@ mod notes;
 mod readme;
 mod values;
 
-pub use images::{containers, images};
+pub use images::images;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CrdPlacement};

@@ -6,6 +6,7 @@ use crate::config::keys::CERTIFICATES;
 use crate::config::{BundleConfig, CertificateProvider, Config, Watch};
 use crate::diag::Diagnostics;
 use crate::ir::Release;
+use crate::passes::LINTS;
 use crate::source::{self, Limits};
 use crate::{bundle, inspect, pipeline};
 use clap::builder::PossibleValuesParser;
@@ -83,10 +84,12 @@ impl Inspect {
             return Exit::Clean;
         }
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
-        output.data(&inspect::report(&loaded, objects.unwrap_or_default()));
+        output.data(&inspect::report(&loaded, objects.unwrap_or_default(), &diagnostics));
         // What cannot be compiled can be looked at all the same.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
-        output.diagnostics(&errors_and_warnings(diagnostics));
+        // The report has the lints.
+        let others = diagnostics.into_iter().filter(|d| !LINTS.contains(&d.code)).collect();
+        output.diagnostics(&errors_and_warnings(others));
         exit
     }
 }

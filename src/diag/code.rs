@@ -278,6 +278,32 @@ codes! {
     PropertiesInvalid "properties-invalid"
         "The properties of the bundle cannot be understood."
         "The file metadata/properties.yaml and the annotation `olm.properties` hold lists of entries with `type` and `value`. Operators read them from an annotation of their pods.";
+
+    // --- passes: what breaks off OpenShift, or everywhere ---------------------------------
+    AccountMissing "account-missing"
+        "A Deployment runs as a ServiceAccount that the chart does not have."
+        "A ServiceAccount is made for each that the permissions of the ClusterServiceVersion name, and those that the bundle ships are kept. Without its account a pod does not start.";
+    AuthReaderMissing "auth-reader-missing"
+        "An operator asks the API server who its callers are, and cannot read how."
+        "Servers with delegated authentication read the ConfigMap extension-apiserver-authentication in kube-system when they start, and some stop when they cannot. OpenShift lets everybody read it. Elsewhere `auth-reader = true` adds the RoleBinding. Operators that only have kube-rbac-proxy or controller-runtime check tokens do not need it.";
+    ForeignKind "foreign-kind"
+        "A chart has objects of kinds that Kubernetes does not have."
+        "Helm refuses a release as a whole when the cluster does not know the kind of one object. Install what brings the kind, or exclude the objects with a filter.";
+    IncompleteRule "incomplete-rule"
+        "A role has a rule without verbs or without resources."
+        "The API server refuses such a role, and Helm with it the release.";
+    OpenshiftOnly "openshift-only"
+        "An operator wants to use APIs of OpenShift."
+        "Rules for APIs that are missing do no harm, but an operator that cannot do without them does not work. SecurityContextConstraints have no counterpart elsewhere; there, pod security admission decides by namespace.";
+    RunAsUserMissing "run-as-user-missing"
+        "A container must not run as root, and nothing says as whom it shall run."
+        "OpenShift picks a user for each namespace. Elsewhere the image's own user counts, and the container does not start when that is root or a name instead of a number.";
+    SelectorMatchesNothing "selector-matches-nothing"
+        "A Service or disruption budget selects none of the chart's pods."
+        "It may be for pods that the operator makes, or its labels are not those of the Deployment.";
+    UnpinnedImage "unpinned-image"
+        "A container's image is not pinned by digest."
+        "A tag can mean another image tomorrow, and an image without a tag, or with `latest`, is expected to. Mirrors and signatures go by digest.";
 }
 
 #[cfg(test)]

@@ -6,17 +6,19 @@ mod rules;
 
 use crate::bundle::Bundle;
 use crate::chart::images;
+use crate::diag::Diagnostics;
 use crate::emit::yaml;
 use crate::ir::{Object, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A readable report. `objects` are what the bundle compiles to; empty when it is refused.
-pub fn report(bundle: &Bundle, objects: &[Object]) -> String {
+/// A readable report. `objects` are what the bundle compiles to, empty when it is refused, and
+/// `diagnostics` what was said about it.
+pub fn report(bundle: &Bundle, objects: &[Object], diagnostics: &Diagnostics) -> String {
     let mut text = String::new();
     head(&mut text, bundle);
     section(&mut text, "Needs attention off OpenShift");
-    let findings = attention::attention(bundle, objects);
+    let findings = attention::attention(bundle, objects, diagnostics);
     if findings.is_empty() {
         text.push_str("  nothing\n");
     }

@@ -108,6 +108,13 @@ impl Object {
         self.when.is_some() || self.root.values().any(Value::has_expression)
     }
 
+    /// The init containers and containers of a workload.
+    pub fn containers(&self) -> impl Iterator<Item = &Value> {
+        ["initContainers", "containers"].into_iter().flat_map(|key| {
+            self.at(&["spec", "template", "spec", key]).and_then(Value::as_seq).unwrap_or_default()
+        })
+    }
+
     /// Every expression in it, in order.
     pub fn expressions(&self) -> Vec<&Expr> {
         let mut found = Vec::new();

@@ -6,6 +6,7 @@
 mod auth_reader;
 mod filter;
 mod keep_crds;
+mod lint;
 mod names;
 mod namespace;
 mod pods;
@@ -13,6 +14,7 @@ mod pull_secret;
 mod scope;
 
 pub use filter::{Filtered, filter, unused_filters};
+pub use lint::CODES as LINTS;
 
 use crate::diag::Diagnostics;
 use crate::ir::Unit;
@@ -35,7 +37,7 @@ pub struct Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 7] = [
+const PASSES: [Pass; 8] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
@@ -43,6 +45,7 @@ const PASSES: [Pass; 7] = [
     auth_reader::auth_reader,
     keep_crds::keep_crds,
     names::names,
+    lint::lint,
 ];
 
 /// Runs all passes.
