@@ -2,29 +2,25 @@
 //! were compiled, in every supported Helm, in any namespace, with any values.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
-#![allow(clippy::disallowed_methods, clippy::print_stderr, reason = "a test says what it skips")]
+#![allow(clippy::disallowed_methods, reason = "a test writes charts")]
 
 #[path = "support/helm.rs"]
 mod helm;
+#[path = "support/parallel.rs"]
+mod parallel;
 #[path = "support/rendered.rs"]
 mod rendered;
-#[path = "support/shared.rs"]
-mod shared;
 
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
-use bundle2chart::diag::{Code, Severity};
 use bundle2chart::emit::{self, ChartFiles, render};
 use bundle2chart::ir::{Release, Unit};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Limits};
 use helm::Helm;
+use parallel::in_parallel;
 use rendered::{documents, object_differences};
 use serde_json::{Value as Json, json};
-use shared::shared;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 const ELSEWHERE: &str = "somewhere-else";
@@ -202,127 +198,4 @@ fn our_renderer_renders_the_compiled_objects() {
             assert_same(&expected, &text, &chart.config.name);
         }
     }
-}
-
-/// CRDs as before Kubernetes 1.22, and no install mode.
-const OLD: &[Code] = &[Code::CrdApiVersion, Code::InstallModeUnsupported];
-
-/// Real bundles that are refused, with every code of an error.
-const REFUSED: &[(&str, &[Code])] = &[
-    ("etcd.0.9.2", OLD),
-    ("hist-package-with-webhooks.v1.0.0", &[Code::ConversionWebhook, Code::ServerMissing]),
-    ("prometheus.0.14.0", OLD),
-    ("prometheus.0.15.0", OLD),
-    ("prometheus.0.22.2", OLD),
-];
-
-/// What became of a real bundle.
-enum Outcome {
-    Same(usize),
-    Refused(Vec<Code>),
-    Wrong(String),
-}
-
-#[test]
-fn real_bundles_render_to_the_compiled_objects() {
-    let (Some(corpus), Some(goldens)) = (shared("corpus"), shared("olm-goldens/bundles")) else {
-        return;
-    };
-    let mut bundles: Vec<(String, PathBuf)> = Vec::new();
-    for package in folders(&corpus) {
-        bundles.extend(folders(&package).into_iter().map(|f| (label(&f, 2), f)));
-    }
-    bundles.extend(folders(&goldens).into_iter().map(|f| (label(&f, 1), f)));
-    assert!(bundles.len() > 80, "{} bundles", bundles.len());
-
-    let helm = Helm::newest();
-    let outcomes = in_parallel(&bundles, |(_, folder)| judge(&helm, folder));
-    let expected: BTreeMap<_, _> = REFUSED.iter().map(|(name, codes)| (*name, *codes)).collect();
-    assert_eq!(expected.len(), REFUSED.len());
-    let mut surprises = Vec::new();
-    for ((name, _), outcome) in bundles.iter().zip(outcomes) {
-        let refusal = expected.get(name.as_str());
-        let (line, fine) = match outcome {
-            Outcome::Same(count) => (format!("{count} objects"), refusal.is_none()),
-            Outcome::Refused(codes) => {
-                (format!("refused: {codes:?}"), refusal == Some(&codes.as_slice()))
-            }
-            Outcome::Wrong(why) => (why, false),
-        };
-        println!("{name:<50} {line}");
-        if !fine {
-            surprises.push(format!("{name}: {line}"));
-        }
-    }
-    assert!(surprises.is_empty(), "not as expected:\n{}", surprises.join("\n"));
-}
-
-/// Builds the chart of a bundle folder as a person would, and compares.
-fn judge(helm: &Helm, bundle: &Path) -> Outcome {
-    let temporary = TempDir::new().expect("a folder");
-    let file = temporary.path().join("bundles.toml");
-    let path = serde_json::to_string(bundle).expect("UTF-8"); // spelled alike in TOML
-    let text = format!("[[bundle]]\nname = \"operator\"\npath = {path}\n");
-    std::fs::write(&file, text).expect("bundles.toml");
-    let (config, diagnostics) = Config::read(&file);
-    let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
-    let (built, diagnostics) = pipeline::build(&config, &[], 1);
-    if diagnostics.has_errors() {
-        let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
-        let mut codes: Vec<Code> = errors.map(|d| d.code).collect();
-        codes.sort_by_key(|code| code.as_str());
-        codes.dedup();
-        return Outcome::Refused(codes);
-    }
-    let out = temporary.path().join("out");
-    emit::write(&out, &built, false).expect("an empty folder takes every chart");
-    let folder = out.join(&built[0].dir);
-    let linted = helm.lint(&folder, &[]);
-    if !linted.success {
-        return Outcome::Wrong(format!("lint: {}{}", linted.stdout, linted.stderr));
-    }
-    let run = helm.template("release", &folder, ELSEWHERE, &[]);
-    if !run.success {
-        return Outcome::Wrong(format!("template: {}", run.stderr));
-    }
-
-    let unit = compile(&config, &config.bundles[0]).unit;
-    let expected = objects(&unit, ELSEWHERE, &unit.default_values());
-    match object_differences(&expected, &documents(&run.stdout)).as_slice() {
-        [] => Outcome::Same(expected.len()),
-        differences => Outcome::Wrong(differences.join("\n  ")),
-    }
-}
-
-fn folders(root: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(root).expect("a readable folder");
-    let mut folders: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("an entry").path()).filter(|p| p.is_dir()).collect();
-    folders.sort();
-    folders
-}
-
-/// The last `count` components of a path.
-fn label(path: &Path, count: usize) -> String {
-    let parts: Vec<_> = path.iter().map(|part| part.to_str().expect("UTF-8")).collect();
-    parts[parts.len() - count..].join("/")
-}
-
-/// Does `work` for every item on two threads; results in the order of the items.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(BTreeMap::new());
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let index = next.fetch_add(1, Ordering::Relaxed)
-                    && let Some(item) = items.get(index)
-                {
-                    let result = work(item);
-                    done.lock().expect("no panic while locked").insert(index, result);
-                }
-            });
-        }
-    });
-    done.into_inner().expect("no panic while locked").into_values().collect()
 }
