@@ -34,7 +34,7 @@ fn with_csv(add: &str) -> Case {
     case
 }
 
-fn pod<'a>(objects: &'a [Value]) -> &'a Value {
+fn pod(objects: &[Value]) -> &Value {
     &find(objects, "Deployment", "lamp-operator")["spec"]["template"]["spec"]
 }
 

@@ -126,6 +126,39 @@ fn foreign_kind() {
 }
 
 #[test]
+fn ignored_field() {
+    let case = Case::with_lamps();
+    let webhooks = "  webhookdefinitions:
+  - type: ValidatingAdmissionWebhook
+    generateName: check.light.example.com
+    deploymentName: lamp-operator
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    namespaceSelector: {}
+";
+    let text = case.read(CSV_FILE);
+    case.write(CSV_FILE, format!("{text}{webhooks}"));
+    insta::assert_snapshot!(said(&case));
+}
+
+#[test]
+fn dependency_needed() {
+    let case = Case::with_lamps();
+    case.write(
+        "bundle/metadata/dependencies.yaml",
+        "dependencies:
+- type: olm.package
+  value: {packageName: oil-operator, version: '>=1.0 <2.0'}
+- type: olm.gvk
+  value: {group: oil.example.com, kind: Barrel, version: v1}
+- type: olm.constraint
+  value: {failureMessage: It must be dark, cel: {rule: 'true'}}
+",
+    );
+    insta::assert_snapshot!(said(&case));
+}
+
+#[test]
 fn selector_matches_nothing() {
     let service = |selector: &str| {
         format!(

@@ -219,6 +219,12 @@ impl<'a> Reader<'a> {
         self.diagnostics.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
+    pub(super) fn warn(&mut self, code: Code, message: String, path: String) {
+        let place = Place { line: None, ..self.object.place() }.path(path);
+        let hint = "OLM ignores it as well; look whether it is misspelt";
+        self.diagnostics.push(Diagnostic::warning(code, message).at(place).hint(hint));
+    }
+
     pub(super) fn wrong_type(&mut self, value: &Value, expected: &str, path: String) {
         let message = format!("`{path}` must be {expected}, but it is {}", value.type_name());
         match (expected, value) {

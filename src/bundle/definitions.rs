@@ -9,6 +9,25 @@ use crate::ir::{Map, Number, Origin, Value};
 /// v1 does not apply.
 const DEFAULT_PORT: i64 = 443;
 
+/// Fields of a webhook definition; OLM drops every other.
+const WEBHOOK_FIELDS: [&str; 15] = [
+    "admissionReviewVersions",
+    "containerPort",
+    "conversionCRDs",
+    "deploymentName",
+    "failurePolicy",
+    "generateName",
+    "matchPolicy",
+    "objectSelector",
+    "reinvocationPolicy",
+    "rules",
+    "sideEffects",
+    "targetPort",
+    "timeoutSeconds",
+    "type",
+    "webhookPath",
+];
+
 /// When the API server calls a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WebhookKind {
@@ -95,6 +114,7 @@ impl<'a> Reader<'a> {
                 self.wrong_type(entry, "a map", place);
                 continue;
             };
+            self.unknown_fields(definition, &place);
             let port = self.port(entry, &place);
             let webhook = WebhookDescription {
                 kind: WebhookKind::Validating,
@@ -145,6 +165,13 @@ impl<'a> Reader<'a> {
             });
         }
         services
+    }
+
+    fn unknown_fields(&mut self, definition: &Map, place: &str) {
+        for key in definition.keys().filter(|key| !WEBHOOK_FIELDS.contains(&key.as_str())) {
+            let message = format!("a webhook definition has no field `{key}`; it is ignored");
+            self.warn(Code::IgnoredField, message, format!("{place}.{key}"));
+        }
     }
 
     fn field(&mut self, entry: &Value, place: &str, key: &str) -> String {

@@ -1,7 +1,7 @@
 //! Files to a [`Bundle`].
 
 use super::yaml::{self, Documents};
-use super::{Bundle, ClusterServiceVersion, locate, properties};
+use super::{Bundle, ClusterServiceVersion, dependencies, locate, properties};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Origin, Value};
 use crate::source::BundleFiles;
@@ -36,7 +36,12 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
     }
     let mut csv = single_csv(csvs, files, &mut diagnostics);
     if let Some(csv) = &mut csv {
-        properties(csv, files, &mut diagnostics);
+        if let Some((file, place)) = metadata("properties.yaml", files, &mut diagnostics) {
+            properties::annotate(csv, &file, &place, &mut diagnostics);
+        }
+    }
+    if let Some((file, place)) = metadata("dependencies.yaml", files, &mut diagnostics) {
+        dependencies::report(&file, &place, &mut diagnostics);
     }
     let csv = csv.and_then(|object| ClusterServiceVersion::read(object, &mut diagnostics));
 
@@ -79,14 +84,15 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
     (bundle, locate(diagnostics, files))
 }
 
-/// metadata/properties.yaml, where there is one, into the CSV's annotation.
-fn properties(csv: &mut Object, files: &BundleFiles, diagnostics: &mut Diagnostics) {
-    let Some(bytes) = files.metadata.get("properties.yaml") else { return };
-    let file = format!("{}/properties.yaml", files.metadata_dir);
-    let Some(documents) = documents(&file, bytes, files, diagnostics) else { return };
-    if let Some(document) = documents.documents.into_iter().next() {
-        properties::annotate(csv, &document.value, &Place::file(file), diagnostics);
-    }
+/// The first document of a file in metadata/, where there is one.
+fn metadata(
+    name: &str,
+    files: &BundleFiles,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Value, Place)> {
+    let file = format!("{}/{name}", files.metadata_dir);
+    let documents = documents(&file, files.metadata.get(name)?, files, diagnostics)?;
+    Some((documents.documents.into_iter().next()?.value, Place::file(file)))
 }
 
 /// The objects of all manifests, in order.

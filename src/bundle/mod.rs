@@ -3,6 +3,7 @@
 
 mod csv;
 mod definitions;
+mod dependencies;
 mod load;
 mod position;
 mod properties;

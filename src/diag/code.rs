@@ -304,6 +304,14 @@ codes! {
     UnpinnedImage "unpinned-image"
         "A container's image is not pinned by digest."
         "A tag can mean another image tomorrow, and an image without a tag, or with `latest`, is expected to. Mirrors and signatures go by digest.";
+
+    // --- bundle: what is left out, and what it needs ---------------------------------------
+    IgnoredField "ignored-field"
+        "A definition in the ClusterServiceVersion has a field that does not exist."
+        "OLM reads definitions by the schema of a ClusterServiceVersion and drops what that does not have, and so does bundle2chart. What the author wanted with the field does not happen.";
+    DependencyNeeded "dependency-needed"
+        "The bundle says that it needs something else in the cluster."
+        "OLM v0 installs what metadata/dependencies.yaml asks for, and OLM v1 refuses the bundle. A chart cannot install other operators: install them first, and name those of bundles.toml in `depends-on`.";
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::layout;
 use crate::bundle::Bundle;
 use crate::chart::images;
-use crate::diag::Diagnostics;
+use crate::diag::{Code, Diagnostics};
 use crate::ir::Object;
 use crate::passes::LINTS;
 
@@ -18,7 +18,8 @@ pub(super) fn attention(
     if objects.is_empty() {
         findings.push("cannot be compiled, so what it would install is not known".to_owned());
     }
-    let lints = diagnostics.iter().filter(|diagnostic| LINTS.contains(&diagnostic.code));
+    let tells = |code| LINTS.contains(&code) || code == Code::DependencyNeeded;
+    let lints = diagnostics.iter().filter(|diagnostic| tells(diagnostic.code));
     findings.extend(lints.map(|lint| match &lint.hint {
         Some(hint) => format!("{}; {hint}", lint.message),
         None => lint.message.clone(),

@@ -7,7 +7,6 @@ use super::certificate::Certificates;
 use super::rbac::role_base;
 use super::serving::Server;
 use crate::bundle::Bundle;
-use crate::config::CertificateProvider;
 use crate::ir::{Expr, Map, Object, Value};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -54,11 +53,8 @@ pub(super) fn objects(
             objects.push(object);
         }
         objects.extend(delegation(chart, server));
-        if !matches!(
-            certificates.provider,
-            CertificateProvider::None | CertificateProvider::ExistingSecret
-        ) {
-            objects.extend(secret_reader(server));
+        if let Some(secret) = certificates.secret_name(server) {
+            objects.extend(secret_reader(server, secret));
         }
     }
     objects
@@ -93,12 +89,12 @@ fn delegation(chart: &str, server: &Server<'_>) -> [Object; 2] {
 }
 
 /// The Deployment's account may read its own certificate.
-fn secret_reader(server: &Server<'_>) -> [Object; 2] {
+fn secret_reader(server: &Server<'_>, secret: Value) -> [Object; 2] {
     let rule = Value::map([
         ("verbs", Value::texts(["get"])),
         ("apiGroups", Value::texts([""])),
         ("resources", Value::texts(["secrets"])),
-        ("resourceNames", Value::texts([server.secret.as_str()])),
+        ("resourceNames", Value::Seq(vec![secret])),
     ]);
     let role = Object::new(
         Map::from_iter([

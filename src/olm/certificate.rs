@@ -136,6 +136,19 @@ impl Certificates<'_> {
         }
     }
 
+    /// The name of the Secret with the certificate, where there is one.
+    pub(super) fn secret_name(&self, server: &Server<'_>) -> Option<Value> {
+        match self.provider {
+            CertificateProvider::None => None,
+            CertificateProvider::ExistingSecret => {
+                Some(Expr::Text(values_path(server, "secretName")).into())
+            }
+            CertificateProvider::CertManager
+            | CertificateProvider::ServiceCa
+            | CertificateProvider::Helm => Some(Value::text(&server.secret)),
+        }
+    }
+
     /// The values that the objects of this server read.
     pub(super) fn values(&self, server: &Server<'_>) -> Vec<ValueSpec> {
         if self.provider != CertificateProvider::ExistingSecret {
@@ -187,15 +200,7 @@ impl Certificates<'_> {
     ///
     /// OLM forgets the init containers, and leaves them with mounts of volumes that are gone.
     pub(super) fn mount(&self, server: &Server<'_>, template: &mut Map) {
-        let secret = match self.provider {
-            CertificateProvider::None => return,
-            CertificateProvider::ExistingSecret => {
-                Expr::Text(values_path(server, "secretName")).into()
-            }
-            CertificateProvider::CertManager
-            | CertificateProvider::ServiceCa
-            | CertificateProvider::Helm => Value::text(&server.secret),
-        };
+        let Some(secret) = self.secret_name(server) else { return };
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
         let replaced = replaced_volumes(pod);
         for kind in ["containers", "initContainers"] {
