@@ -13,7 +13,7 @@ mod rendered;
 
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::emit::{self, ChartFiles, render};
-use bundle2chart::ir::{Release, Unit};
+use bundle2chart::ir::{Release, Unit, Value};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Limits};
 use helm::Helm;
@@ -97,7 +97,12 @@ fn values_of(chart: &Chart) -> Json {
             "envFrom": [{"configMapRef": {"name": "settings"}}],
             "volumes": [{"name": "a-volume", "emptyDir": {}}],
             "volumeMounts": [{"name": "a-volume", "mountPath": "/a"}],
+            "annotations": {"a/b": "{{ x }}", "yes": "no"},
         });
+    }
+    for account in chart.compiled.unit.objects.iter().filter(|o| o.kind() == "ServiceAccount") {
+        let annotations = json!({"cloud.example.com/identity": "1234"});
+        values["serviceAccounts"][account.name()] = json!({ "annotations": annotations });
     }
     values
 }
@@ -169,6 +174,40 @@ fn every_helm_renders_the_compiled_objects() {
             assert_eq!(run.success, taken, "{what} {known}: {}", run.stderr);
         }
     });
+}
+
+/// The API server takes each name of a list once, and YAML each key of a map.
+#[test]
+fn what_an_operator_has_is_not_given_twice() {
+    let temporary = TempDir::new().expect("a folder");
+    let helm = Helm::newest();
+    let mut refused = 0;
+    for chart in charts(&temporary.path().join("out")) {
+        for deployment in chart.compiled.unit.objects.iter().filter(|o| o.kind() == "Deployment") {
+            let taken = deployment.containers().flat_map(|container| {
+                container.get("env").and_then(Value::as_seq).unwrap_or_default()
+            });
+            let taken = taken.filter_map(|variable| variable.get("name")?.as_str()).next();
+            let name = deployment.name();
+            let with = |settings: Json| {
+                let set = format!("deployments={}", json!({ (name): settings }));
+                helm.template("release", &chart.folder, ELSEWHERE, &["--set-json", &set])
+            };
+            if let Some(taken) = taken {
+                let run = with(json!({"env": [{"name": taken, "value": "x"}]}));
+                assert!(!run.success && run.stderr.contains("not"), "{name}: {}", run.stderr);
+                refused += 1;
+            }
+            let run = with(json!({"annotations": {"olm.targetNamespaces": "x"}}));
+            assert!(
+                !run.success && run.stderr.contains("olm.targetNamespaces"),
+                "{name}: {}",
+                run.stderr
+            );
+            with(json!({"env": [{"name": "FREE", "value": "x"}]})).expect_success();
+        }
+    }
+    assert!(refused >= 3, "{refused}");
 }
 
 #[test]

@@ -69,6 +69,9 @@ pub enum Expr {
     /// Whatever stands at this path of the values: a scalar, list or map. As an item of a list it
     /// must be a list, and its items join the list.
     Values(ValuesPath),
+    /// As the value of a map's entry, whose key does not count: the entries of the map at this path
+    /// of the values join the map. The schema sees to it that no key is there twice.
+    Entries(ValuesPath),
     /// The whole number at this path of the values, which the schema demands there.
     Integer(ValuesPath),
     /// The string at this path of the values.

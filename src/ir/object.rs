@@ -125,9 +125,11 @@ impl Object {
     /// Whether an expression in it reads this path of the values.
     pub fn reads(&self, path: &ValuesPath) -> bool {
         self.expressions().into_iter().any(|expr| match expr {
-            Expr::Values(read) | Expr::Integer(read) | Expr::Text(read) | Expr::Base64(read) => {
-                read == path
-            }
+            Expr::Values(read)
+            | Expr::Entries(read)
+            | Expr::Integer(read)
+            | Expr::Text(read)
+            | Expr::Base64(read) => read == path,
             _ => false,
         })
     }

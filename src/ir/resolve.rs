@@ -1,6 +1,6 @@
 //! What a value is once the release is known: the meaning that the emitted template must have.
 
-use super::{CertificateField, Condition, Expr, Number, Object, Part, Value, ValuesPath};
+use super::{CertificateField, Condition, Expr, Map, Number, Object, Part, Value, ValuesPath};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
@@ -20,7 +20,7 @@ impl Release<'_> {
         if object.when.as_ref().is_some_and(|condition| !self.holds(condition)) {
             return None;
         }
-        Some(Json::Object(object.root.iter().filter_map(|(k, v)| self.entry(k, v)).collect()))
+        Some(self.map(&object.root))
     }
 
     /// `value` with every expression replaced by what it stands for. A condition that does not
@@ -39,17 +39,26 @@ impl Release<'_> {
                 }
                 Json::Array(resolved)
             }
-            Value::Map(map) => {
-                Json::Object(map.iter().filter_map(|(k, v)| self.entry(k, v)).collect())
-            }
+            Value::Map(map) => self.map(map),
             Value::When(when) if self.holds(&when.0) => self.value(&when.1),
             Value::When(_) => Json::Null,
         }
     }
 
-    fn entry(&self, key: &str, value: &Value) -> Option<(String, Json)> {
-        let present = value.presence().is_none_or(|condition| self.holds(&condition));
-        present.then(|| (key.to_owned(), self.value(value)))
+    fn map(&self, map: &Map) -> Json {
+        let mut resolved = serde_json::Map::with_capacity(map.len());
+        for (key, value) in map {
+            if !value.presence().is_none_or(|condition| self.holds(&condition)) {
+                continue;
+            }
+            if let Value::Expr(Expr::Entries(path)) = value {
+                let entries = self.lookup(path).as_object().into_iter().flatten();
+                resolved.extend(entries.map(|(key, value)| (key.clone(), value.clone())));
+            } else {
+                resolved.insert(key.clone(), self.value(value));
+            }
+        }
+        Json::Object(resolved)
     }
 
     fn item(&self, item: &Value, into: &mut Vec<Json>) {
@@ -74,7 +83,9 @@ impl Release<'_> {
                 let end = (0..=*bytes).rev().find(|end| text.is_char_boundary(*end));
                 Json::String(end.and_then(|end| text.get(..end)).unwrap_or(&text).to_owned())
             }
-            Expr::Values(path) | Expr::Integer(path) => self.lookup(path).clone(),
+            Expr::Values(path) | Expr::Entries(path) | Expr::Integer(path) => {
+                self.lookup(path).clone()
+            }
             Expr::Text(path) => {
                 Json::String(self.lookup(path).as_str().unwrap_or_default().to_owned())
             }

@@ -121,6 +121,7 @@ impl Value {
     pub fn presence(&self) -> Option<Condition> {
         match self {
             Value::When(when) => Some(both(&when.0, when.1.presence())),
+            Value::Expr(Expr::Entries(path)) => Some(Condition::Set(path.clone())),
             Value::Seq(items) => any(items.iter().map(Value::item_presence)),
             Value::Map(map) => any(map.values().map(Value::presence)),
             _ => None,

@@ -3,6 +3,7 @@
 //! The order is the list below and nowhere else. A pass reads and changes the whole unit, so it can
 //! reason across objects; it reports what it cannot do.
 
+mod accounts;
 mod auth_reader;
 mod filter;
 mod keep_crds;
@@ -37,11 +38,12 @@ pub struct Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 8] = [
+const PASSES: [Pass; 9] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
     pods::pods,
+    accounts::accounts,
     auth_reader::auth_reader,
     keep_crds::keep_crds,
     names::names,

@@ -47,12 +47,13 @@ impl Settings {
             let schema = json!({"type": "integer", "minimum": 0});
             self.declare(&path, default, schema, "How many pods there are.");
         }
-        let pod = spec
-            .get_mut("template")
-            .and_then(Value::as_map_mut)
-            .and_then(|template| template.get_mut("spec"))
-            .and_then(Value::as_map_mut);
-        let Some(pod) = pod else { return };
+        let Some(template) = spec.get_mut("template").and_then(Value::as_map_mut) else { return };
+        let path = self.path(&["annotations"]);
+        if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
+            let schema = annotate(metadata, &path);
+            self.declare(&path, json!({}), schema, "More annotations of its pods.");
+        }
+        let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
         self.resources(pod);
         self.replace(
             pod,
@@ -164,6 +165,24 @@ fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
             "additionalProperties": others,
         },
     })
+}
+
+/// Adds the entries of the value to the annotations; gives its schema, which refuses keys that are
+/// there.
+pub(super) fn annotate(metadata: &mut Map, path: &ValuesPath) -> Json {
+    let annotations = metadata.entry("annotations".to_owned()).or_insert(Value::Null);
+    if annotations.as_map().is_none() {
+        *annotations = Value::from(Map::new());
+    }
+    let mut schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    if let Some(annotations) = annotations.as_map_mut() {
+        let taken: Vec<&String> = annotations.keys().collect();
+        if !taken.is_empty() {
+            schema["propertyNames"] = json!({"not": {"enum": taken}});
+        }
+        annotations.insert(path.to_string(), Expr::Entries(path.clone()).into());
+    }
+    schema
 }
 
 fn names(list: Option<&Value>) -> Vec<String> {
