@@ -35,10 +35,10 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
         }
     }
     let mut csv = single_csv(csvs, files, &mut diagnostics);
-    if let Some(csv) = &mut csv {
-        if let Some((file, place)) = metadata("properties.yaml", files, &mut diagnostics) {
-            properties::annotate(csv, &file, &place, &mut diagnostics);
-        }
+    if let Some(csv) = &mut csv
+        && let Some((file, place)) = metadata("properties.yaml", files, &mut diagnostics)
+    {
+        properties::annotate(csv, &file, &place, &mut diagnostics);
     }
     if let Some((file, place)) = metadata("dependencies.yaml", files, &mut diagnostics) {
         dependencies::report(&file, &place, &mut diagnostics);
