@@ -14,7 +14,7 @@ use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
 use crate::ir::{Release, Unit};
 use crate::lock::{Lock, Locked};
-use crate::olm;
+use crate::olm::{self, Lowered};
 use crate::passes::{self, Context, Filtered};
 use crate::source::{BundleFiles, Reference, Supply};
 use std::path::PathBuf;
@@ -262,9 +262,16 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
         .or_else(|| suggested.clone())
         .unwrap_or_else(|| config.name.clone());
 
-    let options =
-        olm::Options { chart: &config.name, namespace: &namespace, watch: config.watch.as_ref() };
-    let (objects, found) = olm::lower(&mut bundle, &options);
+    let options = olm::Options {
+        chart: &config.name,
+        namespace: &namespace,
+        watch: config.watch.as_ref(),
+        certificates: config.certificates,
+        issuer: config.issuer.as_ref(),
+        aggregate_roles: config.aggregate_roles,
+        pods: &config.pods,
+    };
+    let (Lowered { objects, mut values }, found) = olm::lower(&mut bundle, &options);
     diagnostics.append(found);
 
     let (include, exclude) = (config.include.clone(), config.exclude.clone());
@@ -285,7 +292,9 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
-    let mut unit = Unit { objects, ..Unit::default() };
+    // A filter may have dropped what reads a value.
+    values.retain(|value| objects.iter().any(|object| object.reads(&value.path)));
+    let mut unit = Unit { objects, values, ..Unit::default() };
     diagnostics.append(passes::run(
         &mut unit,
         &Context {

@@ -97,6 +97,54 @@ refused! {
     }
 }
 
+/// Every check of webhooks and APIServices fails on this.
+const WEBHOOKS: &str = "  webhookdefinitions:
+  - type: ValidatingAdmissionWebhook
+    generateName: check.light.example.com
+    deploymentName: lamp-operator
+    containerPort: 443
+    targetPort: 9443
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    rules:
+    - apiGroups: ['*']
+      apiVersions: [v1]
+      operations: [CREATE]
+      resources: [lamps]
+    - apiGroups: [admissionregistration.k8s.io]
+      apiVersions: [v1]
+      operations: [CREATE]
+      resources: [ValidatingWebhookConfigurations]
+  - type: ValidatingAdmissionWebhook
+    generateName: check.light.example.com-
+    deploymentName: lamp-operator
+    containerPort: 443
+    targetPort: webhook
+  - type: MutatingAdmissionWebhook
+    generateName: Brighten
+    deploymentName: lantern-operator
+    admissionReviewVersions: [v1]
+    sideEffects: None
+  - type: ConversionWebhook
+    generateName: convert.light.example.com
+    deploymentName: lamp-operator
+    containerPort: 444
+    admissionReviewVersions: [v1]
+    conversionCRDs: [lamps.light.example.com, candles.light.example.com]
+  - type: ConversionWebhook
+    generateName: convert-too.light.example.com
+    deploymentName: lamp-operator
+    containerPort: 444
+    admissionReviewVersions: [v1]
+    conversionCRDs: [lamps.light.example.com]
+  apiservicedefinitions:
+    owned:
+    - group: dim.example.com
+      version: v1
+      kind: Dimmer
+      deploymentName: dimmer
+";
+
 const MANY_MISTAKES: &str = r#"
 [defaults]
 exlude = ['.kind == "Secret"']
@@ -217,22 +265,45 @@ refused! {
     no_install_mode: [InstallModeUnsupported] = |case| {
         case.write(CSV_FILE, CSV.replace("supported: true", "supported: false"));
     }
-    webhooks_and_api_services: [WebhooksUnsupported, ApiServicesUnsupported] = |case| {
+    webhooks_that_cannot_work: [
+        ConversionWebhook,
+        ServerMissing,
+        DuplicateWebhook,
+        InvalidName,
+        ConversionWebhook,
+        ForbiddenRule,
+        CsvFieldType,
+        PortConflict
+    ] = |case| {
+        case.write(CSV_FILE, format!("{CSV}{WEBHOOKS}"));
+    }
+    webhook_fields_of_the_wrong_type: [CsvFieldType] = |case| {
         let webhooks = "  webhookdefinitions:
-  - type: ValidatingAdmissionWebhook
+  - type: AdmissionWebhook
     generateName: check.light.example.com
-    deploymentName: lamp-operator
-  - type: ConversionWebhook
-    generateName: convert.light.example.com
-    deploymentName: lamp-operator
+    containerPort: '443'
+    targetPort: 1.5
+    deploymentName: 7
+  - a word
   apiservicedefinitions:
     owned:
     - group: dim.example.com
-      version: v1
-      kind: Dimmer
+      version: 1
+      containerPort: 70000
       deploymentName: lamp-operator
 ";
         case.write(CSV_FILE, format!("{CSV}{webhooks}"));
+    }
+    properties_of_the_wrong_shape: [DependencyInvalid] = |case| {
+        let properties = "properties:\n- value: 1\n- type: x\n  value: 2\n";
+        case.write("bundle/metadata/properties.yaml", properties);
+    }
+    properties_that_are_no_list: [DependencyInvalid] = |case| {
+        let name = "  name: lamp-operator.v1.2.3\n";
+        let annotation = "  annotations:\n    olm.properties: '{\"type\": \"x\"}'\n";
+        case.replace(CSV_FILE, name, &format!("{name}{annotation}"));
+        let properties = "properties:\n- type: y\n  value: 2\n";
+        case.write("bundle/metadata/properties.yaml", properties);
     }
     version_is_not_semantic: [InvalidVersion] = |case| {
         case.replace(CSV_FILE, "  version: 1.2.3", "  version: 1.2.3.4");

@@ -2,30 +2,27 @@
 //! were compiled, in every supported Helm, in any namespace, with any values.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
-#![allow(clippy::disallowed_methods, clippy::print_stderr, reason = "a test says what it skips")]
+#![allow(clippy::disallowed_methods, reason = "a test writes charts")]
 
 #[path = "support/helm.rs"]
 mod helm;
+#[path = "support/offline.rs"]
+mod offline;
+#[path = "support/parallel.rs"]
+mod parallel;
 #[path = "support/rendered.rs"]
 mod rendered;
-#[path = "support/shared.rs"]
-mod shared;
 
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
-use bundle2chart::diag::{Code, Severity};
 use bundle2chart::emit::{self, ChartFiles, render};
-use bundle2chart::ir::{Release, Unit};
-use bundle2chart::lock::Lock;
+use bundle2chart::ir::{Release, Unit, Value};
 use bundle2chart::pipeline::{self, Compiled};
-use bundle2chart::source::{self, Access, Limits, Supply};
+use bundle2chart::source::{self, Limits};
 use helm::Helm;
+use parallel::in_parallel;
 use rendered::{documents, object_differences};
 use serde_json::{Value as Json, json};
-use shared::shared;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 const ELSEWHERE: &str = "somewhere-else";
@@ -56,9 +53,7 @@ fn charts(out: &Path) -> Vec<Chart> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("bundles.toml");
     let (config, diagnostics) = Config::read(&file);
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
-    let supply = Supply::of(&config, Access { offline: true, ..Access::default() });
-    let pipeline::Build { charts: built, diagnostics, .. } =
-        pipeline::build(&config, &supply, &Lock::default(), &[], 2);
+    let (built, diagnostics) = offline::build(&config, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
     emit::write(out, &built, false).expect("an empty folder takes every chart");
     assert_eq!(config.bundles.len(), built.len());
@@ -91,10 +86,46 @@ fn assert_same(expected: &[Json], text: &str, what: &str) {
     assert!(differences.is_empty(), "{what}\n{}", differences.join("\n"));
 }
 
+/// What else a person may set for a chart: a bit of each Deployment.
+fn values_of(chart: &Chart) -> Json {
+    let mut values = values_of_a_person();
+    for deployment in chart.compiled.unit.objects.iter().filter(|o| o.kind() == "Deployment") {
+        values["deployments"][deployment.name()] = json!({
+            "replicas": 0,
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "affinity": {"nodeAffinity": {"{{": ["yes"]}},
+            "tolerations": [{"key": "a/b", "operator": "Exists", "tolerationSeconds": 1_000_000}],
+            "env": [{"name": "A_VARIABLE", "value": "{{ no }}: #"}],
+            "envFrom": [{"configMapRef": {"name": "settings"}}],
+            "volumes": [{"name": "a-volume", "emptyDir": {}}],
+            "volumeMounts": [{"name": "a-volume", "mountPath": "/a"}],
+            "annotations": {"a/b": "{{ x }}", "yes": "no"},
+        });
+    }
+    for account in chart.compiled.unit.objects.iter().filter(|o| o.kind() == "ServiceAccount") {
+        let annotations = json!({"cloud.example.com/identity": "1234"});
+        values["serviceAccounts"][account.name()] = json!({ "annotations": annotations });
+    }
+    values
+}
+
+/// As Helm lays values over defaults.
+fn merge(defaults: &mut Json, values: &Json) {
+    match (defaults, values) {
+        (Json::Object(defaults), Json::Object(values)) => {
+            for (key, value) in values {
+                merge(defaults.entry(key.clone()).or_insert(Json::Null), value);
+            }
+        }
+        (default, value) => default.clone_from(value),
+    }
+}
+
 /// Each namespace with each set of values: the arguments for Helm and the values themselves.
 fn releases<'a>(chart: &'a Chart, file: &'a str) -> [(&'a str, Json, Vec<&'a str>); 4] {
     let defaults = chart.compiled.unit.default_values();
-    let set = values_of_a_person(); // sets every value that a chart has, so nothing needs merging
+    let mut set = defaults.clone();
+    merge(&mut set, &values_of(chart));
     let home = chart.compiled.namespace.as_str();
     [
         (home, defaults.clone(), vec![]),
@@ -107,15 +138,15 @@ fn releases<'a>(chart: &'a Chart, file: &'a str) -> [(&'a str, Json, Vec<&'a str
 #[test]
 fn every_helm_renders_the_compiled_objects() {
     let temporary = TempDir::new().expect("a folder");
-    let values = temporary.path().join("person.yaml");
-    std::fs::write(&values, values_of_a_person().to_string()).expect("values");
-    let values = values.to_str().expect("UTF-8");
     let charts = charts(&temporary.path().join("out"));
     let helms = Helm::all();
     let pairs: Vec<_> = charts.iter().flat_map(|c| helms.iter().map(move |h| (c, h))).collect();
     in_parallel(&pairs, |(chart, helm)| {
         let Chart { config, compiled, folder, .. } = chart;
         let what = format!("{} with Helm {}", config.name, helm.version);
+        let values = temporary.path().join(format!("{}-{}.json", config.name, helm.version));
+        std::fs::write(&values, values_of(chart).to_string()).expect("values");
+        let values = values.to_str().expect("UTF-8");
         let linted = helm.lint(folder, &["--values", values]).expect_success();
         assert!(!linted.contains("[WARNING]") && !linted.contains("[ERROR]"), "{what}: {linted}");
         let dependencies = helm.run(["dependency".as_ref(), "list".as_ref(), folder.as_os_str()]);
@@ -147,6 +178,40 @@ fn every_helm_renders_the_compiled_objects() {
     });
 }
 
+/// The API server takes each name of a list once, and YAML each key of a map.
+#[test]
+fn what_an_operator_has_is_not_given_twice() {
+    let temporary = TempDir::new().expect("a folder");
+    let helm = Helm::newest();
+    let mut refused = 0;
+    for chart in charts(&temporary.path().join("out")) {
+        for deployment in chart.compiled.unit.objects.iter().filter(|o| o.kind() == "Deployment") {
+            let taken = deployment.containers().flat_map(|container| {
+                container.get("env").and_then(Value::as_seq).unwrap_or_default()
+            });
+            let taken = taken.filter_map(|variable| variable.get("name")?.as_str()).next();
+            let name = deployment.name();
+            let with = |settings: Json| {
+                let set = format!("deployments={}", json!({ (name): settings }));
+                helm.template("release", &chart.folder, ELSEWHERE, &["--set-json", &set])
+            };
+            if let Some(taken) = taken {
+                let run = with(json!({"env": [{"name": taken, "value": "x"}]}));
+                assert!(!run.success && run.stderr.contains("not"), "{name}: {}", run.stderr);
+                refused += 1;
+            }
+            let run = with(json!({"annotations": {"olm.targetNamespaces": "x"}}));
+            assert!(
+                !run.success && run.stderr.contains("olm.targetNamespaces"),
+                "{name}: {}",
+                run.stderr
+            );
+            with(json!({"env": [{"name": "FREE", "value": "x"}]})).expect_success();
+        }
+    }
+    assert!(refused >= 3, "{refused}");
+}
+
 #[test]
 fn our_renderer_renders_the_compiled_objects() {
     let temporary = TempDir::new().expect("a folder");
@@ -174,168 +239,4 @@ fn our_renderer_renders_the_compiled_objects() {
             assert_same(&expected, &text, &chart.config.name);
         }
     }
-}
-
-const WEBHOOKS: &[Code] = &[Code::WebhooksUnsupported];
-/// CRDs as before Kubernetes 1.22, and no install mode.
-const OLD: &[Code] = &[Code::CrdApiVersion, Code::InstallModeUnsupported];
-
-/// Real bundles that are refused, with every code of an error.
-const REFUSED: &[(&str, &[Code])] = &[
-    ("gingersnap/0.0.1", WEBHOOKS),
-    ("jaeger/1.62.0", WEBHOOKS),
-    ("jaeger/1.65.0", WEBHOOKS),
-    ("jupyter-notebook-validator-operator/1.0.8", WEBHOOKS),
-    ("kepler-operator/0.24.0", WEBHOOKS),
-    ("node-healthcheck-operator/0.10.3", WEBHOOKS),
-    ("node-healthcheck-operator/0.12.0", WEBHOOKS),
-    ("patch-operator/0.1.11", WEBHOOKS),
-    ("rabbitmq-cluster-operator/2.22.1", WEBHOOKS),
-    ("rabbitmq-cluster-operator/2.22.3", WEBHOOKS),
-    ("rsct-operator/0.0.1-alpha4", WEBHOOKS),
-    ("edge-b1", WEBHOOKS),
-    ("edge-b3", WEBHOOKS),
-    ("etcd.0.9.2", OLD),
-    ("hist-package-with-webhooks.v1.0.0", WEBHOOKS),
-    ("memcached-go", WEBHOOKS),
-    ("memcached-mon", WEBHOOKS),
-    ("prometheus.0.14.0", OLD),
-    ("prometheus.0.15.0", OLD),
-    ("prometheus.0.22.2", OLD),
-    ("webhook-operator.v0.0.1", WEBHOOKS),
-    ("gingersnap/0.0.1:", WEBHOOKS),
-    ("jaeger/1.62.0:", WEBHOOKS),
-    ("jaeger/1.65.0:", WEBHOOKS),
-    ("jupyter-notebook-validator-operator/1.0.8:", WEBHOOKS),
-    ("kepler-operator/0.24.0:", WEBHOOKS),
-    ("node-healthcheck-operator/0.10.3:", WEBHOOKS),
-    ("node-healthcheck-operator/0.12.0:", WEBHOOKS),
-    ("patch-operator/0.1.11:", WEBHOOKS),
-    ("rabbitmq-cluster-operator/2.22.1:", WEBHOOKS),
-    ("rabbitmq-cluster-operator/2.22.3:", WEBHOOKS),
-    ("rsct-operator/0.0.1-alpha4:", WEBHOOKS),
-    ("edge-b1:", WEBHOOKS),
-    ("edge-b3:", WEBHOOKS),
-    ("etcd.0.9.2:", OLD),
-    ("hist-package-with-webhooks.v1.0.0:", WEBHOOKS),
-    ("memcached-go:", WEBHOOKS),
-    ("memcached-mon:", WEBHOOKS),
-    ("prometheus.0.14.0:", OLD),
-    ("prometheus.0.15.0:", OLD),
-    ("prometheus.0.22.2:", OLD),
-    ("webhook-operator.v0.0.1:", WEBHOOKS),
-];
-
-/// What became of a real bundle.
-enum Outcome {
-    Same(usize),
-    Refused(Vec<Code>),
-    Wrong(String),
-}
-
-#[test]
-fn real_bundles_render_to_the_compiled_objects() {
-    let (Some(corpus), Some(goldens)) = (shared("corpus"), shared("olm-goldens/bundles")) else {
-        return;
-    };
-    let mut bundles: Vec<(String, PathBuf)> = Vec::new();
-    for package in folders(&corpus) {
-        bundles.extend(folders(&package).into_iter().map(|f| (label(&f, 2), f)));
-    }
-    bundles.extend(folders(&goldens).into_iter().map(|f| (label(&f, 1), f)));
-    assert!(bundles.len() > 80, "{} bundles", bundles.len());
-
-    let helm = Helm::newest();
-    let outcomes = in_parallel(&bundles, |(_, folder)| judge(&helm, folder));
-    let expected: BTreeMap<_, _> = REFUSED.iter().map(|(name, codes)| (*name, *codes)).collect();
-    assert_eq!(expected.len(), REFUSED.len());
-    let mut surprises = Vec::new();
-    for ((name, _), outcome) in bundles.iter().zip(outcomes) {
-        let refusal = expected.get(name.as_str());
-        let (line, fine) = match outcome {
-            Outcome::Same(count) => (format!("{count} objects"), refusal.is_none()),
-            Outcome::Refused(codes) => {
-                (format!("refused: {codes:?}"), refusal == Some(&codes.as_slice()))
-            }
-            Outcome::Wrong(why) => (why, false),
-        };
-        println!("{name:<50} {line}");
-        if !fine {
-            surprises.push(format!("{name}: {line}"));
-        }
-    }
-    assert!(surprises.is_empty(), "not as expected:\n{}", surprises.join("\n"));
-}
-
-/// Builds the chart of a bundle folder as a person would, and compares.
-fn judge(helm: &Helm, bundle: &Path) -> Outcome {
-    let temporary = TempDir::new().expect("a folder");
-    let file = temporary.path().join("bundles.toml");
-    let path = serde_json::to_string(bundle).expect("UTF-8"); // spelled alike in TOML
-    let text = format!("[[bundle]]\nname = \"operator\"\npath = {path}\n");
-    std::fs::write(&file, text).expect("bundles.toml");
-    let (config, diagnostics) = Config::read(&file);
-    let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
-    let supply = Supply::of(&config, Access { offline: true, ..Access::default() });
-    // By name: what it needs from other bundles is not here.
-    let pipeline::Build { charts: built, diagnostics, .. } =
-        pipeline::build(&config, &supply, &Lock::default(), &["operator".to_owned()], 1);
-    if diagnostics.has_errors() {
-        let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
-        let mut codes: Vec<Code> = errors.map(|d| d.code).collect();
-        codes.sort_by_key(|code| code.as_str());
-        codes.dedup();
-        return Outcome::Refused(codes);
-    }
-    let out = temporary.path().join("out");
-    emit::write(&out, &built, false).expect("an empty folder takes every chart");
-    let folder = out.join(&built[0].dir);
-    let linted = helm.lint(&folder, &[]);
-    if !linted.success {
-        return Outcome::Wrong(format!("lint: {}{}", linted.stdout, linted.stderr));
-    }
-    let run = helm.template("release", &folder, ELSEWHERE, &[]);
-    if !run.success {
-        return Outcome::Wrong(format!("template: {}", run.stderr));
-    }
-
-    let unit = compile(&config, &config.bundles[0]).unit;
-    let expected = objects(&unit, ELSEWHERE, &unit.default_values());
-    match object_differences(&expected, &documents(&run.stdout)).as_slice() {
-        [] => Outcome::Same(expected.len()),
-        differences => Outcome::Wrong(differences.join("\n  ")),
-    }
-}
-
-fn folders(root: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(root).expect("a readable folder");
-    let mut folders: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("an entry").path()).filter(|p| p.is_dir()).collect();
-    folders.sort();
-    folders
-}
-
-/// The last `count` components of a path.
-fn label(path: &Path, count: usize) -> String {
-    let parts: Vec<_> = path.iter().map(|part| part.to_str().expect("UTF-8")).collect();
-    parts[parts.len() - count..].join("/")
-}
-
-/// Does `work` for every item on two threads; results in the order of the items.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(BTreeMap::new());
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let index = next.fetch_add(1, Ordering::Relaxed)
-                    && let Some(item) = items.get(index)
-                {
-                    let result = work(item);
-                    done.lock().expect("no panic while locked").insert(index, result);
-                }
-            });
-        }
-    });
-    done.into_inner().expect("no panic while locked").into_values().collect()
 }

@@ -116,7 +116,7 @@ fn build_fixtures() {
     let seen = case.run(&["build"]);
     assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{}", seen.text());
     let summary: String = seen.stderr.lines().filter(|line| line.contains("unchanged")).collect();
-    assert!(summary.ends_with("out: 0 created, 0 updated, 4 unchanged"), "{summary}");
+    assert!(summary.ends_with("out: 0 created, 0 updated, 5 unchanged"), "{summary}");
     assert_eq!(case.tree("out"), built, "nothing was written");
     let seen = case.run(&["build", "--check"]);
     assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{}", seen.text());
@@ -320,6 +320,33 @@ fn inspect_objects() {
     insta::assert_snapshot!("inspect_unsupported_watch", seen.text());
     case.write(CSV_FILE, CSV.replace("supported: false", "supported: true"));
     assert_eq!(text(&deployment(&["--watch", "a,b"]), targets), "a,b");
+}
+
+#[test]
+fn inspect_with_each_provider_of_certificates() {
+    let case = with_fixtures();
+    let bundle = "registry.example.com/toll-bridge/toll-bridge-operator-bundle:0.3.0";
+    let kinds = |provider: &[&str]| {
+        let seen = case.run(&[&["inspect", bundle, "--objects"], provider].concat());
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+        let Value::Array(objects) = json(&seen.stdout) else { panic!("{}", seen.stdout) };
+        let count = |kind: &str| objects.iter().filter(|object| object["kind"] == kind).count();
+        (["Issuer", "Certificate", "Secret"].map(count), seen.stderr)
+    };
+    assert_eq!(kinds(&[]).0, [2, 2, 0]);
+    for (provider, expected) in [
+        ("cert-manager", [2, 2, 0]),
+        ("service-ca", [0, 0, 0]),
+        ("helm", [0, 0, 2]),
+        ("existing-secret", [0, 0, 0]),
+    ] {
+        assert_eq!(kinds(&["--certificates", provider]), (expected, String::new()), "{provider}");
+    }
+    let (none, words) = kinds(&["--certificates", "none"]);
+    assert_eq!(none, [0, 0, 0]);
+    assert_eq!(words.matches("warning[no-certificate]").count(), 2, "{words}");
+    let seen = case.run(&["inspect", bundle, "--certificates", "acme"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
 }
 
 /// A reader that has seen enough is no error.

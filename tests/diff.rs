@@ -128,9 +128,7 @@ fn all_renderers_say_the_same() {
         for object in &set.objects {
             let id = visible(&object.id.to_string());
             assert!(text.contains(&id) && brief.contains(&id), "{name}: {id}");
-            let summary = |said: &str| {
-                decoded(said).contains(&decoded(&id)) || said.contains(&id)
-            };
+            let summary = |said: &str| decoded(said).contains(&decoded(&id)) || said.contains(&id);
             assert!(summary(&markdown), "{name}: {id}");
             assert!(summary(&page), "{name}: {id}");
             for change in &object.changes {
@@ -218,10 +216,46 @@ fn html_is_whole_and_takes_nothing_from_elsewhere() {
             let bare: String = tag.split('"').step_by(2).collect();
             assert!(!bare.contains(" on"), "{name}: {tag}");
             let known = [
-                "!doctype", "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "p",
-                "b", "section", "table", "tr", "td", "code", "form", "label", "input", "select",
-                "option", "button", "output", "main", "details", "summary", "span", "article", "a",
-                "figure", "figcaption", "pre", "del", "ins", "div", "ol", "ul", "li", "script",
+                "!doctype",
+                "html",
+                "head",
+                "meta",
+                "title",
+                "style",
+                "body",
+                "header",
+                "h1",
+                "h2",
+                "p",
+                "b",
+                "section",
+                "table",
+                "tr",
+                "td",
+                "code",
+                "form",
+                "label",
+                "input",
+                "select",
+                "option",
+                "button",
+                "output",
+                "main",
+                "details",
+                "summary",
+                "span",
+                "article",
+                "a",
+                "figure",
+                "figcaption",
+                "pre",
+                "del",
+                "ins",
+                "div",
+                "ol",
+                "ul",
+                "li",
+                "script",
             ];
             assert!(known.contains(&word.trim_start_matches('/')), "{name}: {tag}");
         }
@@ -325,8 +359,14 @@ fn the_command_line() {
     let case = built();
     let (old, new) = (format!("{NAME}@1.0.0"), format!("{NAME}@1.1.0"));
     insta::assert_snapshot!("text", case.run(&["diff", &old, &new]).text());
-    insta::assert_snapshot!("text_full", case.run(&["diff", &old, &new, "-v", "--only", "Deployment"]).text());
-    insta::assert_snapshot!("markdown", case.run(&["diff", &old, &new, "--format", "markdown"]).text());
+    insta::assert_snapshot!(
+        "text_full",
+        case.run(&["diff", &old, &new, "-v", "--only", "Deployment"]).text()
+    );
+    insta::assert_snapshot!(
+        "markdown",
+        case.run(&["diff", &old, &new, "--format", "markdown"]).text()
+    );
     insta::assert_snapshot!("same", case.run(&["diff", &old, &old, "--exit-code"]).text());
     insta::assert_snapshot!(
         "only",
@@ -365,7 +405,10 @@ fn operands_of_all_kinds_are_the_same_thing() {
         let done = Command::new("tar")
             .args(["-C", case.path("out").to_str().unwrap(), "-czf"])
             .arg(case.path(&format!("{version}.tgz")))
-            .args([&format!("--transform=s,^{NAME}/{version},{NAME},"), &format!("{NAME}/{version}")])
+            .args([
+                &format!("--transform=s,^{NAME}/{version},{NAME},"),
+                &format!("{NAME}/{version}"),
+            ])
             .status()
             .expect("tar runs");
         assert!(done.success());
@@ -392,7 +435,9 @@ fn operands_of_all_kinds_are_the_same_thing() {
         let lines = |object: &Json| -> Vec<String> {
             let changes = object["changes"].as_array().expect("changes").iter();
             changes
-                .map(|c| format!("{} {} {} {}", object["id"]["name"], c["path"], c["old"], c["findings"]))
+                .map(|c| {
+                    format!("{} {} {} {}", object["id"]["name"], c["path"], c["old"], c["findings"])
+                })
                 .collect()
         };
         let mut all: Vec<String> = objects.flat_map(lines).collect();
@@ -405,9 +450,8 @@ fn operands_of_all_kinds_are_the_same_thing() {
 
 /// Equal lists, or the first line that is in one only.
 fn similar_asserts(found: &[String], expected: &[String]) {
-    let odd = |one: &[String], other: &[String]| {
-        one.iter().find(|line| !other.contains(line)).cloned()
-    };
+    let odd =
+        |one: &[String], other: &[String]| one.iter().find(|line| !other.contains(line)).cloned();
     assert_eq!((odd(found, expected), odd(expected, found)), (None, None));
 }
 
@@ -434,7 +478,11 @@ fn revisions_of_git() {
     }
     let seen = case.run(&["diff", "--rev", "HEAD~1", NAME]);
     assert_eq!(seen.code, Some(0), "{}", seen.stderr);
-    assert!(seen.stdout.starts_with(&format!("{NAME} 1.0.0 at HEAD~1 → {NAME} 1.1.0\n")), "{}", seen.stdout);
+    assert!(
+        seen.stdout.starts_with(&format!("{NAME} 1.0.0 at HEAD~1 → {NAME} 1.1.0\n")),
+        "{}",
+        seen.stdout
+    );
     let same = case.run(&["diff", "--rev", "HEAD", NAME, "--exit-code"]);
     assert_eq!(same.code, Some(0), "{}", same.stdout);
     for revision in ["no-such-revision", "--output=x", ""] {
@@ -478,7 +526,10 @@ fn what_cannot_be_compared_is_said() {
 #[test]
 fn values_change_what_is_compared() {
     let case = built();
-    case.write("values.yaml", "pullSecret:\n  dockerConfigJson: '{\"auths\": {\"hunter2\": {}}}'\n");
+    case.write(
+        "values.yaml",
+        "pullSecret:\n  dockerConfigJson: '{\"auths\": {\"hunter2\": {}}}'\n",
+    );
     let one = format!("{NAME}@1.0.0");
     let bare = case.run(&["diff", &one, NAME, "--format", "json"]).stdout;
     let seen = case.run(&["diff", &one, NAME, "--format", "json", "-f", "values.yaml"]);
@@ -500,7 +551,10 @@ fn ignored_changes_are_counted_with_their_reason() {
     case.write("bundles.toml", config("1.1.0", ignore));
     let seen = case.run(&["diff", &format!("{NAME}@1.0.0"), NAME]);
     insta::assert_snapshot!("ignored", seen.text());
-    case.write("bundles.toml", config("1.1.0", "[[ignore]]\npath = \".a..b\"\n[[ignore]]\npath = \"x\"\nreason = \" \"\n"));
+    case.write(
+        "bundles.toml",
+        config("1.1.0", "[[ignore]]\npath = \".a..b\"\n[[ignore]]\npath = \"x\"\nreason = \" \"\n"),
+    );
     insta::assert_snapshot!("ignore_wrong", case.run(&["diff", NAME, NAME]).stderr);
 }
 
@@ -594,7 +648,8 @@ fn facts(set: &ChangeSet) -> String {
             let _ = writeln!(text, "  {} {code} × {}", class.as_str(), places.len());
             if class != Class::Info {
                 for place in places.iter().take(PLACES) {
-                    let _ = writeln!(text, "    {}", if place.is_empty() { "(all)" } else { place });
+                    let _ =
+                        writeln!(text, "    {}", if place.is_empty() { "(all)" } else { place });
                 }
             }
         }

@@ -120,6 +120,12 @@ fn build(earlier: &Files) -> Files {
         &image("amd64", &files, layers),
     );
 
+    let files = bundle("toll-bridge-operator", "0.3.0");
+    layout.image(
+        "registry.example.com/toll-bridge/toll-bridge-operator-bundle:0.3.0",
+        &image("amd64", &files, bundle_layers(&files, Gzip, "")),
+    );
+
     let files = bundle("awkward-operator", "0.1.0");
     layout.image(
         "registry.example.com/awkward/awkward-operator-bundle:0.1.0",

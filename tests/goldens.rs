@@ -17,38 +17,48 @@ mod deviations;
 #[path = "support/shared.rs"]
 mod shared;
 
-use bundle2chart::config::{BundleConfig, Watch};
+use bundle2chart::config::{BundleConfig, CertificateProvider, PodConfig, Watch};
 use bundle2chart::diag::{Code, Severity};
 use bundle2chart::ir::Release;
 use bundle2chart::pipeline;
 use bundle2chart::source::{self, Limits};
 use deviations::{Comparison, DEVIATIONS};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use shared::shared;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const NAMESPACE: &str = "op-ns";
 
-fn watch(mode: &str) -> Watch {
+fn watch(bundle: &Path, mode: &str) -> Watch {
+    let edge = bundle.ends_with("edge-b1");
     match mode {
         "all" => Watch::All,
         "own" => Watch::Own,
         "single" => Watch::Namespaces(vec!["watch-a".to_owned()]),
+        // The one that was run with other namespaces.
+        "multi" if edge => Watch::Namespaces(vec!["a".to_owned(), "b".to_owned()]),
         "multi" => Watch::Namespaces(vec!["watch-a".to_owned(), "watch-b".to_owned()]),
         other => panic!("unknown mode {other}"),
     }
 }
 
 /// The compiled objects, or the codes of the errors.
-fn compile(folder: &Path, mode: Option<&str>) -> Result<Vec<Json>, Vec<(Code, String)>> {
+fn compile(
+    folder: &Path,
+    mode: Option<&str>,
+    certificates: CertificateProvider,
+    pods: PodConfig,
+) -> Result<Vec<Json>, Vec<(Code, String)>> {
     let argument = folder.to_str().expect("a UTF-8 path");
     let source = source::from_argument(argument);
     let (files, mut diagnostics) = source::fetch(&source, Path::new(""), &[], &Limits::default());
     let compiled = files.and_then(|files| {
         let mut config = BundleConfig::new("operator", source);
         config.namespace = Some(NAMESPACE.to_owned());
-        config.watch = mode.map(watch);
+        config.watch = mode.map(|mode| watch(folder, mode));
+        config.certificates = certificates;
+        config.pods = pods;
         let (compiled, found) = pipeline::compile(&files, &config);
         diagnostics.append(found);
         compiled
@@ -61,6 +71,18 @@ fn compile(folder: &Path, mode: Option<&str>) -> Result<Vec<Json>, Vec<(Code, St
     let release = Release { namespace: NAMESPACE, values: &values };
     Ok(compiled.unit.objects.iter().filter_map(|object| release.object(object)).collect())
 }
+
+/// What OLM says when it refuses, and the code that we must say it with.
+const REASONS: [(&str, Code); 5] = [
+    ("invalid target namespaces", Code::InstallModeUnsupported),
+    ("contains conversion webhook", Code::ConversionWebhook),
+    ("references non-existent deployment", Code::ServerMissing),
+    ("not owned bundle", Code::ConversionWebhook),
+    ("reference same custom resource definition", Code::ConversionWebhook),
+];
+
+/// Real bundles that OLM renders and we refuse, with the code: none of them can be installed.
+const OURS: [(&str, Code); 0] = [];
 
 fn yaml_files(folder: &Path) -> Vec<Json> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -76,61 +98,157 @@ fn yaml_files(folder: &Path) -> Vec<Json> {
         .collect()
 }
 
-/// Every bundle in every mode: equal but for named deviations, or refused for the expected reason.
+/// A bundle in a mode with a provider of certificates, as OLM's renderer was run.
+struct Golden {
+    bundle: String,
+    mode: String,
+    provider: String,
+    /// The objects, or why there are none.
+    expected: Result<Vec<Json>, String>,
+}
+
+/// The configuration of pods that some cases were rendered with.
+fn pod_config(root: &Path) -> PodConfig {
+    let text = std::fs::read_to_string(root.join("expected/deploymentconfig-options.json"));
+    let json: Json = serde_json::from_str(&text.expect("the options")).expect("JSON");
+    let list = |key: &str| json[key].as_array().cloned().unwrap_or_default();
+    PodConfig {
+        env: list("env"),
+        env_from: list("envFrom"),
+        volumes: list("volumes"),
+        volume_mounts: list("volumeMounts"),
+        tolerations: list("tolerations"),
+        resources: Some(json["resources"].clone()),
+        node_selector: Some(json["nodeSelector"].clone()),
+        affinity: Some(json["affinity"].clone()),
+        annotations: serde_json::from_value(json["annotations"].clone()).expect("annotations"),
+    }
+}
+
+/// Everything in `expected/`.
+fn goldens(root: &Path) -> Vec<Golden> {
+    let mut goldens = Vec::new();
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = std::fs::read_dir(folder).expect("a readable folder");
+        let name = |path: PathBuf| path.file_name().and_then(|n| n.to_str()).map(str::to_owned);
+        let mut names: Vec<String> =
+            entries.map(|e| name(e.expect("an entry").path()).expect("UTF-8")).collect();
+        names.sort();
+        names
+    };
+    let bundles = names(&root.join("bundles"));
+    for folder in names(&root.join("expected")) {
+        let path = root.join("expected").join(&folder);
+        if !path.is_dir() {
+            continue;
+        }
+        if let Some(bundle) = bundles.iter().find(|bundle| **bundle == folder) {
+            for case in names(&path).iter().filter(|case| *case != "crds") {
+                goldens.push(golden(bundle, case, &path.join(case), &path.join("crds")));
+            }
+        } else {
+            // A single case: the name of the bundle, and then that of the case.
+            let bundle = bundles.iter().find(|b| folder.starts_with(&format!("{b}-")));
+            let bundle = bundle.unwrap_or_else(|| panic!("{folder} belongs to no bundle"));
+            goldens.push(golden(bundle, &folder[bundle.len() + 1..], &path, &path.join("crds")));
+        }
+    }
+    goldens
+}
+
+fn golden(bundle: &str, case: &str, path: &Path, crds: &Path) -> Golden {
+    let (case, refused) = match case.strip_suffix(".error.txt") {
+        Some(case) => (case, true),
+        None => (case, false),
+    };
+    let (mode, provider) = case.split_once('-').expect("a mode and a provider");
+    let expected = if refused {
+        Err(std::fs::read_to_string(path).expect("a readable golden"))
+    } else {
+        let mut objects = yaml_files(path);
+        objects.extend(yaml_files(crds));
+        Ok(objects)
+    };
+    Golden {
+        bundle: bundle.to_owned(),
+        mode: mode.to_owned(),
+        provider: provider.to_owned(),
+        expected,
+    }
+}
+
+/// Equal but for named deviations, or refused for the reasons that OLM gives; else what is wrong.
+fn judge(
+    golden: Golden,
+    actual: Result<Vec<Json>, Vec<(Code, String)>>,
+    used: &mut BTreeMap<&'static str, usize>,
+) -> Result<String, String> {
+    match (golden.expected, actual) {
+        (Ok(expected), Ok(actual)) => {
+            let comparison = Comparison::new(expected, actual, &golden.mode, NAMESPACE);
+            for name in &comparison.used {
+                *used.entry(name).or_default() += 1;
+            }
+            if !comparison.differences.is_empty() {
+                return Err(format!("WRONG\n{}", comparison.differences.join("\n")));
+            }
+            let but: Vec<&str> = comparison.used.into_iter().collect();
+            Ok(format!("{} objects, equal but for {}", comparison.objects, but.join(", ")))
+        }
+        (Err(why), Ok(objects)) => {
+            Err(format!("WRONG: {} objects, but OLM says: {why}", objects.len()))
+        }
+        (Err(why), Err(errors)) => {
+            for (text, code) in REASONS {
+                if why.contains(text) && !errors.iter().any(|(found, _)| *found == code) {
+                    return Err(format!("WRONG: not {}: {errors:?}", code.as_str()));
+                }
+            }
+            let known = REASONS.iter().any(|(text, _)| why.contains(text));
+            let codes: Vec<&str> = errors.iter().map(|(code, _)| code.as_str()).collect();
+            let line = format!("refused, as by OLM: {}", summary(&codes));
+            if known { Ok(line) } else { Err(format!("WRONG: OLM's reason is new: {why}")) }
+        }
+        (Ok(_), Err(errors)) => {
+            let ours = OURS.iter().find(|(name, _)| *name == golden.bundle);
+            match ours {
+                Some((_, code)) if errors.iter().all(|(found, _)| found == code) => {
+                    Ok(format!("refused, unlike by OLM: {}", code.as_str()))
+                }
+                _ => Err(format!("WRONG: refused, but OLM renders it: {errors:?}")),
+            }
+        }
+    }
+}
+
+/// Every bundle in every mode with every provider.
 #[test]
 fn every_bundle_in_every_mode() {
     let Some(root) = shared("olm-goldens") else { return };
     let mut table = String::new();
     let mut wrong = 0;
     let mut used: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut bundles: Vec<_> = std::fs::read_dir(root.join("bundles"))
-        .expect("bundles/")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    bundles.sort();
-    assert!(bundles.len() > 20, "the goldens hold more bundles");
-    for bundle in &bundles {
-        let name = bundle.file_name().and_then(|n| n.to_str()).expect("a UTF-8 name");
-        let expected = root.join("expected").join(name);
-        for mode in ["all", "own", "single", "multi"] {
-            let case = expected.join(format!("{mode}-none"));
-            let refusal = std::fs::read_to_string(expected.join(format!("{mode}-none.error.txt")));
-            if !case.exists() && refusal.is_err() {
-                continue;
-            }
-            let outcome = match (compile(bundle, Some(mode)), refusal) {
-                (Ok(objects), Err(_)) => {
-                    let mut goldens = yaml_files(&case);
-                    goldens.extend(yaml_files(&expected.join("crds")));
-                    let comparison = Comparison::new(goldens, objects, mode, NAMESPACE);
-                    for name in &comparison.used {
-                        *used.entry(name).or_default() += 1;
-                    }
-                    if comparison.differences.is_empty() {
-                        format!("equal ({} objects)", comparison.objects)
-                    } else {
-                        wrong += 1;
-                        format!("WRONG\n{}", comparison.differences.join("\n"))
-                    }
-                }
-                (Ok(objects), Ok(why)) => {
-                    wrong += 1;
-                    format!("WRONG: {} objects, but OLM says: {why}", objects.len())
-                }
-                (Err(errors), expected) => {
-                    let codes: Vec<&str> = errors.iter().map(|(code, _)| code.as_str()).collect();
-                    let webhooks =
-                        errors.iter().all(|(code, _)| *code == Code::WebhooksUnsupported);
-                    if expected.is_ok() || webhooks {
-                        format!("refused: {}", summary(&codes))
-                    } else {
-                        wrong += 1;
-                        format!("WRONG: refused, but OLM renders it: {errors:?}")
-                    }
-                }
-            };
-            table.push_str(&format!("{name:<40} {mode:<7} {outcome}\n"));
+    let goldens = goldens(&root);
+    assert!(goldens.len() > 100, "the goldens hold more cases");
+    for golden in goldens {
+        let (name, pods) = match golden.provider.strip_suffix("-dc") {
+            Some(name) => (name, pod_config(&root)),
+            None => (golden.provider.as_str(), PodConfig::default()),
+        };
+        let provider = CertificateProvider::named(name).expect("a provider");
+        let Golden { bundle, mode, provider: name, .. } = &golden;
+        let label = format!("{bundle:<36} {mode:<6} {name:<13}");
+        let mut actual = compile(&root.join("bundles").join(bundle), Some(mode), provider, pods);
+        if golden.provider.ends_with("-dc") {
+            // These were kept without CRDs, which are those of the case without configuration.
+            let crd = |object: &Json| object["kind"] == "CustomResourceDefinition";
+            actual = actual.map(|objects| objects.into_iter().filter(|o| !crd(o)).collect());
         }
+        let outcome = judge(golden, actual, &mut used).unwrap_or_else(|why| {
+            wrong += 1;
+            why
+        });
+        table.push_str(&format!("{label} {outcome}\n"));
     }
     println!("{table}");
     for deviation in &DEVIATIONS {
@@ -153,42 +271,45 @@ fn broken_bundles_are_refused() {
     let Some(root) = shared("olm-goldens") else { return };
     let table: [(&str, &[Code]); 22] = [
         ("bad-deployment-name", &[Code::InvalidName]),
-        ("conv-default-path", &[Code::WebhooksUnsupported]),
-        ("conv-dup-crd", &[Code::WebhooksUnsupported]),
-        ("conv-not-allns", &[Code::WebhooksUnsupported]),
-        ("conv-not-owned", &[Code::WebhooksUnsupported]),
-        ("conv-preserveunknown", &[Code::WebhooksUnsupported]),
+        ("conv-default-path", &[]),
+        ("conv-dup-crd", &[Code::ConversionWebhook]),
+        ("conv-not-allns", &[Code::ConversionWebhook]),
+        ("conv-not-owned", &[Code::ConversionWebhook]),
+        ("conv-preserveunknown", &[Code::ConversionWebhook]),
         ("crd-v1beta1", &[Code::CrdApiVersion]),
         ("dup-crd", &[Code::DuplicateCrd]),
         ("dup-deployment", &[Code::DuplicateDeployment]),
         ("empty-package", &[Code::PackageNameEmpty]),
-        ("ok", &[Code::WebhooksUnsupported]),
+        ("ok", &[]),
         ("owned-missing", &[Code::OwnedCrdMissing]),
         ("two-csv", &[Code::SeveralCsvs]),
-        ("unknown-csv-field", &[Code::WebhooksUnsupported]),
+        ("unknown-csv-field", &[]),
         ("unsupported-kind", &[Code::UnsupportedKind]),
-        ("wh-bad-name", &[Code::WebhooksUnsupported]),
-        ("wh-dup-name", &[Code::WebhooksUnsupported]),
-        ("wh-missing-deployment", &[Code::WebhooksUnsupported]),
-        ("wh-rule-adm", &[Code::WebhooksUnsupported]),
-        ("wh-rule-olm", &[Code::WebhooksUnsupported]),
-        ("wh-rule-star", &[Code::WebhooksUnsupported]),
-        ("wh-rule-v0group", &[Code::WebhooksUnsupported]),
+        ("wh-bad-name", &[Code::InvalidName]),
+        ("wh-dup-name", &[Code::DuplicateWebhook]),
+        ("wh-missing-deployment", &[Code::ServerMissing]),
+        ("wh-rule-adm", &[Code::ForbiddenRule]),
+        ("wh-rule-olm", &[Code::ForbiddenRule]),
+        ("wh-rule-star", &[Code::ForbiddenRule]),
+        ("wh-rule-v0group", &[]),
     ];
     for (name, expected) in table {
         let folder = root.join("negative").join(name);
         assert!(folder.exists(), "{name}");
-        match compile(&folder, None) {
-            Ok(objects) => {
-                assert!(expected.is_empty(), "{name} compiled");
-                assert!(!objects.is_empty(), "{name}");
-                assert_ne!(json!(objects), json!([]));
-            }
-            Err(errors) => {
-                for code in expected {
-                    assert!(errors.iter().any(|(c, _)| c == code), "{name}: {errors:?}");
+        let olm = std::fs::read_to_string(folder.join("expected-error.txt"));
+        for provider in ["cert-manager", "service-ca", "helm", "existing-secret", "none"] {
+            let provider = CertificateProvider::named(provider).expect("a provider");
+            match compile(&folder, None, provider, PodConfig::default()) {
+                Ok(objects) => {
+                    assert!(expected.is_empty(), "{name} compiled");
+                    assert!(olm.is_err(), "{name} compiled, but OLM refuses it");
+                    assert!(!objects.is_empty(), "{name}");
                 }
-                assert!(!expected.is_empty(), "{name} was refused: {errors:?}");
+                Err(errors) => {
+                    // One thing is wrong with each, and nothing else is said.
+                    let codes: Vec<Code> = errors.iter().map(|(code, _)| *code).collect();
+                    assert_eq!(codes, expected, "{name}: {errors:?}");
+                }
             }
         }
     }

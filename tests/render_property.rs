@@ -4,7 +4,8 @@
 use bundle2chart::bundle;
 use bundle2chart::emit::{render, yaml};
 use bundle2chart::ir::{
-    Condition, Expr, Map, Number, Object, Origin, Part, Release, Value, ValuesPath,
+    CertificateField, Condition, Expr, Map, Number, Object, Origin, Part, Release, Value,
+    ValuesPath,
 };
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -289,6 +290,15 @@ fn scalar() -> impl Strategy<Value = Value> {
         2 => proptest::collection::vec(part, 0..4).prop_map(|parts| Expr::Concat(parts).into()),
         2 => any_path().prop_map(|path| Expr::Values(path).into()),
         1 => string_path().prop_map(|path| Expr::Base64(path).into()),
+        1 => Just(Expr::Integer(path(&["zero"])).into()),
+        1 => ("[ -~]{0,20}", 0..40usize).prop_map(|(text, bytes)| {
+            let parts = vec![Part::Text(text.clone()), Part::ReleaseNamespace, Part::Text(text)];
+            Expr::Truncated(parts, bytes).into()
+        }),
+        1 => (any_text(), 0..3usize).prop_map(|(text, field)| {
+            let field = CertificateField::ALL[field];
+            Expr::Certificate { service: text.clone(), secret: text, field }.into()
+        }),
     ]
 }
 

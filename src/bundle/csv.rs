@@ -1,6 +1,7 @@
 //! The ClusterServiceVersion: the parts that decide what is installed, checked and typed.
 
 use super::typed;
+use super::{ApiServiceDescription, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Object, Origin, Value};
 
@@ -24,10 +25,10 @@ pub struct ClusterServiceVersion {
     pub owned_crds: Vec<CrdReference>,
     /// `spec.customresourcedefinitions.required`
     pub required_crds: Vec<CrdReference>,
-    /// Types and names of `spec.webhookdefinitions`.
-    pub webhooks: Vec<(String, String)>,
-    /// `VERSION.GROUP` of `spec.apiservicedefinitions.owned`.
-    pub owned_api_services: Vec<String>,
+    /// `spec.webhookdefinitions`
+    pub webhooks: Vec<WebhookDescription>,
+    /// `spec.apiservicedefinitions.owned`
+    pub api_services: Vec<ApiServiceDescription>,
     /// `spec.relatedImages`: name and image.
     pub related_images: Vec<(String, String)>,
 }
@@ -88,7 +89,7 @@ pub struct CrdReference {
     pub name: String,
     /// The kind that it defines.
     pub kind: String,
-    /// The version of its API.
+    /// The version that the CSV describes.
     pub version: String,
     /// JSON path of the entry.
     pub path: String,
@@ -118,16 +119,8 @@ impl ClusterServiceVersion {
         let cluster_permissions = reader.permissions(spec, "clusterPermissions");
         let owned_crds = reader.crd_references(spec, "owned");
         let required_crds = reader.crd_references(spec, "required");
-        let webhooks = reader
-            .list(spec, ".spec.webhookdefinitions", &["webhookdefinitions"])
-            .iter()
-            .map(|webhook| (text_of(webhook, "type"), text_of(webhook, "generateName")))
-            .collect();
-        let owned_api_services = reader
-            .list(spec, ".spec.apiservicedefinitions.owned", &["apiservicedefinitions", "owned"])
-            .iter()
-            .map(|service| format!("{}.{}", text_of(service, "version"), text_of(service, "group")))
-            .collect();
+        let webhooks = reader.webhooks(spec);
+        let api_services = reader.api_services(spec);
         let related_images = reader
             .list(spec, ".spec.relatedImages", &["relatedImages"])
             .iter()
@@ -148,7 +141,7 @@ impl ClusterServiceVersion {
             owned_crds,
             required_crds,
             webhooks,
-            owned_api_services,
+            api_services,
             related_images,
         })
     }
@@ -209,13 +202,13 @@ fn in_words(error: &str) -> String {
     format!("it must be {expected}, but it is {found}")
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     object: &'a Object,
     diagnostics: Diagnostics,
 }
 
 impl<'a> Reader<'a> {
-    fn report(&mut self, code: Code, message: String, path: String) {
+    pub(super) fn report(&mut self, code: Code, message: String, path: String) {
         let hint = "OLM cannot install this either: correct the CSV, or use another version of the \
                     operator";
         self.report_with(code, message, path, hint);
@@ -226,7 +219,13 @@ impl<'a> Reader<'a> {
         self.diagnostics.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
-    fn wrong_type(&mut self, value: &Value, expected: &str, path: String) {
+    pub(super) fn warn(&mut self, code: Code, message: String, path: String) {
+        let place = Place { line: None, ..self.object.place() }.path(path);
+        let hint = "OLM ignores it as well; look whether it is misspelt";
+        self.diagnostics.push(Diagnostic::warning(code, message).at(place).hint(hint));
+    }
+
+    pub(super) fn wrong_type(&mut self, value: &Value, expected: &str, path: String) {
         let message = format!("`{path}` must be {expected}, but it is {}", value.type_name());
         match (expected, value) {
             ("a string", Value::Number(_) | Value::Bool(_)) => {
@@ -247,7 +246,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A text that may be missing; null counts as missing, as in Go.
-    fn text(&mut self, value: &Value, path: &str, keys: &[&str]) -> Option<String> {
+    pub(super) fn text(&mut self, value: &Value, path: &str, keys: &[&str]) -> Option<String> {
         match value.at(keys) {
             None | Some(Value::Null) => None,
             Some(Value::Text(text)) => Some(text.clone()),
@@ -259,7 +258,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A list that may be missing.
-    fn list(&mut self, value: &'a Value, path: &str, keys: &[&str]) -> &'a [Value] {
+    pub(super) fn list(&mut self, value: &'a Value, path: &str, keys: &[&str]) -> &'a [Value] {
         match value.at(keys) {
             None | Some(Value::Null) => &[],
             Some(Value::Seq(items)) => items,
@@ -270,7 +269,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn origin(&self, path: String) -> Origin {
+    pub(super) fn origin(&self, path: String) -> Origin {
         match &self.object.origin {
             Origin::File { file, document, path: object, .. } => Origin::Csv {
                 file: file.clone(),

@@ -1,7 +1,9 @@
 //! Files to a [`Bundle`].
 
 use super::yaml::{self, Documents};
-use super::{Bundle, ClusterServiceVersion, Requirements, locate, position, requirements};
+use super::{
+    Bundle, ClusterServiceVersion, Requirements, locate, position, properties, requirements,
+};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Origin, Value};
 use crate::source::BundleFiles;
@@ -34,8 +36,8 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
             _ => others.push(object),
         }
     }
-    let csv = single_csv(csvs, files, &mut diagnostics);
-    let csv = csv.and_then(|object| ClusterServiceVersion::read(object, &mut diagnostics));
+    let mut csv = single_csv(csvs, files, &mut diagnostics)
+        .and_then(|object| ClusterServiceVersion::read(object, &mut diagnostics));
 
     if let Some(mediatype) = annotations.get(MEDIATYPE).filter(|m| *m != "registry+v1") {
         diagnostics.push(
@@ -62,6 +64,9 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
         Some(csv) => requirements::read(files, csv, &crds, &mut diagnostics),
         None => Requirements::default(),
     };
+    if let Some(csv) = &mut csv {
+        properties::annotate(&mut csv.object, files);
+    }
     // They are talked about when the files are gone.
     let places = requirements.dependencies.iter_mut().map(|dependency| &mut dependency.place);
     position::complete_all(places, files);

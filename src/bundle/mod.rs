@@ -2,14 +2,17 @@
 //! with its provenance.
 
 mod csv;
+mod definitions;
 mod load;
 mod position;
+mod properties;
 mod requirements;
 mod scalar;
 mod typed;
 mod yaml;
 
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
+pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
 pub use load::load;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};

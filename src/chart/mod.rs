@@ -1,5 +1,6 @@
 //! A unit laid out as the files of a Helm chart, in memory.
 
+mod certificates;
 mod crds;
 mod manifest;
 mod metadata;
@@ -9,6 +10,7 @@ mod values;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CrdPlacement};
+use crate::emit::CERTIFICATE_TEMPLATE;
 use crate::ir::Unit;
 use std::collections::BTreeMap;
 
@@ -46,6 +48,9 @@ pub fn chart(unit: &Unit, description: &Description<'_>) -> Chart {
     let crds = crds::place(&unit.objects, description.config.crds);
     for (path, text) in manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o))) {
         files.insert(path, text);
+    }
+    if certificates::are_generated(unit) {
+        files.insert(certificates::PATH.to_owned(), CERTIFICATE_TEMPLATE.to_owned());
     }
     let subchart = !crds.files.is_empty() && description.config.crds == CrdPlacement::Subchart;
     if subchart {

@@ -3,9 +3,9 @@
 use super::Description;
 use super::crds::Crds;
 use super::notes::CLIENT_SIDE_LIMIT;
-use crate::config::Watch;
+use crate::config::{CertificateProvider, Watch};
 use crate::ir::Unit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// What the chart is, how to install it, its values, CRDs, images and provenance.
@@ -39,6 +39,7 @@ pub(super) fn readme(unit: &Unit, description: &Description<'_>, crds: &Crds) ->
             namespaces.join(", ")
         );
     }
+    certificate_section(&mut text, unit, description);
     contents(&mut text, unit);
     values(&mut text, unit);
     crd_section(&mut text, unit, crds);
@@ -63,6 +64,53 @@ pub(super) fn readme(unit: &Unit, description: &Description<'_>, crds: &Crds) ->
         csv.name()
     );
     text
+}
+
+/// Who makes the certificates of what the operator serves.
+fn certificate_section(text: &mut String, unit: &Unit, description: &Description<'_>) {
+    let csv = &description.bundle.csv;
+    if csv.webhooks.is_empty() && csv.api_services.is_empty() {
+        return;
+    }
+    let config = description.config;
+    let issuer = match &config.issuer {
+        Some(issuer) => {
+            format!(" The {} `{}` signs them; it must exist before.", issuer.kind, issuer.name)
+        }
+        None => String::new(),
+    };
+    let words = match config.certificates {
+        CertificateProvider::CertManager => format!(
+            "cert-manager makes the certificates, and puts the authority where the API server reads it. \
+             Install it before this chart.{issuer}"
+        ),
+        CertificateProvider::ServiceCa => {
+            "OpenShift's service CA makes the certificates. This chart works on OpenShift only.".to_owned()
+        }
+        CertificateProvider::Helm => "Helm generates the certificates when it installs this chart, for ten years, and \
+             keeps them on upgrades. To get new ones, delete the Secret and run `helm upgrade`. Do not install the \
+             chart with `helm template` or a tool that renders it without a cluster, such as Argo CD: every \
+             rendering would have other certificates."
+            .to_owned(),
+        CertificateProvider::ExistingSecret => {
+            "The certificates are in Secrets that `certificates` in the values names; they must exist before.".to_owned()
+        }
+        CertificateProvider::None => {
+            "Nothing in this chart makes certificates or tells the API server whom to trust: the operator must do both."
+                .to_owned()
+        }
+    };
+    text.push_str("\n## Certificates\n\nThe API server calls this operator");
+    let deployments: BTreeSet<&str> = csv
+        .webhooks
+        .iter()
+        .map(|webhook| webhook.deployment.as_str())
+        .chain(csv.api_services.iter().map(|service| service.deployment.as_str()))
+        .filter(|name| unit.names("Deployment").contains(*name))
+        .collect();
+    let deployments: Vec<String> =
+        deployments.into_iter().map(|name| format!("`{name}`")).collect();
+    let _ = writeln!(text, " ({}). {words}", deployments.join(", "));
 }
 
 fn contents(text: &mut String, unit: &Unit) {

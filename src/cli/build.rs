@@ -76,21 +76,23 @@ impl Build {
             emit::compare_with_report(&out, &charts, report.as_deref())
                 .map(|comparison| self.checked(&comparison, stale, output, &mut diagnostics, &out))
         } else {
-            emit::write_with_report(&out, &charts, report.as_deref(), self.replace).and_then(|written| {
-                let mut summary = summary(&charts, &written, &out);
-                diagnostics.append(written.warnings);
-                // Last, so that a lock never names what was not built.
-                if new_lock != lock && lock::write(&lock_path, &new_lock)? {
-                    let changes = lock::change::changes(&lock, &new_lock);
-                    let _ = writeln!(
-                        summary,
-                        "{}: {} changed; commit it",
-                        lock_path.display(),
-                        changes.len()
-                    );
-                }
-                Ok((Exit::Clean, summary))
-            })
+            emit::write_with_report(&out, &charts, report.as_deref(), self.replace).and_then(
+                |written| {
+                    let mut summary = summary(&charts, &written, &out);
+                    diagnostics.append(written.warnings);
+                    // Last, so that a lock never names what was not built.
+                    if new_lock != lock && lock::write(&lock_path, &new_lock)? {
+                        let changes = lock::change::changes(&lock, &new_lock);
+                        let _ = writeln!(
+                            summary,
+                            "{}: {} changed; commit it",
+                            lock_path.display(),
+                            changes.len()
+                        );
+                    }
+                    Ok((Exit::Clean, summary))
+                },
+            )
         };
         let (exit, last_words) = result.unwrap_or_else(|problems| {
             diagnostics.append(problems);

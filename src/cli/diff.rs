@@ -128,8 +128,7 @@ impl Diff {
             _ => {
                 let message = "`diff` compares two things, and one is named";
                 let hint = "name OLD and NEW, or give `--rev` to take OLD from Git";
-                diagnostics
-                    .push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
+                diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
                 return None;
             }
         };
@@ -167,7 +166,8 @@ impl Diff {
             Pattern::parse(text)
                 .map_err(|why| {
                     let message = format!("`{flag} {text}` is no pattern: {why}");
-                    let hint = "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    let hint =
+                        "`bundle2chart explain invalid-pattern` says what patterns look like";
                     diagnostics.push(Diagnostic::error(Code::InvalidPattern, message).hint(hint));
                 })
                 .ok()

@@ -19,7 +19,12 @@ impl Explain {
                 output.data(&format!("{:<28} {}\n", code.as_str(), code.description()));
             }
             for rule in rules::all() {
-                output.data(&format!("{:<28} {}: {}\n", rule.code, rule.class.as_str(), rule.title));
+                output.data(&format!(
+                    "{:<28} {}: {}\n",
+                    rule.code,
+                    rule.class.as_str(),
+                    rule.title
+                ));
             }
             return Exit::Clean;
         };

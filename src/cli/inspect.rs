@@ -3,11 +3,14 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
-use crate::config::{BundleConfig, Config, Network, Watch};
+use crate::config::keys::CERTIFICATES;
+use crate::config::{BundleConfig, CertificateProvider, Config, Network, Watch};
 use crate::diag::Diagnostics;
 use crate::ir::Release;
+use crate::passes::LINTS;
 use crate::source::{self, Limits, Supply};
 use crate::{bundle, inspect, pipeline};
+use clap::builder::PossibleValuesParser;
 use std::path::Path;
 
 /// Show what is in a bundle.
@@ -26,6 +29,9 @@ pub(super) struct Inspect {
     /// What it watches: `all`, `own`, or namespaces separated by commas.
     #[arg(long, value_name = "WATCH", value_parser = watch)]
     watch: Option<Watch>,
+    /// Who makes the certificates of what it serves.
+    #[arg(long, value_name = "PROVIDER", default_value = CERTIFICATES[0], value_parser = PossibleValuesParser::new(CERTIFICATES))]
+    certificates: String,
 }
 
 fn watch(text: &str) -> Result<Watch, String> {
@@ -65,6 +71,7 @@ impl Inspect {
         let mut settings = BundleConfig::new(&loaded.package, source);
         settings.namespace.clone_from(&self.namespace);
         settings.watch.clone_from(&self.watch);
+        settings.certificates = CertificateProvider::named(&self.certificates).unwrap_or_default();
         let (compiled, found) = pipeline::compile(&files, &settings);
         diagnostics.append(found);
         if self.objects {
@@ -79,10 +86,12 @@ impl Inspect {
             return Exit::Clean;
         }
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
-        output.data(&inspect::report(&loaded, objects.unwrap_or_default()));
+        output.data(&inspect::report(&loaded, objects.unwrap_or_default(), &diagnostics));
         // What cannot be compiled can be looked at all the same.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
-        output.diagnostics(&errors_and_warnings(diagnostics));
+        // The report has the lints.
+        let others = diagnostics.into_iter().filter(|d| !LINTS.contains(&d.code)).collect();
+        output.diagnostics(&errors_and_warnings(others));
         exit
     }
 }

@@ -20,6 +20,10 @@ pub enum Kind {
     StringOrFalse(&'static str),
     /// `"all"`, `"own"` or a list of namespaces.
     Watch,
+    /// A table of whatever the Kubernetes API has there.
+    Object,
+    /// A list of such tables.
+    Objects,
     /// A table.
     Table(&'static Table),
     /// A list of tables, written `[[name]]`.
@@ -37,8 +41,8 @@ impl Kind {
             Kind::Filters => "a list of jq filters, which are strings",
             Kind::StringOrFalse(_) => "a string or false",
             Kind::Watch => "\"all\", \"own\" or a list of namespaces",
-            Kind::Table(_) => "a table",
-            Kind::Tables(_) => "a list of tables",
+            Kind::Object | Kind::Table(_) => "a table",
+            Kind::Objects | Kind::Tables(_) => "a list of tables",
         }
     }
 }
@@ -103,6 +107,9 @@ const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
 
 /// Values of `crds`, the default first.
 pub(super) const CRDS: &[&str] = &["subchart", "crds", "templates"];
+/// Values of `certificates`, the default first.
+pub(crate) const CERTIFICATES: &[&str] =
+    &["cert-manager", "service-ca", "helm", "existing-secret", "none"];
 /// Values of `layout`, the default first.
 pub(super) const LAYOUTS: &[&str] = &["versioned", "flat"];
 /// What `to` of a mirror starts with.
@@ -138,6 +145,89 @@ const PROVIDED: &str = "What bundles need and the cluster has already, or gets i
     of packages, and APIs as `GROUP/VERSION/KIND`. A bundle's own entries are added to those of \
     `[defaults]`.";
 const PROVIDED_ENTRY: &str = "^[^/\\s]+$|^[^/\\s]*/[^/\\s]+/[^/\\s]+$";
+const CERTIFICATES_DOC: &str = "Who makes the certificates of operators that serve webhooks or \
+    APIServices. `cert-manager` (default): its objects, with an issuer of the release's own. \
+    `service-ca`: OpenShift. `helm`: generated when the chart is installed, and kept by upgrades; \
+    not for `helm template` or Argo CD, which would make a new one each time. `existing-secret`: \
+    values name a Secret. `none`: the operator does it itself.";
+const AGGREGATE_ROLES: &str = "Whether everybody with the cluster's own roles admin, edit or view \
+    may use the APIs of the operator accordingly: adds ClusterRoles that are aggregated to them. \
+    Default: false.";
+
+/// `issuer`
+pub static ISSUER: Table = Table {
+    header: "issuer",
+    doc: "The issuer of cert-manager that signs certificates, instead of a self-signing one that \
+        belongs to the release. It must put its CA into the Secret.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "name",
+            Kind::String(Some(SECRET)),
+            "Name of the issuer, which must exist before the chart is installed.",
+        ),
+        optional(
+            "kind",
+            Kind::String(Some("^[A-Z][A-Za-z0-9]*$")),
+            "Its kind: `Issuer` (default), in the release namespace, or `ClusterIssuer`, or that \
+             of another issuer.",
+        ),
+        optional(
+            "group",
+            Kind::String(Some(SECRET)),
+            "Its API group. Default: cert-manager's own.",
+        ),
+    ],
+};
+
+/// `proxy`
+pub static PROXY: Table = Table {
+    header: "proxy",
+    doc: "Proxies for every container, as variables of its environment; those of `env` win.",
+    exactly_one_of: &[],
+    keys: &[
+        optional("http", Kind::String(None), "Value of HTTP_PROXY."),
+        optional("https", Kind::String(None), "Value of HTTPS_PROXY."),
+        optional("no-proxy", Kind::String(None), "Value of NO_PROXY."),
+    ],
+};
+
+/// `[bundle.config]`
+pub static PODS: Table = Table {
+    header: "[bundle.config]",
+    doc: "What is changed in the Deployments of the operator, as `spec.config` of a Subscription \
+        of OLM does: the keys are those of the Kubernetes API. Init containers stay as they are.",
+    exactly_one_of: &[],
+    keys: &[
+        optional(
+            "env",
+            Kind::Objects,
+            "Variables of every container; one of the same name is replaced.",
+        ),
+        optional("envFrom", Kind::Objects, "Sources of variables, added to every container."),
+        optional("volumes", Kind::Objects, "Volumes; one of the same name is replaced."),
+        optional(
+            "volumeMounts",
+            Kind::Objects,
+            "Mounts in every container; one of the same volume is replaced.",
+        ),
+        optional("tolerations", Kind::Objects, "Tolerations, added to those of the pods."),
+        optional("resources", Kind::Object, "Resources, in place of those of every container."),
+        optional("nodeSelector", Kind::Object, "Node selector, in place of that of the pods."),
+        optional(
+            "affinity",
+            Kind::Object,
+            "Affinity: each of its three parts is replaced where it is here, and taken away \
+             where it is empty here; an empty table takes all away.",
+        ),
+        optional(
+            "annotations",
+            Kind::Object,
+            "Annotations of Deployments and pods, where they have none of that key.",
+        ),
+        optional("proxy", Kind::Table(&PROXY), PROXY.doc),
+    ],
+};
 
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
@@ -157,6 +247,9 @@ pub static DEFAULTS: Table = Table {
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("watch", Kind::Watch, WATCH_DOC),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
+        optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
+        optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
+        optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),
     ],
 };
 
@@ -345,6 +438,9 @@ pub static BUNDLE: Table = Table {
         ),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
+        optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
+        optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),
         optional(
             "chart-version",
             Kind::String(Some(
@@ -359,6 +455,7 @@ pub static BUNDLE: Table = Table {
             "Names of bundles in this file that must be installed before this one.",
         ),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
+        optional("config", Kind::Table(&PODS), PODS.doc),
     ],
 };
 

@@ -1,9 +1,11 @@
 //! `bundles.toml`: what to build. Read with spans, checked as a whole, defaults resolved.
 
+mod certificates;
 mod check;
 mod file;
 pub mod filter;
 pub mod keys;
+mod pods;
 mod read;
 pub mod schema;
 pub(crate) mod suggest;
@@ -11,6 +13,9 @@ mod text;
 mod tree;
 mod values;
 pub mod watchdog;
+
+pub use certificates::{CertificateProvider, Issuer};
+pub use pods::PodConfig;
 
 use crate::diag::Span;
 use crate::diff::Ignore;
@@ -141,6 +146,14 @@ pub struct BundleConfig {
     pub auth_reader: bool,
     /// Where CRDs go in the chart.
     pub crds: CrdPlacement,
+    /// Who makes the certificates of what the operator serves.
+    pub certificates: CertificateProvider,
+    /// The issuer of cert-manager, where it is not one of the release's own.
+    pub issuer: Option<Issuer>,
+    /// Whether the cluster's own roles get the operator's APIs.
+    pub aggregate_roles: bool,
+    /// What is changed in the operator's pods.
+    pub pods: PodConfig,
     /// Version of the chart, where it is not the CSV's.
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
@@ -165,6 +178,10 @@ impl BundleConfig {
             pull_secret: None,
             auth_reader: false,
             crds: CrdPlacement::default(),
+            certificates: CertificateProvider::default(),
+            issuer: None,
+            aggregate_roles: false,
+            pods: PodConfig::default(),
             chart_version: None,
             depends_on: Vec::new(),
             provided: Vec::new(),

@@ -3,8 +3,8 @@
 use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
 use super::tree::{At, Fields, Reader};
 use super::{
-    BundleConfig, CatalogSource, Config, CrdPlacement, Filter, Layout, Mirror, Network, Output,
-    Registry, Source, Text, Watch,
+    BundleConfig, CatalogSource, CertificateProvider, Config, CrdPlacement, Filter, Issuer, Layout,
+    Mirror, Network, Output, Registry, Source, Text, Watch,
 };
 use super::{check, text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
@@ -34,6 +34,9 @@ struct Settings {
     crds: Option<CrdPlacement>,
     watch: Option<Watch>,
     provided: Vec<Text>,
+    certificates: Option<CertificateProvider>,
+    issuer: Option<Issuer>,
+    aggregate_roles: Option<bool>,
 }
 
 impl Config {
@@ -127,7 +130,15 @@ impl Reader<'_> {
         check::dependencies(self, &drafts);
         let output = output?;
         check::outputs(self, &output, &bundles, &mirrors);
-        Some(Config { base: base.to_owned(), output, mirrors, registries, network, ignore, bundles })
+        Some(Config {
+            base: base.to_owned(),
+            output,
+            mirrors,
+            registries,
+            network,
+            ignore,
+            bundles,
+        })
     }
 
     fn output(&mut self, fields: &Fields<'_>, base: &Path) -> Option<Output> {
@@ -229,7 +240,8 @@ impl Reader<'_> {
                     ignores.push(Ignore { pattern, reason: reason.unwrap_or_default() });
                 }
                 Err(why) => {
-                    let hint = "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    let hint =
+                        "`bundle2chart explain invalid-pattern` says what patterns look like";
                     self.error(Code::InvalidPattern, &range, why, hint);
                 }
             }
@@ -261,6 +273,9 @@ impl Reader<'_> {
             crds,
             watch,
             provided: self.provided(fields),
+            certificates: Self::provider(fields),
+            issuer: self.issuer(fields),
+            aggregate_roles: fields.boolean("aggregate-roles"),
         }
     }
 
@@ -321,6 +336,9 @@ impl Reader<'_> {
             (None, None) => None,
         };
         let own = self.settings(fields);
+        let certificates = own.certificates.or(defaults.certificates).unwrap_or_default();
+        self.issuer_is_used(fields, certificates);
+        let pods = self.pods(fields);
         let namespace = fields.text("namespace").and_then(|at| self.namespace(at));
         let chart_version = fields.text("chart-version").and_then(|at| self.version(at));
         let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
@@ -337,6 +355,10 @@ impl Reader<'_> {
             pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
             crds: own.crds.or(defaults.crds).unwrap_or_default(),
+            certificates,
+            pods,
+            issuer: own.issuer.or_else(|| defaults.issuer.clone()),
+            aggregate_roles: own.aggregate_roles.or(defaults.aggregate_roles).unwrap_or_default(),
             chart_version,
             provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
             depends_on: depends_on.iter().map(|(name, _)| (*name).to_owned()).collect(),

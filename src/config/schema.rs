@@ -88,6 +88,8 @@ fn kind(kind: Kind) -> Value {
                 },
             ],
         }),
+        Kind::Object => json!({ "type": "object" }),
+        Kind::Objects => json!({ "type": "array", "items": { "type": "object" } }),
         Kind::Table(inner) => table(inner),
         Kind::Tables(inner) => json!({ "type": "array", "items": table(inner), "minItems": 1 }),
     }

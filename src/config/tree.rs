@@ -4,6 +4,7 @@
 use super::keys::{Key, Kind, Table};
 use super::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use serde_json::Value as Json;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -151,7 +152,7 @@ impl Reader<'_> {
             (Kind::Boolean, DeValue::Boolean(_))
             | (Kind::String(_) | Kind::StringOrFalse(_) | Kind::Watch, DeValue::String(_))
             | (Kind::StringOrFalse(_), DeValue::Boolean(false))
-            | (Kind::Table(_), DeValue::Table(_)) => true,
+            | (Kind::Object | Kind::Table(_), DeValue::Table(_)) => true,
             (Kind::Integer(least, most), DeValue::Integer(number)) => {
                 let parsed = u32::from_str_radix(number.as_str(), number.radix());
                 if parsed.is_ok_and(|number| (least..=most).contains(&number)) {
@@ -177,7 +178,7 @@ impl Reader<'_> {
                 self.items(key, strings);
                 return true;
             }
-            (Kind::Tables(_), DeValue::Array(items)) => {
+            (Kind::Objects | Kind::Tables(_), DeValue::Array(items)) => {
                 let tables = items
                     .iter()
                     .map(|item| (item, matches!(item.get_ref(), DeValue::Table(_)), "a table"));
@@ -258,6 +259,12 @@ impl<'t> Fields<'t> {
         Some((texts, value.span()))
     }
 
+    /// The value as JSON; dates are texts.
+    pub(super) fn json(&self, name: &str) -> Option<At<Json>> {
+        let value = self.value(name)?;
+        Some((as_json(value.get_ref()), value.span()))
+    }
+
     pub(super) fn table(&self, name: &str) -> Option<At<&'t DeTable<'t>>> {
         let value = self.value(name)?;
         value.get_ref().as_table().map(|table| (table, value.span()))
@@ -270,6 +277,28 @@ impl<'t> Fields<'t> {
             .flatten()
             .filter_map(|item| Some((item.get_ref().as_table()?, item.span())))
             .collect()
+    }
+}
+
+fn as_json(value: &DeValue<'_>) -> Json {
+    match value {
+        DeValue::String(text) => Json::String(text.to_string()),
+        DeValue::Integer(integer) => {
+            // Beyond 64 bits it is no number that the API takes, and is reported as a text there.
+            let digits = integer.as_str();
+            i64::from_str_radix(digits, integer.radix()).map_or_else(|_| digits.into(), Json::from)
+        }
+        DeValue::Float(float) => {
+            let text = float.as_str();
+            text.parse::<f64>().map_or_else(|_| text.into(), Json::from)
+        }
+        DeValue::Boolean(value) => Json::Bool(*value),
+        DeValue::Datetime(time) => Json::String(time.to_string()),
+        DeValue::Array(items) => items.iter().map(|item| as_json(item.get_ref())).collect(),
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(key, value)| (key.get_ref().to_string(), as_json(value.get_ref())))
+            .collect(),
     }
 }
 

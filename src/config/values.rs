@@ -84,6 +84,39 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
+    /// The name of an object, or an API group: a DNS-1123 subdomain.
+    pub(super) fn object_name(&mut self, key: &str, (text, range): At<&str>) -> Option<String> {
+        let fault = if text.len() > SECRET_LIMIT {
+            Some(format!("has {} characters", text.len()))
+        } else {
+            text.split('.').find_map(|label| label_fault(label, SECRET_LIMIT))
+        };
+        if let Some(fault) = fault {
+            let message = format!("`{key}` {fault}");
+            let hint = format!(
+                "use lower-case letters, digits, dashes and dots, at most {SECRET_LIMIT} characters"
+            );
+            self.error(Code::InvalidValue, &range, message, hint);
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    /// A kind of objects.
+    pub(super) fn kind(&mut self, (text, range): At<&str>) -> Option<String> {
+        let plain = text.chars().all(|c| c.is_ascii_alphanumeric());
+        if plain && text.starts_with(|c: char| c.is_ascii_uppercase()) {
+            return Some(text.to_owned());
+        }
+        self.error(
+            Code::InvalidValue,
+            &range,
+            format!("{text:?} is not the kind of an object"),
+            "a kind is letters and digits and begins with a capital letter, as in `ClusterIssuer`",
+        );
+        None
+    }
+
     /// An image reference, or the start of one; only what no reference can be is refused here.
     pub(super) fn reference(&mut self, key: &str, at: At<&str>) -> Option<String> {
         let range = at.1.clone();

@@ -142,12 +142,6 @@ codes! {
     InstallModeUnsupported "install-mode-unsupported"
         "The operator does not support watching the wanted namespaces."
         "The install modes in the ClusterServiceVersion say which namespaces an operator can watch: its own, one other, several, or all. `watch` in bundles.toml must be one of those.";
-    WebhooksUnsupported "webhooks-unsupported"
-        "The bundle has webhooks, which cannot be compiled yet."
-        "OLM gives an operator with webhooks a Service, certificates and webhook configurations. Dropping them would break the operator, so the bundle is refused.";
-    ApiServicesUnsupported "api-services-unsupported"
-        "The bundle owns APIServices, which cannot be compiled yet."
-        "OLM gives such an operator a Service, certificates and an APIService. Dropping them would break the operator, so the bundle is refused.";
 
     // --- passes: objects on their way into a chart ------------------------------------------
     UnsupportedKind "unsupported-kind"
@@ -340,6 +334,57 @@ codes! {
     UnusedProvided "unused-provided"
         "Something is said to be provided that no bundle needs."
         "The entry of `provided` may be misspelt, or the bundle no longer needs what it was written for.";
+    // --- olm: what an operator serves -----------------------------------------------------
+    ServerMissing "server-missing"
+        "A webhook or an owned APIService names a Deployment that the ClusterServiceVersion does not have."
+        "Nobody would answer the API server. OLM refuses the bundle as well. `deploymentName` is the name of an entry of the install strategy's deployments.";
+    DuplicateWebhook "duplicate-webhook"
+        "Two webhooks of one type have the same name, or two owned APIServices the same group and version."
+        "The name is that of the object in the cluster, so only one of them could exist. OLM refuses the bundle as well.";
+    ConversionWebhook "conversion-webhook"
+        "A conversion webhook cannot work as it is declared."
+        "A CRD is converted by one webhook, which must belong to an operator that owns the CRD and watches all namespaces, since a CRD is the same for the whole cluster; and the CRD must not preserve unknown fields. OLM refuses such a bundle as well.";
+    ForbiddenRule "forbidden-rule"
+        "An admission webhook wants to intercept what no operator may."
+        "A webhook for every API group, or for webhook configurations themselves, could lock everybody out of a cluster, also those who would repair it. OLM refuses the bundle as well.";
+    PortConflict "port-conflict"
+        "Two definitions have one port of a Service lead to two target ports."
+        "All webhooks and APIServices of a Deployment share a Service, whose ports are their `containerPort`s. One port of a Service leads to one target port.";
+    ShippedService "shipped-service"
+        "The bundle ships a Service that has the name of the one for its webhooks."
+        "The Service of a Deployment with webhooks has a fixed name, which the API server is told. Only one object can have it, and the made one has the ports that the webhooks need; OLM v0 replaces the shipped one too.";
+    NoCertificate "no-certificate"
+        "An operator serves webhooks or APIServices, and nothing makes its certificate."
+        "With `certificates = \"none\"` no certificate is made or mounted, and the API server is told of no CA. That works only for operators that do both themselves.";
+
+    // --- passes: what breaks off OpenShift, or everywhere ---------------------------------
+    AccountMissing "account-missing"
+        "A Deployment runs as a ServiceAccount that the chart does not have."
+        "A ServiceAccount is made for each that the permissions of the ClusterServiceVersion name, and those that the bundle ships are kept. Without its account a pod does not start.";
+    AuthReaderMissing "auth-reader-missing"
+        "An operator asks the API server who its callers are, and cannot read how."
+        "Servers with delegated authentication read the ConfigMap extension-apiserver-authentication in kube-system when they start, and some stop when they cannot. OpenShift lets everybody read it. Elsewhere `auth-reader = true` adds the RoleBinding. Operators that only have kube-rbac-proxy or controller-runtime check tokens do not need it.";
+    ForeignKind "foreign-kind"
+        "A chart has objects of kinds that Kubernetes does not have."
+        "Helm refuses a release as a whole when the cluster does not know the kind of one object. Install what brings the kind, or exclude the objects with a filter.";
+    IncompleteRule "incomplete-rule"
+        "A role has a rule without verbs or without resources."
+        "The API server refuses such a role, and Helm with it the release.";
+    OpenshiftOnly "openshift-only"
+        "An operator wants to use APIs of OpenShift."
+        "Rules for APIs that are missing do no harm, but an operator that cannot do without them does not work. SecurityContextConstraints have no counterpart elsewhere; there, pod security admission decides by namespace.";
+    RunAsUserMissing "run-as-user-missing"
+        "A container must not run as root, and nothing says as whom it shall run."
+        "OpenShift picks a user for each namespace. Elsewhere the image's own user counts, and the container does not start when that is root or a name instead of a number.";
+    SelectorMatchesNothing "selector-matches-nothing"
+        "A Service or disruption budget selects none of the chart's pods."
+        "It may be for pods that the operator makes, or its labels are not those of the Deployment.";
+
+    // --- bundle: what is left out, and what it needs ---------------------------------------
+    IgnoredField "ignored-field"
+        "A definition in the ClusterServiceVersion has a field that does not exist."
+        "OLM reads definitions by the schema of a ClusterServiceVersion and drops what that does not have, and so does bundle2chart. What the author wanted with the field does not happen.";
+
 
 
     // --- diff: what is compared ------------------------------------------------------------

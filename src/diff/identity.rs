@@ -42,7 +42,12 @@ impl Identity {
             .find(|(from, moved, _)| *from == group && *moved == kind)
             .map_or(group, |(_, _, to)| to)
             .to_owned();
-        Identity { kind, group, namespace: text("/metadata/namespace"), name: text("/metadata/name") }
+        Identity {
+            kind,
+            group,
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+        }
     }
 }
 
@@ -201,8 +206,10 @@ fn leaves_of(object: &Json) -> BTreeMap<u64, usize> {
 
 /// What part of all leaves is the same on both sides.
 fn alike(before: &BTreeMap<u64, usize>, after: &BTreeMap<u64, usize>) -> f64 {
-    let shared: usize =
-        before.iter().map(|(leaf, count)| after.get(leaf).map_or(0, |other| *count.min(other))).sum();
+    let shared: usize = before
+        .iter()
+        .map(|(leaf, count)| after.get(leaf).map_or(0, |other| *count.min(other)))
+        .sum();
     let total = before.values().sum::<usize>() + after.values().sum::<usize>() - shared;
     if total == 0 { 0.0 } else { shared as f64 / total as f64 }
 }

@@ -92,8 +92,16 @@ fn one_way(set: &ChangeSet) -> Vec<String> {
 /// Breaking changes that no other step is about.
 fn breaking(set: &ChangeSet) -> Vec<String> {
     let elsewhere = |code: &str| {
-        code.starts_with("value-") || code == "immutable-field" || code == "crd-placement-left-templates"
-            || ["data-removed", "crd-stored-version-removed", "crd-property-removed", "crd-free-fields-pruned"].contains(&code)
+        code.starts_with("value-")
+            || code == "immutable-field"
+            || code == "crd-placement-left-templates"
+            || [
+                "data-removed",
+                "crd-stored-version-removed",
+                "crd-property-removed",
+                "crd-free-fields-pruned",
+            ]
+            .contains(&code)
     };
     with(set, |finding| finding.rule.class == Class::Breaking && !elsewhere(finding.rule.code))
 }
@@ -110,7 +118,9 @@ fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     let here: BTreeSet<&super::Identity> = set.objects.iter().map(|object| &object.id).collect();
     let all = |side: &super::Side, here: Option<&BTreeSet<&super::Identity>>| {
         let mut images = BTreeSet::new();
-        for (id, object) in side.objects.iter().filter(|(id, _)| here.is_none_or(|h| h.contains(id))) {
+        for (id, object) in
+            side.objects.iter().filter(|(id, _)| here.is_none_or(|h| h.contains(id)))
+        {
             if let Some(template) = rules::pod_template(&id.kind)
                 && let Some(spec) = rules::at(object, template).and_then(|t| t.get("spec"))
             {
@@ -194,12 +204,28 @@ fn delete(set: &ChangeSet) -> Step {
 fn access(set: &ChangeSet) -> Vec<String> {
     with_codes(
         set,
-        &["rbac-escalation", "rbac-secrets", "rbac-wildcard", "rbac-cluster-scope", "rbac-widened", "rbac-subject-added"],
+        &[
+            "rbac-escalation",
+            "rbac-secrets",
+            "rbac-wildcard",
+            "rbac-cluster-scope",
+            "rbac-widened",
+            "rbac-subject-added",
+        ],
     )
 }
 
 fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
-    let count = |action| set.objects.iter().filter(|o| o.id.kind != CHART_KIND && o.id.kind != "CustomResourceDefinition" && o.action.as_str() == action).count();
+    let count = |action| {
+        set.objects
+            .iter()
+            .filter(|o| {
+                o.id.kind != CHART_KIND
+                    && o.id.kind != "CustomResourceDefinition"
+                    && o.action.as_str() == action
+            })
+            .count()
+    };
     let (added, removed, changed, renamed) =
         (count("added"), count("removed"), count("changed"), count("renamed"));
     let items = if added + removed + changed + renamed == 0 {
@@ -214,7 +240,8 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     };
     let mut step = step("upgrade", "Upgrade", items);
     if sides.new.chart.is_some() {
-        step.commands.push("helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES".to_owned());
+        step.commands
+            .push("helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES".to_owned());
     }
     step
 }

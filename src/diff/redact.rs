@@ -108,8 +108,18 @@ fn looks_secret(name: &str) -> bool {
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     let place = ["name", "file", "path", "dir", "ref", "url", "type", "enabled", "ttl", "duration"];
     let words = [
-        "password", "passwd", "passphrase", "token", "apikey", "secretkey", "accesskey",
-        "privatekey", "clientsecret", "credential", "credentials", "dockerconfigjson",
+        "password",
+        "passwd",
+        "passphrase",
+        "token",
+        "apikey",
+        "secretkey",
+        "accesskey",
+        "privatekey",
+        "clientsecret",
+        "credential",
+        "credentials",
+        "dockerconfigjson",
     ];
     words.iter().any(|word| name.contains(word)) && !place.iter().any(|end| name.ends_with(end))
 }
@@ -122,7 +132,9 @@ mod tests {
 
     #[test]
     fn names_of_secrets() {
-        for name in ["DB_PASSWORD", "apiKey", "AWS_SECRET_ACCESS_KEY", "--token", "dockerConfigJson"] {
+        for name in
+            ["DB_PASSWORD", "apiKey", "AWS_SECRET_ACCESS_KEY", "--token", "dockerConfigJson"]
+        {
             assert!(looks_secret(name), "{name}");
         }
         for name in ["TOKEN_FILE", "passwordSecretName", "SECRET_NAME", "LOG_LEVEL", "tokenURL"] {

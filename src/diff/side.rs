@@ -69,12 +69,8 @@ impl Side {
         namespace: &str,
         chart: Option<ChartFacts>,
     ) -> Self {
-        let mut side = Side {
-            label: label.into(),
-            chart,
-            namespace: namespace.to_owned(),
-            ..Side::default()
-        };
+        let mut side =
+            Side { label: label.into(), chart, namespace: namespace.to_owned(), ..Side::default() };
         for mut object in objects {
             release_namespace(&mut object, namespace);
             let id = Identity::of(&object);
@@ -106,7 +102,8 @@ impl ChartFacts {
             "crds": crds,
             "values": self.values,
         });
-        for (key, text) in [("appVersion", &self.app_version), ("kubeVersion", &self.kube_version)] {
+        for (key, text) in [("appVersion", &self.app_version), ("kubeVersion", &self.kube_version)]
+        {
             if !text.is_empty() {
                 object[key] = json!(text);
             }

@@ -38,7 +38,9 @@ fn none() -> Of {
 
 fn object(api: &str, kind: &str, name: &str, rest: Json) -> Json {
     let mut object = json!({"apiVersion": api, "kind": kind, "metadata": {"name": name}});
-    let (Json::Object(object_map), Json::Object(rest)) = (&mut object, rest) else { panic!("maps") };
+    let (Json::Object(object_map), Json::Object(rest)) = (&mut object, rest) else {
+        panic!("maps")
+    };
     object_map.extend(rest);
     object
 }
@@ -99,8 +101,13 @@ fn binding(kind: &str, name: &str, role: &str, subjects: &[&str]) -> Json {
         .iter()
         .map(|name| json!({"kind": "ServiceAccount", "name": name, "namespace": "ns"}))
         .collect();
-    object(RBAC, kind, name, json!({"subjects": subjects, "roleRef": {
-        "apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role}}))
+    object(
+        RBAC,
+        kind,
+        name,
+        json!({"subjects": subjects, "roleRef": {
+        "apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role}}),
+    )
 }
 
 /// A Role with these rules, bound to `sa`.
@@ -125,9 +132,14 @@ fn pod(container: Json, spec: Json) -> Json {
     join(&mut usual, container);
     let mut pod = json!({"containers": [usual]});
     join(&mut pod, spec);
-    object("apps/v1", "Deployment", "d", json!({"spec": {"replicas": 2,
+    object(
+        "apps/v1",
+        "Deployment",
+        "d",
+        json!({"spec": {"replicas": 2,
         "selector": {"matchLabels": {"app": "d"}},
-        "template": {"metadata": {"labels": {"app": "d"}}, "spec": pod}}}))
+        "template": {"metadata": {"labels": {"app": "d"}}, "spec": pod}}}),
+    )
 }
 
 /// Map over map; null removes.
@@ -187,8 +199,13 @@ fn webhook(rest: Json) -> Of {
 }
 
 fn service(rest: Json) -> Of {
-    let mut service = object("v1", "Service", "s", json!({"spec": {"selector": {"app": "d"},
-        "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}}));
+    let mut service = object(
+        "v1",
+        "Service",
+        "s",
+        json!({"spec": {"selector": {"app": "d"},
+        "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}}),
+    );
     join(&mut service, json!({"spec": rest}));
     one(service)
 }
@@ -268,10 +285,7 @@ fn crds() -> Vec<Case> {
         ),
         (
             "crd-storage-moved",
-            [
-                versions(&[v("v1"), v("v2")]),
-                versions(&[stored("v1", false), stored("v2", true)]),
-            ],
+            [versions(&[v("v1"), v("v2")]), versions(&[stored("v1", false), stored("v2", true)])],
             [versions(&[v("v1")]), versions(&[v("v1"), v("v2")])],
         ),
         (
@@ -414,7 +428,10 @@ fn schemas() -> Vec<Case> {
         (
             "crd-format-changed",
             [text(json!({})), text(json!({"format": "date-time"}))],
-            [field(json!({"type": "integer"})), field(json!({"type": "integer", "format": "int32"}))],
+            [
+                field(json!({"type": "integer"})),
+                field(json!({"type": "integer", "format": "int32"})),
+            ],
         ),
         (
             "crd-default-changed",
@@ -489,10 +506,7 @@ fn schemas() -> Vec<Case> {
         ),
         (
             "crd-status-checked",
-            [
-                status(json!({"type": "string"})),
-                status(json!({"type": "string", "enum": ["a"]})),
-            ],
+            [status(json!({"type": "string"})), status(json!({"type": "string", "enum": ["a"]}))],
             [text(json!({})), text(json!({"enum": ["a"]}))],
         ),
         (
@@ -520,12 +534,21 @@ fn rbac() -> Vec<Case> {
     vec![
         (
             "rbac-escalation",
-            [bound(&[get()]), bound(&[get(), rule(&["rbac.authorization.k8s.io"], &["roles"], &["bind"])])],
-            [bound(&[get()]), bound(&[get(), rule(&["rbac.authorization.k8s.io"], &["roles"], &["get"])])],
+            [
+                bound(&[get()]),
+                bound(&[get(), rule(&["rbac.authorization.k8s.io"], &["roles"], &["bind"])]),
+            ],
+            [
+                bound(&[get()]),
+                bound(&[get(), rule(&["rbac.authorization.k8s.io"], &["roles"], &["get"])]),
+            ],
         ),
         (
             "rbac-escalation",
-            [bound(&[get()]), bound(&[get(), rule(&[""], &["serviceaccounts/token"], &["create"])])],
+            [
+                bound(&[get()]),
+                bound(&[get(), rule(&[""], &["serviceaccounts/token"], &["create"])]),
+            ],
             [bound(&[get()]), bound(&[get(), rule(&[""], &["serviceaccounts"], &["create"])])],
         ),
         (
@@ -544,7 +567,10 @@ fn rbac() -> Vec<Case> {
         (
             "rbac-wildcard",
             [bound(&[get()]), bound(&[rule(&["apps"], &["deployments"], &["*"])])],
-            [bound(&[rule(&["apps"], &["*"], &["*"])]), bound(&[rule(&["apps"], &["deployments"], &["*"])])],
+            [
+                bound(&[rule(&["apps"], &["*"], &["*"])]),
+                bound(&[rule(&["apps"], &["deployments"], &["*"])]),
+            ],
         ),
         (
             "rbac-cluster-scope",
@@ -554,10 +580,7 @@ fn rbac() -> Vec<Case> {
         (
             "rbac-widened",
             [bound(&[get()]), bound(&[both()])],
-            [
-                bound(&[both()]),
-                bound(&[get(), rule(&["apps"], &["deployments"], &["list"])]),
-            ],
+            [bound(&[both()]), bound(&[get(), rule(&["apps"], &["deployments"], &["list"])])],
         ),
         (
             "rbac-widened",
@@ -614,11 +637,7 @@ fn rbac() -> Vec<Case> {
                 one(binding("ClusterRoleBinding", "another-name", "cluster-admin", &["sa"])),
             ],
         ),
-        (
-            "rbac-narrowed",
-            [bound(&[both()]), bound(&[get()])],
-            [bound(&[get()]), bound(&[both()])],
-        ),
+        ("rbac-narrowed", [bound(&[both()]), bound(&[get()])], [bound(&[get()]), bound(&[both()])]),
         (
             "rbac-rewritten",
             [bound(&[get(), pods()]), bound(&[pods(), get()])],
@@ -640,7 +659,11 @@ fn workloads() -> Vec<Case> {
             [image("r.io/a:1"), image("q.io/a:1")],
             [image("r.io/a:1"), image("r.io/a:2")],
         ),
-        ("image-changed", [image("r.io/a:1"), image("r.io/a:2")], [image("r.io/a:1"), image("q.io/a:1")]),
+        (
+            "image-changed",
+            [image("r.io/a:1"), image("r.io/a:2")],
+            [image("r.io/a:1"), image("q.io/a:1")],
+        ),
         ("image-unpinned", [image(digest), image("r.io/a:1")], [image("r.io/a:1"), image(digest)]),
         (
             "operand-registry-changed",
@@ -651,7 +674,10 @@ fn workloads() -> Vec<Case> {
         (
             "command-changed",
             [container(json!({"command": ["a"]})), container(json!({"command": ["b"]}))],
-            [container(json!({"command": ["a"]})), container(json!({"command": ["a"], "tty": true}))],
+            [
+                container(json!({"command": ["a"]})),
+                container(json!({"command": ["a"], "tty": true})),
+            ],
         ),
         (
             "args-changed",
@@ -659,10 +685,17 @@ fn workloads() -> Vec<Case> {
             [container(json!({"args": ["--a"]})), container(json!({"args": ["--a"], "tty": true}))],
         ),
         ("env-changed", [env("a"), env("b")], [env("r.io/a:1"), env("r.io/a:2")]),
-        ("env-removed", [env("a"), container(json!({"env": []}))], [container(json!({"env": []})), env("a")]),
+        (
+            "env-removed",
+            [env("a"), container(json!({"env": []}))],
+            [container(json!({"env": []})), env("a")],
+        ),
         (
             "service-account-changed",
-            [pod_spec(json!({"serviceAccountName": "a"})), pod_spec(json!({"serviceAccountName": "b"}))],
+            [
+                pod_spec(json!({"serviceAccountName": "a"})),
+                pod_spec(json!({"serviceAccountName": "b"})),
+            ],
             [
                 pod_spec(json!({"automountServiceAccountToken": true})),
                 pod_spec(json!({"automountServiceAccountToken": false})),
@@ -691,7 +724,10 @@ fn workloads() -> Vec<Case> {
         ),
         (
             "volume-changed",
-            [volume(json!({"name": "v", "emptyDir": {}})), volume(json!({"name": "v", "secret": {}}))],
+            [
+                volume(json!({"name": "v", "emptyDir": {}})),
+                volume(json!({"name": "v", "secret": {}})),
+            ],
             [usual(), pod_spec(json!({"hostname": "h"}))],
         ),
         (
@@ -802,8 +838,14 @@ fn webhooks() -> Vec<Case> {
         ),
         (
             "webhook-selector-removed",
-            [webhook(json!({"matchConditions": [{"name": "a", "expression": "x"}]})), webhook(json!({}))],
-            [webhook(json!({})), webhook(json!({"matchConditions": [{"name": "a", "expression": "x"}]}))],
+            [
+                webhook(json!({"matchConditions": [{"name": "a", "expression": "x"}]})),
+                webhook(json!({})),
+            ],
+            [
+                webhook(json!({})),
+                webhook(json!({"matchConditions": [{"name": "a", "expression": "x"}]})),
+            ],
         ),
         (
             "webhook-timeout-raised",
@@ -828,13 +870,23 @@ fn services() -> Vec<Case> {
         ),
         (
             "service-port-added",
-            [service(json!({})), ports(json!([{"name": "http", "port": 80, "targetPort": 8080}, {"name": "b", "port": 81}]))],
+            [
+                service(json!({})),
+                ports(
+                    json!([{"name": "http", "port": 80, "targetPort": 8080}, {"name": "b", "port": 81}]),
+                ),
+            ],
             [service(json!({})), ports(json!([{"name": "http", "port": 80, "targetPort": 8081}]))],
         ),
         (
             "service-port-renamed",
             [service(json!({})), ports(json!([{"name": "web", "port": 80, "targetPort": 8080}]))],
-            [service(json!({})), ports(json!([{"name": "http", "port": 80, "targetPort": 8080, "appProtocol": "http"}]))],
+            [
+                service(json!({})),
+                ports(
+                    json!([{"name": "http", "port": 80, "targetPort": 8080, "appProtocol": "http"}]),
+                ),
+            ],
         ),
         (
             "service-selector-changed",
@@ -877,7 +929,11 @@ fn charts() -> Vec<Case> {
             [values(json!({"a": 1})), values(json!({"a": 2}))],
             [values(json!({"a": 1})), values(json!({"a": "1"}))],
         ),
-        ("value-added", [values(json!({})), values(json!({"a": 1}))], [values(json!({"a": 1})), values(json!({}))]),
+        (
+            "value-added",
+            [values(json!({})), values(json!({"a": 1}))],
+            [values(json!({"a": 1})), values(json!({}))],
+        ),
         (
             "crd-placement-left-templates",
             [placed(Placement::Templates), placed(Placement::Crds)],
@@ -888,7 +944,11 @@ fn charts() -> Vec<Case> {
             [placed(Placement::Crds), placed(Placement::Templates)],
             [placed(Placement::Crds), placed(Placement::Crds)],
         ),
-        ("kube-version-changed", [kube(">=1.30.0-0"), kube(">=1.31.0-0")], [kube(">=1.30.0-0"), kube("")]),
+        (
+            "kube-version-changed",
+            [kube(">=1.30.0-0"), kube(">=1.31.0-0")],
+            [kube(">=1.30.0-0"), kube("")],
+        ),
         (
             "chart-version-changed",
             [
@@ -901,7 +961,8 @@ fn charts() -> Vec<Case> {
 }
 
 fn objects() -> Vec<Case> {
-    let mounts = |name: &str| pod(json!({"envFrom": [{"configMapRef": {"name": name}}]}), json!({}));
+    let mounts =
+        |name: &str| pod(json!({"envFrom": [{"configMapRef": {"name": name}}]}), json!({}));
     let data = || json!({"a": "1", "b": "2", "c": "3", "d": "4", "e": "5", "f": "6"});
     let claim = |api: &str, kind: &str| one(object(api, kind, "x", json!({"spec": {}})));
     let frozen = |text: &str| {
@@ -911,7 +972,12 @@ fn objects() -> Vec<Case> {
     };
     let role_ref = |role: &str| one(binding("RoleBinding", "b", role, &["sa"]));
     let stateful = |name: &str| {
-        one(object("apps/v1", "StatefulSet", name, json!({"spec": {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}})))
+        one(object(
+            "apps/v1",
+            "StatefulSet",
+            name,
+            json!({"spec": {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}}),
+        ))
     };
     let labelled = |labels: Json| {
         let mut map = config_map("m", json!({}));
@@ -924,17 +990,22 @@ fn objects() -> Vec<Case> {
             [Of::Objects(vec![config_map("m", json!({})), mounts("m")]), one(mounts("m"))],
             [Of::Objects(vec![config_map("m", json!({})), mounts("m")]), one(mounts("n"))],
         ),
-        ("data-removed", [claim("v1", "PersistentVolumeClaim"), none()], [claim("v1", "Endpoints"), none()]),
+        (
+            "data-removed",
+            [claim("v1", "PersistentVolumeClaim"), none()],
+            [claim("v1", "Endpoints"), none()],
+        ),
         (
             "immutable-field",
             [deployment(json!({})), deployment(json!({"selector": {"matchLabels": {"app": "e"}}}))],
             [deployment(json!({})), deployment(json!({"strategy": {"type": "Recreate"}}))],
         ),
         ("immutable-field", [role_ref("a"), role_ref("b")], [role_ref("a"), role_ref("a")]),
-        ("immutable-field", [frozen("a"), frozen("b")], [
-            one(config_map("m", json!({"a": "1"}))),
-            one(config_map("m", json!({"a": "2"}))),
-        ]),
+        (
+            "immutable-field",
+            [frozen("a"), frozen("b")],
+            [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))],
+        ),
         ("workload-removed", [deployment(json!({})), none()], [claim("v1", "Service"), none()]),
         ("service-removed", [service(json!({})), none()], [deployment(json!({})), none()]),
         (
@@ -959,8 +1030,16 @@ fn objects() -> Vec<Case> {
                 one(config_map("b-y", json!({"a": "1", "b": "3", "c": "4"}))),
             ],
         ),
-        ("object-removed", [one(config_map("m", json!({}))), none()], [none(), one(config_map("m", json!({})))]),
-        ("object-added", [none(), one(config_map("m", json!({})))], [one(config_map("m", json!({}))), none()]),
+        (
+            "object-removed",
+            [one(config_map("m", json!({}))), none()],
+            [none(), one(config_map("m", json!({})))],
+        ),
+        (
+            "object-added",
+            [none(), one(config_map("m", json!({})))],
+            [one(config_map("m", json!({}))), none()],
+        ),
         (
             "api-version-changed",
             [
@@ -972,10 +1051,11 @@ fn objects() -> Vec<Case> {
                 one(object("b/v1", "PodDisruptionBudget", "x", json!({}))),
             ],
         ),
-        ("metadata-changed", [labelled(json!({"a": "1"})), labelled(json!({"a": "2"}))], [
-            one(config_map("m", json!({"a": "1"}))),
-            one(config_map("m", json!({"a": "2"}))),
-        ]),
+        (
+            "metadata-changed",
+            [labelled(json!({"a": "1"})), labelled(json!({"a": "2"}))],
+            [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))],
+        ),
         (
             "order-changed",
             [
@@ -987,10 +1067,11 @@ fn objects() -> Vec<Case> {
                 container(json!({"env": [{"name": "B"}, {"name": "A"}]})),
             ],
         ),
-        ("field-changed", [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))], [
-            labelled(json!({"a": "1"})),
-            labelled(json!({"a": "2"})),
-        ]),
+        (
+            "field-changed",
+            [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))],
+            [labelled(json!({"a": "1"})), labelled(json!({"a": "2"}))],
+        ),
     ]
 }
 

@@ -204,7 +204,11 @@ fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
             Some(Json::Array(items)) if optional => {
                 let mut texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
                 texts.sort_unstable();
-                texts.iter().map(|t| if t.is_empty() { "core" } else { t }).collect::<Vec<_>>().join(",")
+                texts
+                    .iter()
+                    .map(|t| if t.is_empty() { "core" } else { t })
+                    .collect::<Vec<_>>()
+                    .join(",")
             }
             None if optional => String::new(),
             _ => return None,

@@ -4,6 +4,7 @@
 //! mixture; [`compare`] says how the folder differs from what would be written, and [`ownership`]
 //! is the file by which a chart folder is known to be ours.
 
+mod certificate;
 mod compare;
 mod failure;
 pub mod ownership;
@@ -14,6 +15,7 @@ mod template;
 mod tree;
 pub mod yaml;
 
+pub use certificate::CERTIFICATE_TEMPLATE;
 pub use compare::{Comparison, compare, compare_with_report};
 pub use template::escape;
 pub use tree::{ChartFiles, Written, write, write_with_report};

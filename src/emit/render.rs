@@ -9,16 +9,20 @@
 //! action   = "{{" [ "-" ] ( "if" pipeline | "else" | "end" | pipeline ) [ "-" ] "}}"
 //! pipeline = command { "|" command }             the value before "|" is the last argument after it
 //! command  = operand | function { operand }
-//! operand  = ".Release.Namespace" | ".Values" { "." name } | string | integer | "(" pipeline ")"
-//! function = "and" | "or" | "index" | "toYaml" | "toJson" | "quote" | "b64enc" | "nindent"
+//! operand  = ".Release.Namespace" | ".Values" { "." name } | "$" | string | integer | "(" pipeline ")"
+//! function = "and" | "or" | "index" | "toYaml" | "toJson" | "quote" | "b64enc" | "nindent" | "printf"
+//!          | "trunc" | "list" | "include"
 //! string   = a Go string literal in double quotes
 //! ```
+//!
+//! `$` is only for `include`, which knows the template of certificates and gives what
+//! [`Release`] gives, since nobody knows a certificate before Helm has generated it.
 //!
 //! Unlike in Helm, a path through a missing map of the values is null and no error, as it is for
 //! [`Release`]: our charts declare every value that they read.
 
-use super::yaml;
-use crate::ir::{self, Release, Value};
+use super::{certificate, yaml};
+use crate::ir::{self, CertificateField, Release, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
@@ -205,6 +209,10 @@ impl<'a> Action<'a> {
         let rest = self.rest();
         match rest.as_bytes().first() {
             Some(b'.') => self.field().map(Some),
+            Some(b'$') => {
+                self.position += 1;
+                Ok(Some(Cow::Owned(Json::Null)))
+            }
             Some(b'"') => self.string().map(|text| Some(Cow::Owned(Json::String(text)))),
             Some(b'0'..=b'9') => match self.word().parse::<u64>() {
                 Ok(number) => Ok(Some(Cow::Owned(number.into()))),
@@ -280,7 +288,10 @@ fn call<'a>(
     arguments: Vec<Cow<'a, Json>>,
     shown: bool,
 ) -> Result<Cow<'a, Json>, String> {
-    let known = ["and", "or", "index", "toYaml", "toJson", "quote", "b64enc", "nindent"];
+    let known = [
+        "and", "or", "index", "toYaml", "toJson", "quote", "b64enc", "nindent", "printf", "trunc",
+        "list", "include",
+    ];
     if !known.contains(&name) {
         return Err(match name {
             "" => "expected a value or function".to_owned(),
@@ -309,6 +320,23 @@ fn call<'a>(
             }
             return Ok(value);
         }
+        ("list", items) => {
+            return Ok(Cow::Owned(items.iter().map(|item| item.clone().into_owned()).collect()));
+        }
+        ("printf", [format, arguments @ ..]) => {
+            composed(format.as_str().ok_or_else(unfit)?, arguments).ok_or_else(unfit)?
+        }
+        ("trunc", [bytes, text]) => {
+            let bytes = bytes.as_u64().and_then(|bytes| usize::try_from(bytes).ok());
+            let (bytes, text) = bytes.zip(text.as_str()).ok_or_else(unfit)?;
+            let end = bytes.min(text.len());
+            text.get(..end).ok_or_else(unfit)?.to_owned()
+        }
+        ("include", [name, list]) if name.as_str() == Some(certificate::NAME) => {
+            let text = |index: usize| list.get(index).and_then(Json::as_str).ok_or_else(unfit);
+            let field = CertificateField::ALL.into_iter().find(|f| text(3) == Ok(f.as_str()));
+            ir::certificate_placeholder(text(2)?, field.ok_or_else(unfit)?)
+        }
         ("toYaml", [value]) => yaml::plain_value(&Value::from(value.as_ref()))
             .map_err(|_| unfit())?
             .trim_end_matches('\n')
@@ -326,6 +354,24 @@ fn call<'a>(
         _ => return Err(unfit()),
     };
     Ok(Cow::Owned(Json::String(text)))
+}
+
+/// `format` with `%s` and `%%` replaced; nothing when the arguments are not as many texts.
+fn composed(format: &str, arguments: &[Cow<'_, Json>]) -> Option<String> {
+    let mut arguments = arguments.iter();
+    let mut text = String::new();
+    let mut rest = format;
+    while let Some(position) = rest.find('%') {
+        text.push_str(&rest[..position]);
+        match rest.as_bytes().get(position + 1) {
+            Some(b's') => text.push_str(arguments.next()?.as_str()?),
+            Some(b'%') => text.push('%'),
+            _ => return None,
+        }
+        rest = &rest[position + 2..];
+    }
+    text.push_str(rest);
+    arguments.next().is_none().then_some(text)
 }
 
 /// A scalar as an action prints it.

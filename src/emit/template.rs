@@ -1,6 +1,6 @@
 //! Spelling of Go template text: escaping of literal text, and expressions.
 
-use crate::ir::{Condition, ValuesPath};
+use crate::ir::{Condition, Part, ValuesPath};
 
 /// Appends literal text to a template file: whatever it contains, Helm renders it as it is.
 ///
@@ -60,8 +60,24 @@ pub(super) fn condition(condition: &Condition) -> String {
     }
 }
 
-/// A Go string literal of a values key.
-fn quoted(text: &str) -> String {
+/// A call that composes a string of these parts.
+pub(super) fn printf(parts: &[Part]) -> String {
+    let mut format = String::new();
+    let mut arguments = String::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => format.push_str(&text.replace('%', "%%")),
+            Part::ReleaseNamespace => {
+                format.push_str("%s");
+                arguments.push_str(" .Release.Namespace");
+            }
+        }
+    }
+    format!("printf {}{arguments}", quoted(&format))
+}
+
+/// A Go string literal.
+pub(super) fn quoted(text: &str) -> String {
     let mut literal = String::from("\"");
     for character in text.chars() {
         match character {

@@ -5,7 +5,7 @@
 //! take them for something else, literal blocks for clean multi-line text, otherwise
 //! double-quoted. YAML 1.1 and 1.2 readers read the same back.
 
-use super::template;
+use super::{certificate, template};
 use crate::ir::{Condition, Expr, Map, Number, Part, Value};
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub struct ExpressionInPlainFile;
 /// The text of a template file with this object, present only while `when` holds.
 pub fn template(root: &Map, when: Option<&Condition>) -> String {
     let literal = !root.values().any(Value::has_expression);
-    let mut writer = Writer { out: String::new(), template: true, literal };
+    let mut writer = Writer { out: String::new(), template: true, literal, held: Vec::new() };
     match when {
         Some(condition) => writer.guard(condition, 0, |writer| writer.root(root)),
         None => writer.root(root),
@@ -56,7 +56,8 @@ fn plain_text(
     if has_expression {
         return Err(ExpressionInPlainFile);
     }
-    let mut writer = Writer { out: String::new(), template: false, literal: true };
+    let mut writer =
+        Writer { out: String::new(), template: false, literal: true, held: Vec::new() };
     body(&mut writer);
     Ok(writer.out)
 }
@@ -66,6 +67,8 @@ struct Writer {
     template: bool,
     /// Whether there are no expressions, so that everything is always present.
     literal: bool,
+    /// Conditions of the guards around what is being written.
+    held: Vec<Condition>,
 }
 
 impl Writer {
@@ -95,6 +98,12 @@ impl Writer {
     }
 
     fn present_entry(&mut self, key: &str, value: &Value, indent: usize) {
+        if let Value::Expr(Expr::Entries(path)) = value {
+            self.indent(indent);
+            let path = template::values(path);
+            let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
+            return;
+        }
         let spelled = spell(key);
         self.indent(indent);
         if spelled.len() > LONGEST_IMPLICIT_KEY {
@@ -178,11 +187,16 @@ impl Writer {
     /// `if … end` around what `body` writes. The opening trims the line end before it, which only
     /// a string that ends in several line ends would notice: those are never literal blocks.
     fn guard(&mut self, condition: &Condition, indent: usize, body: impl FnOnce(&mut Self)) {
+        if self.held.contains(condition) {
+            return body(self);
+        }
+        self.held.push(condition.clone());
         self.indent(indent);
         let _ = writeln!(self.out, "{{{{- if {} }}}}", template::condition(condition));
         body(self);
         self.indent(indent);
         self.out.push_str("{{- end }}\n");
+        self.held.pop();
     }
 
     /// The rest of a line (and, for blocks, the lines after it) for anything but a filled list or
@@ -227,11 +241,14 @@ impl Writer {
                 }
                 self.out.push_str("\"\n");
             }
-            Expr::Values(path) => {
+            Expr::Values(path) | Expr::Entries(path) => {
                 self.out.push('\n');
                 self.indent(indent + 2);
                 let path = template::values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
+            }
+            Expr::Integer(path) => {
+                let _ = writeln!(self.out, " {{{{ {} | toJson }}}}", template::values(path));
             }
             Expr::Text(path) => {
                 let _ = writeln!(self.out, " {{{{ {} | quote }}}}", template::values(path));
@@ -239,6 +256,14 @@ impl Writer {
             Expr::Base64(path) => {
                 let path = template::values(path);
                 let _ = writeln!(self.out, " {{{{ {path} | b64enc | quote }}}}");
+            }
+            Expr::Truncated(parts, bytes) => {
+                let text = template::printf(parts);
+                let _ = writeln!(self.out, " {{{{ {text} | trunc {bytes} | quote }}}}");
+            }
+            Expr::Certificate { service, secret, field } => {
+                let piece = certificate::include(service, secret, *field);
+                let _ = writeln!(self.out, " {{{{ {piece} | quote }}}}");
             }
         }
     }

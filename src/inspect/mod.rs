@@ -5,18 +5,20 @@ mod layout;
 mod rules;
 
 use crate::bundle::{Bundle, Requirement};
+use crate::diag::Diagnostics;
 use crate::emit::yaml;
 use crate::images;
 use crate::ir::{Object, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A readable report. `objects` are what the bundle compiles to; empty when it is refused.
-pub fn report(bundle: &Bundle, objects: &[Object]) -> String {
+/// A readable report. `objects` are what the bundle compiles to, empty when it is refused, and
+/// `diagnostics` what was said about it.
+pub fn report(bundle: &Bundle, objects: &[Object], diagnostics: &Diagnostics) -> String {
     let mut text = String::new();
     head(&mut text, bundle);
     section(&mut text, "Needs attention off OpenShift");
-    let findings = attention::attention(bundle, objects);
+    let findings = attention::attention(bundle, objects, diagnostics);
     if findings.is_empty() {
         text.push_str("  nothing\n");
     }
@@ -129,15 +131,15 @@ fn permissions(text: &mut String, bundle: &Bundle) {
 
 fn webhooks(text: &mut String, bundle: &Bundle) {
     let csv = &bundle.csv;
-    if csv.webhooks.is_empty() && csv.owned_api_services.is_empty() {
+    if csv.webhooks.is_empty() && csv.api_services.is_empty() {
         return;
     }
     section(text, "Serves");
-    for (kind, name) in &csv.webhooks {
-        let _ = writeln!(text, "  {kind:<26} {name}");
+    for webhook in &csv.webhooks {
+        let _ = writeln!(text, "  {:<26} {}", webhook.kind.as_str(), webhook.name);
     }
-    for name in &csv.owned_api_services {
-        let _ = writeln!(text, "  {:<26} {name}", "APIService");
+    for service in &csv.api_services {
+        let _ = writeln!(text, "  {:<26} {}", "APIService", service.name());
     }
 }
 

@@ -31,6 +31,32 @@ pub enum Part {
     ReleaseNamespace,
 }
 
+/// A piece of a certificate that Helm generates, by its key in a Secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateField {
+    /// The certificate of the authority that signed it.
+    Authority,
+    /// The certificate.
+    Certificate,
+    /// The private key.
+    Key,
+}
+
+impl CertificateField {
+    /// All of them.
+    pub const ALL: [CertificateField; 3] =
+        [CertificateField::Authority, CertificateField::Certificate, CertificateField::Key];
+
+    /// The key in a Secret.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CertificateField::Authority => "ca.crt",
+            CertificateField::Certificate => "tls.crt",
+            CertificateField::Key => "tls.key",
+        }
+    }
+}
+
 /// A leaf whose value is known only when Helm renders the chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
@@ -38,13 +64,30 @@ pub enum Expr {
     ReleaseNamespace,
     /// A string composed of literal text and the namespace of the release.
     Concat(Vec<Part>),
+    /// The same, cut to this many bytes; the texts are ASCII.
+    Truncated(Vec<Part>, usize),
     /// Whatever stands at this path of the values: a scalar, list or map. As an item of a list it
     /// must be a list, and its items join the list.
     Values(ValuesPath),
+    /// As the value of a map's entry, whose key does not count: the entries of the map at this path
+    /// of the values join the map. The schema sees to it that no key is there twice.
+    Entries(ValuesPath),
+    /// The whole number at this path of the values, which the schema demands there.
+    Integer(ValuesPath),
     /// The string at this path of the values.
     Text(ValuesPath),
     /// The string at this path of the values, base64-encoded.
     Base64(ValuesPath),
+    /// Base64 of a piece of the certificate that Helm generates once and keeps; nobody knows it
+    /// before.
+    Certificate {
+        /// The Service in the release namespace whose names are in the certificate.
+        service: String,
+        /// The Secret in the release namespace that keeps it.
+        secret: String,
+        /// Which piece.
+        field: CertificateField,
+    },
 }
 
 /// When something is present. Truth is Helm's: not empty, not zero, not false, not null.

@@ -12,11 +12,11 @@ mod unit;
 mod value;
 mod version_range;
 
-pub use expr::{Condition, Expr, Part, ValuesPath};
+pub use expr::{CertificateField, Condition, Expr, Part, ValuesPath};
 pub use object::{Object, ObjectId, Origin};
 pub use path::push_key;
 pub use resolve::Release;
-pub(crate) use resolve::truth;
+pub(crate) use resolve::{certificate_placeholder, truth};
 pub use unit::{Unit, ValueSpec};
 pub use value::{Map, Number, Value};
 pub use version_range::VersionRange;

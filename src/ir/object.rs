@@ -1,6 +1,6 @@
 //! Kubernetes objects with their provenance.
 
-use super::{Condition, Map, Value};
+use super::{Condition, Expr, Map, Value, ValuesPath};
 use crate::diag::Place;
 
 /// Where an object came from.
@@ -106,6 +106,32 @@ impl Object {
     /// Whether this can only be written as a template.
     pub fn has_expression(&self) -> bool {
         self.when.is_some() || self.root.values().any(Value::has_expression)
+    }
+
+    /// The init containers and containers of a workload.
+    pub fn containers(&self) -> impl Iterator<Item = &Value> {
+        ["initContainers", "containers"].into_iter().flat_map(|key| {
+            self.at(&["spec", "template", "spec", key]).and_then(Value::as_seq).unwrap_or_default()
+        })
+    }
+
+    /// Every expression in it, in order.
+    pub fn expressions(&self) -> Vec<&Expr> {
+        let mut found = Vec::new();
+        self.root.values().for_each(|value| value.expressions(&mut found));
+        found
+    }
+
+    /// Whether an expression in it reads this path of the values.
+    pub fn reads(&self, path: &ValuesPath) -> bool {
+        self.expressions().into_iter().any(|expr| match expr {
+            Expr::Values(read)
+            | Expr::Entries(read)
+            | Expr::Integer(read)
+            | Expr::Text(read)
+            | Expr::Base64(read) => read == path,
+            _ => false,
+        })
     }
 
     /// Who it is.

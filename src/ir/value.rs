@@ -121,6 +121,7 @@ impl Value {
     pub fn presence(&self) -> Option<Condition> {
         match self {
             Value::When(when) => Some(both(&when.0, when.1.presence())),
+            Value::Expr(Expr::Entries(path)) => Some(Condition::Set(path.clone())),
             Value::Seq(items) => any(items.iter().map(Value::item_presence)),
             Value::Map(map) => any(map.values().map(Value::presence)),
             _ => None,
@@ -144,6 +145,17 @@ impl Value {
             Value::Seq(items) => items.iter().any(Value::has_expression),
             Value::Map(map) => map.values().any(Value::has_expression),
             _ => false,
+        }
+    }
+
+    /// Adds every expression in this to `found`, in order.
+    pub fn expressions<'a>(&'a self, found: &mut Vec<&'a Expr>) {
+        match self {
+            Value::Expr(expr) => found.push(expr),
+            Value::When(when) => when.1.expressions(found),
+            Value::Seq(items) => items.iter().for_each(|item| item.expressions(found)),
+            Value::Map(map) => map.values().for_each(|value| value.expressions(found)),
+            _ => {}
         }
     }
 
@@ -219,6 +231,12 @@ impl From<&str> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Value::Text(text)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Value::Seq(items)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Deployments of the install strategy.
 
 use super::Targets;
+use super::certificate::Certificates;
+use super::serving::Server;
 use crate::bundle::{Bundle, StrategyDeployment};
 use crate::ir::{Expr, Map, Object, Value};
 
@@ -10,7 +12,12 @@ use crate::ir::{Expr, Map, Object, Value};
 /// annotations, overlaid by its own, then `olm.targetNamespaces` and `olm.operatorNamespace`;
 /// `revisionHistoryLimit` is 1. `OPERATOR_CONDITION_NAME` is OLM v0's, and set only for operators
 /// that may read OperatorConditions.
-pub(super) fn deployment(bundle: &Bundle, entry: &StrategyDeployment, targets: &Targets) -> Object {
+pub(super) fn deployment(
+    bundle: &Bundle,
+    entry: &StrategyDeployment,
+    targets: &Targets,
+    serves: Option<(&Server<'_>, &Certificates<'_>)>,
+) -> Object {
     let mut metadata = Map::from_iter([
         ("name".to_owned(), Value::text(&entry.name)),
         ("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace)),
@@ -39,6 +46,9 @@ pub(super) fn deployment(bundle: &Bundle, entry: &StrategyDeployment, targets: &
     template_metadata.insert("annotations".to_owned(), Value::from(annotations));
     if reads_operator_conditions(bundle) {
         name_operator_condition(template, bundle.csv.name());
+    }
+    if let Some((server, certificates)) = serves {
+        certificates.mount(server, template);
     }
     Object::new(
         Map::from_iter([

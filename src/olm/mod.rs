@@ -3,20 +3,29 @@
 //! The reference is OLM v1's renderer (operator-controller, `rukpak/render`); where we differ on
 //! purpose, `docs/deviations.md` says so and why.
 
+mod aggregate;
+mod apiservice;
+mod certificate;
+mod definitions;
 mod deployment;
 mod kinds;
+mod overrides;
 mod rbac;
+mod serving;
 mod targets;
 mod validate;
+mod webhook;
 
+pub use apiservice::auth_reader_name;
 pub use kinds::{Scope, supported_kinds, supported_scope};
 pub use rbac::role_base;
 pub use targets::Targets;
 
 use crate::bundle::Bundle;
-use crate::config::Watch;
+use crate::config::{CertificateProvider, Issuer, PodConfig, Watch};
 use crate::diag::Diagnostics;
-use crate::ir::Object;
+use crate::ir::{Object, ValueSpec};
+use certificate::Certificates;
 
 /// What the objects of a bundle depend on besides the bundle.
 #[derive(Clone, Debug)]
@@ -27,26 +36,70 @@ pub struct Options<'a> {
     pub namespace: &'a str,
     /// Which namespaces the operator shall watch; nothing chooses by install mode.
     pub watch: Option<&'a Watch>,
+    /// Who makes the certificates of what the operator serves.
+    pub certificates: CertificateProvider,
+    /// The issuer of cert-manager, where it is not one of the release's own.
+    pub issuer: Option<&'a Issuer>,
+    /// Whether the cluster's own roles get the operator's APIs.
+    pub aggregate_roles: bool,
+    /// What is changed in the operator's pods.
+    pub pods: &'a PodConfig,
 }
 
-/// The objects that OLM would create, and the shipped ones as they are, in no particular order.
+/// What a bundle is lowered to.
+#[derive(Clone, Debug, Default)]
+pub struct Lowered {
+    /// The objects, in no particular order.
+    pub objects: Vec<Object>,
+    /// The values that they read.
+    pub values: Vec<ValueSpec>,
+}
+
+/// The objects that OLM would create, and the shipped ones as they are.
 /// Everything that the bundle gets wrong is reported;
 /// after an error only shipped objects come, for the passes to find what is wrong with them.
 ///
 /// CRDs are most of a bundle, so they and the other shipped objects are moved out of it.
-pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Vec<Object>, Diagnostics) {
+pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostics) {
     let mut diagnostics = validate::validate(bundle);
+    diagnostics.append(definitions::validate(bundle));
     let targets = Targets::choose(&bundle.csv, options, &mut diagnostics);
+    let (mut crds, mut shipped) =
+        (std::mem::take(&mut bundle.crds), std::mem::take(&mut bundle.objects));
+    let servers = serving::servers(bundle, &mut diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors()) else {
         // What is shipped may be wrong too, and all of it is to be reported.
-        return (std::mem::take(&mut bundle.objects), diagnostics);
+        return (Lowered { objects: shipped, values: Vec::new() }, diagnostics);
     };
-    let mut objects = rbac::service_accounts(bundle);
+    let certificates = Certificates { provider: options.certificates, issuer: options.issuer };
+    let mut lowered = Lowered::default();
+    let objects = &mut lowered.objects;
+    objects.extend(rbac::service_accounts(bundle, &shipped));
     objects.extend(rbac::permissions(bundle, options.chart, &targets));
     objects.extend(rbac::cluster_permissions(bundle, options.chart));
-    objects
-        .extend(bundle.csv.deployments.iter().map(|d| deployment::deployment(bundle, d, &targets)));
-    objects.append(&mut bundle.crds);
-    objects.append(&mut bundle.objects);
-    (objects, diagnostics)
+    if options.aggregate_roles {
+        objects.extend(aggregate::roles(bundle, &crds));
+    }
+    for entry in &bundle.csv.deployments {
+        let server = servers.iter().find(|server| server.deployment.name == entry.name);
+        let mount = server.map(|server| (server, &certificates));
+        let mut deployment = deployment::deployment(bundle, entry, &targets, mount);
+        overrides::apply(options.pods, &mut deployment);
+        objects.push(deployment);
+    }
+    for server in &servers {
+        let mut service = server.service();
+        certificates.annotate_service(server, &mut service);
+        objects.push(service);
+        objects.extend(certificates.objects(server));
+        lowered.values.extend(certificates.values(server));
+        certificates.report(server, &mut diagnostics);
+    }
+    objects.extend(webhook::configurations(bundle, &servers, &targets, &certificates));
+    objects.extend(apiservice::objects(bundle, options.chart, &servers, &certificates));
+    webhook::convert(&mut crds, &bundle.csv.webhooks, &servers, &certificates);
+    serving::replace_shipped(&servers, &mut shipped, &mut diagnostics);
+    objects.append(&mut crds);
+    objects.append(&mut shipped);
+    (lowered, diagnostics)
 }

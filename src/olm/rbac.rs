@@ -14,13 +14,10 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// One ServiceAccount for each that a permission names, except `default`, which every namespace
 /// has, and those that the bundle ships.
-pub(super) fn service_accounts(bundle: &Bundle) -> Vec<Object> {
+pub(super) fn service_accounts(bundle: &Bundle, shipped: &[Object]) -> Vec<Object> {
     let csv = &bundle.csv;
     let shipped = |name: &str| {
-        bundle
-            .objects
-            .iter()
-            .any(|object| object.kind() == "ServiceAccount" && object.name() == name)
+        shipped.iter().any(|object| object.kind() == "ServiceAccount" && object.name() == name)
     };
     let mut accounts: IndexMap<&str, &Origin> = IndexMap::new();
     for permission in csv.permissions.iter().chain(&csv.cluster_permissions) {

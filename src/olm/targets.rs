@@ -126,6 +126,15 @@ impl Targets {
         }
     }
 
+    /// The watched namespaces as values of objects; nothing for all.
+    pub(super) fn watched(&self) -> Option<Vec<Value>> {
+        match self {
+            Targets::All => None,
+            Targets::Own => Some(vec![Target::Release.value()]),
+            Targets::Namespaces(targets) => Some(targets.iter().map(Target::value).collect()),
+        }
+    }
+
     /// The namespaces that get Roles besides none: the operator's own one always (leader election
     /// lives there; OLM v0 does so, v1 does not), then the others. Nothing for all namespaces.
     pub(super) fn role_namespaces(&self) -> Vec<Target> {

@@ -15,7 +15,6 @@ pub(super) fn validate(bundle: &Bundle) -> Diagnostics {
     unique_crds(bundle, &mut diagnostics);
     owned_crds_exist(bundle, &mut diagnostics);
     crd_versions(bundle, &mut diagnostics);
-    not_yet_supported(bundle, &mut diagnostics);
     diagnostics
 }
 
@@ -112,32 +111,8 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What an operator would miss if it were dropped in silence.
-fn not_yet_supported(bundle: &Bundle, diagnostics: &mut Diagnostics) {
-    for (index, (kind, name)) in bundle.csv.webhooks.iter().enumerate() {
-        diagnostics.push(
-            Diagnostic::error(
-                Code::WebhooksUnsupported,
-                format!("the bundle has the {kind} `{name}`, and webhooks cannot be compiled yet"),
-            )
-            .at(bundle.csv.place(&format!(".spec.webhookdefinitions[{index}]")))
-            .hint("a chart without it would install an operator that does not work; use OLM for this operator"),
-        );
-    }
-    for (index, name) in bundle.csv.owned_api_services.iter().enumerate() {
-        diagnostics.push(
-            Diagnostic::error(
-                Code::ApiServicesUnsupported,
-                format!("the bundle owns the APIService `{name}`, and APIServices cannot be compiled yet"),
-            )
-            .at(bundle.csv.place(&format!(".spec.apiservicedefinitions.owned[{index}]")))
-            .hint("a chart without it would install an operator that does not work; use OLM for this operator"),
-        );
-    }
-}
-
 /// Checks an RFC 1123 subdomain, the form of most object names.
-fn dns_subdomain(name: &str) -> Result<(), &'static str> {
+pub(super) fn dns_subdomain(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("it is empty");
     }

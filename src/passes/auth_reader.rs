@@ -3,7 +3,7 @@
 use super::Context;
 use crate::diag::Diagnostics;
 use crate::ir::{Expr, Map, Object, Origin, Unit, Value};
-use crate::olm::role_base;
+use crate::olm::auth_reader_name;
 use std::collections::BTreeSet;
 
 /// Lets the ServiceAccount of every Deployment read the API server's authentication settings in
@@ -25,7 +25,13 @@ pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostic
                 .to_owned()
         })
         .collect();
-    unit.objects.extend(accounts.iter().map(|account| role_binding(&context.chart, account)));
+    // Those that serve APIs have theirs.
+    let bound = unit.names("RoleBinding");
+    let missing = accounts
+        .iter()
+        .filter(|account| !bound.contains(&auth_reader_name(&context.chart, account)));
+    unit.objects
+        .extend(missing.map(|account| role_binding(&context.chart, account)).collect::<Vec<_>>());
 }
 
 fn role_binding(chart: &str, account: &str) -> Object {
@@ -35,7 +41,7 @@ fn role_binding(chart: &str, account: &str) -> Object {
         (
             "metadata".to_owned(),
             Value::map([
-                ("name", Value::text(format!("{}-auth-reader", role_base(chart, account)))),
+                ("name", Value::text(auth_reader_name(chart, account))),
                 ("namespace", Value::text("kube-system")),
             ]),
         ),

@@ -3,15 +3,19 @@
 //! The order is the list below and nowhere else. A pass reads and changes the whole unit, so it can
 //! reason across objects; it reports what it cannot do.
 
+mod accounts;
 mod auth_reader;
 mod filter;
 mod keep_crds;
+mod lint;
 mod names;
 mod namespace;
+mod pods;
 mod pull_secret;
 mod scope;
 
 pub use filter::{Filtered, filter, unused_filters};
+pub use lint::CODES as LINTS;
 
 use crate::diag::Diagnostics;
 use crate::ir::Unit;
@@ -34,13 +38,16 @@ pub struct Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 6] = [
+const PASSES: [Pass; 9] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
+    pods::pods,
+    accounts::accounts,
     auth_reader::auth_reader,
     keep_crds::keep_crds,
     names::names,
+    lint::lint,
 ];
 
 /// Runs all passes.

@@ -58,7 +58,9 @@ impl Operands<'_> {
             let start = format!("{path}/");
             let tree = tree
                 .into_iter()
-                .filter_map(|(path, content)| Some((path.strip_prefix(&start)?.to_owned(), content)))
+                .filter_map(|(path, content)| {
+                    Some((path.strip_prefix(&start)?.to_owned(), content))
+                })
                 .collect();
             return self.chart(&format!("{name} {version} at {revision}"), &tree).map(Some);
         }
@@ -85,7 +87,9 @@ impl Operands<'_> {
         let inside = Path::new(text).strip_prefix(self.out).ok().and_then(Path::to_str);
         let text = inside.unwrap_or(text);
         match text.split_once(['@', '/']) {
-            Some((name, version)) => (name.to_owned(), Some(version.trim_end_matches('/').to_owned())),
+            Some((name, version)) => {
+                (name.to_owned(), Some(version.trim_end_matches('/').to_owned()))
+            }
             None => (text.to_owned(), None),
         }
     }
@@ -138,9 +142,8 @@ impl Operands<'_> {
             Ok(documents(name, content)?.into_iter().next().unwrap_or(Json::Null))
         };
         let metadata = file("Chart.yaml")?;
-        let text = |key: &str| {
-            metadata.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
-        };
+        let text =
+            |key: &str| metadata.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         let defaults = match file("values.yaml")? {
             Json::Null => Json::Object(Map::new()),
             values => values,
@@ -156,7 +159,9 @@ impl Operands<'_> {
         let rendered = match rendered {
             Some(rendered) => rendered,
             None if !self.helm => {
-                let message = format!("the templates of the chart `{name}` are in a language that this version does not know");
+                let message = format!(
+                    "the templates of the chart `{name}` are in a language that this version does not know"
+                );
                 return Err(Diagnostic::error(Code::ChartUnreadable, message)
                     .hint("another version of bundle2chart wrote it; build it again with this one")
                     .into());
@@ -222,7 +227,10 @@ impl Operands<'_> {
             };
             let objects = documents(path, content)?;
             rendered.extend(
-                objects.into_iter().flat_map(flatten).map(|object| (placement, path.clone(), object)),
+                objects
+                    .into_iter()
+                    .flat_map(flatten)
+                    .map(|object| (placement, path.clone(), object)),
             );
         }
         Ok(Some(rendered))
@@ -239,7 +247,8 @@ impl Operands<'_> {
             let in_crds = is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder));
             let placement = if in_crds { Placement::Crds } else { Placement::Templates };
             for object in documents(path, content.as_bytes())? {
-                rendered.extend(flatten(object).into_iter().map(|o| (placement, path.to_owned(), o)));
+                rendered
+                    .extend(flatten(object).into_iter().map(|o| (placement, path.to_owned(), o)));
             }
         }
         Ok(rendered)
@@ -340,7 +349,8 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
 }
 
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 /// Versions of a chart and their folders below the output folder, in a tree of that folder.

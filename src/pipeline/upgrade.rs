@@ -6,8 +6,8 @@ use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::diff::render::markdown;
 use crate::diff::{self, ChangeSet, Class, Options};
-use crate::emit::ownership::{FILE_NAME, REPORT_MARK, UPGRADE_REPORT};
 use crate::emit::ChartFiles;
+use crate::emit::ownership::{FILE_NAME, REPORT_MARK, UPGRADE_REPORT};
 use crate::source::Supply;
 use crate::source::chart as charts;
 use serde_json::{Map, Value as Json};
@@ -144,10 +144,8 @@ pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) 
     }
     for (chart, upgrade) in charts.iter().zip(upgrades) {
         let Some((version, set)) = upgrade else { continue };
-        let serious: Vec<_> = diff::codes(set)
-            .into_iter()
-            .filter(|((class, _), _)| *class != Class::Info)
-            .collect();
+        let serious: Vec<_> =
+            diff::codes(set).into_iter().filter(|((class, _), _)| *class != Class::Info).collect();
         if serious.is_empty() {
             continue;
         }

@@ -64,7 +64,9 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
 pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     let shown = file.display().to_string();
     let stored = File::open(file).map_err(|error| unreadable(&shown, &error))?;
-    let Ok(stream) = Decoder::new(stored, Limits::default().zstd_window_bytes) else { return Ok(None) };
+    let Ok(stream) = Decoder::new(stored, Limits::default().zstd_window_bytes) else {
+        return Ok(None);
+    };
     let tree = read_tar(stream, &shown)?;
     let mut chart = ChartTree::new();
     for (path, content) in tree {
@@ -149,7 +151,11 @@ pub fn helm_template(
     values: &str,
 ) -> Result<String, Diagnostics> {
     let own = |error: io::Error| {
-        failure(Code::HelmFailed, format!("a folder for helm cannot be made: {error}"), "Free space.")
+        failure(
+            Code::HelmFailed,
+            format!("a folder for helm cannot be made: {error}"),
+            "Free space.",
+        )
     };
     let folder = tempfile::tempdir().map_err(own)?;
     let chart = folder.path().join("chart");
@@ -170,7 +176,8 @@ pub fn helm_template(
     let result = match result {
         Ok(result) => result,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let message = format!("the chart `{name}` needs the `helm` program, which is not on PATH");
+            let message =
+                format!("the chart `{name}` needs the `helm` program, which is not on PATH");
             let hint = "Install Helm; only charts that bundle2chart wrote can be compared without.";
             return Err(failure(Code::HelmMissing, message, hint));
         }

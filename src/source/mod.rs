@@ -7,8 +7,8 @@
 mod access;
 mod archive;
 mod cache;
-pub mod chart;
 pub mod catalog;
+pub mod chart;
 mod compression;
 mod digest;
 mod directory;

@@ -15,7 +15,7 @@ pub(crate) struct Deviation {
 }
 
 /// All of them; docs/deviations.md is generated from this list.
-pub(crate) const DEVIATIONS: [Deviation; 6] = [
+pub(crate) const DEVIATIONS: [Deviation; 12] = [
     Deviation {
         name: "stable-rbac-names",
         what: "Roles and bindings of the install strategy are named after their ServiceAccount (`ACCOUNT-role`, `ACCOUNT-clusterrole`, the chart's name before it where the account does not hold it) instead of after a hash of their content.",
@@ -33,7 +33,7 @@ pub(crate) const DEVIATIONS: [Deviation; 6] = [
     },
     Deviation {
         name: "cluster-scope",
-        what: "Cluster-scoped objects lose a `metadata.namespace`; a VerticalPodAutoscaler is namespaced.",
+        what: "Cluster-scoped objects, webhook configurations too, have no `metadata.namespace`; a VerticalPodAutoscaler is namespaced.",
         why: "The API server refuses or ignores the field, and OLM's table has the wrong scope for VerticalPodAutoscaler.",
     },
     Deviation {
@@ -43,8 +43,38 @@ pub(crate) const DEVIATIONS: [Deviation; 6] = [
     },
     Deviation {
         name: "no-server-fields",
-        what: "`metadata.creationTimestamp: null` and a `status` without content are dropped; `strategy: {}`, `resources: {}` and the like are not invented; quantities stay as they are written; `value: \"\"` of an environment variable stays.",
+        what: "`metadata.creationTimestamp: null` and a `status` without content are dropped; `strategy: {}`, `resources: {}` and the like are not invented, but `replicas: 1` is, since it is a value of the chart; quantities stay as they are written; `value: \"\"` of an environment variable stays.",
         why: "OLM's typed round trip adds and drops these. They mean the same to the API server.",
+    },
+    Deviation {
+        name: "webhook-port",
+        what: "A webhook without `containerPort` is called on port 443.",
+        why: "That is the default in the schema of a CSV and what OLM v0 does. OLM v1 writes port 0, which the API server refuses.",
+    },
+    Deviation {
+        name: "init-container-certificates",
+        what: "Init containers that mount a certificate get the new volume in its place.",
+        why: "OLM removes the volume and leaves the mount, and the API server refuses the Deployment.",
+    },
+    Deviation {
+        name: "common-name",
+        what: "The common name of a certificate is cut to 64 bytes.",
+        why: "X.509 has no longer ones, and cert-manager refuses them. Clients look at the DNS names, which are whole.",
+    },
+    Deviation {
+        name: "service-name",
+        what: "Where a Deployment's name leaves room for a Service name of 64 bytes, it has 63, and the Secret is named accordingly.",
+        why: "The limit is 63; OLM cuts one byte too late, and the API server refuses its Service.",
+    },
+    Deviation {
+        name: "kept-crds",
+        what: "CRDs that are templates of a chart, because a webhook in the release namespace converts them, have the annotation `helm.sh/resource-policy: keep`.",
+        why: "OLM keeps CRDs when an operator goes. Helm would delete them, and every custom resource with them.",
+    },
+    Deviation {
+        name: "stale-injection",
+        what: "A CRD that a conversion webhook of the CSV converts loses the annotation `cert-manager.io/inject-ca-from` when another provider than cert-manager makes the certificate.",
+        why: "It names a Certificate of the bundle's sources, which no chart holds; where cert-manager runs, the two would fight over the CA.",
     },
 ];
 
@@ -73,11 +103,12 @@ impl Comparison {
         if !shipped_accounts.is_empty() {
             used.insert("shipped-service-accounts");
             // The generated copy is the one without anything but a name and namespace.
-            expected.retain(|o| {
-                !shipped_accounts.contains(&label(o))
-                    || o.as_object().is_some_and(|o| o.len() > 3)
+            expected.sort_by_key(|o| {
+                o.as_object().is_some_and(|o| o.len() > 3)
                     || o["metadata"].as_object().is_some_and(|m| m.len() > 2)
             });
+            let mut left = shipped_accounts;
+            expected.retain(|o| !left.remove(&label(o)));
         }
 
         if matches!(mode, "single" | "multi") {
@@ -93,6 +124,20 @@ impl Comparison {
             if actual.len() < before {
                 used.insert("own-namespace-role");
             }
+        }
+
+        shorten_services(&mut expected, &mut used);
+        let accounts: BTreeSet<String> = expected
+            .iter()
+            .filter(|object| object["kind"] == "ServiceAccount")
+            .map(|object| object["metadata"]["name"].to_string())
+            .collect();
+        for object in &mut expected {
+            certificates(object, &mut used);
+            misplaced(object, &accounts, namespace, &mut used);
+        }
+        for object in &mut actual {
+            kept(object, &mut used);
         }
 
         rename_roles(&mut expected, &mut used);
@@ -146,6 +191,9 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
     }
     if object["kind"] == "Deployment" {
         let spec = object["spec"].as_object_mut().expect("a spec");
+        if spec.get("replicas") == Some(&json!(1)) {
+            spec.remove("replicas");
+        }
         if spec.get("strategy") == Some(&json!({})) {
             spec.remove("strategy");
         }
@@ -163,18 +211,125 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
             }
         }
     }
+    // A rule without verbs, which the API server refuses in either spelling.
+    for rule in object.get_mut("rules").and_then(Json::as_array_mut).into_iter().flatten() {
+        if rule.get("verbs") == Some(&Json::Null) {
+            rule.as_object_mut().expect("a rule").remove("verbs");
+        }
+    }
     if before != object {
         used.insert("no-server-fields");
     }
     let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-    let cluster =
-        ["ClusterRole", "ClusterRoleBinding", "PriorityClass", "CustomResourceDefinition"];
+    let cluster = [
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "PriorityClass",
+        "CustomResourceDefinition",
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    ];
     if (cluster.contains(&kind.as_str()) || kind.starts_with("Console"))
         && object["metadata"].as_object_mut().expect("metadata").remove("namespace").is_some()
     {
         used.insert("cluster-scope");
     }
     object
+}
+
+/// What OLM leaves in, or sends to, a namespace that the operator is not in.
+fn misplaced(
+    object: &mut Json,
+    accounts: &BTreeSet<String>,
+    namespace: &str,
+    used: &mut BTreeSet<&'static str>,
+) {
+    if object["kind"] == "VerticalPodAutoscaler" && object["metadata"]["namespace"] != namespace {
+        object["metadata"]["namespace"] = json!(namespace);
+        used.insert("cluster-scope");
+    }
+    let subjects = object.get_mut("subjects").and_then(Json::as_array_mut);
+    for subject in subjects.into_iter().flatten() {
+        if accounts.contains(&subject["name"].to_string()) && subject["namespace"] != namespace {
+            subject["namespace"] = json!(namespace);
+            used.insert("shipped-subjects");
+        }
+    }
+}
+
+/// A CRD that Helm keeps.
+fn kept(object: &mut Json, used: &mut BTreeSet<&'static str>) {
+    if object["kind"] != "CustomResourceDefinition" || !object["spec"]["conversion"].is_object() {
+        return;
+    }
+    let Some(metadata) = object["metadata"].as_object_mut() else { return };
+    let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut) else {
+        return;
+    };
+    if annotations.remove("helm.sh/resource-policy") == Some(json!("keep")) {
+        used.insert("kept-crds");
+    }
+    if annotations.is_empty() {
+        metadata.remove("annotations");
+    }
+}
+
+/// What OLM gets wrong around certificates, put right.
+fn certificates(object: &mut Json, used: &mut BTreeSet<&'static str>) {
+    let webhooks = object.get_mut("webhooks").and_then(Json::as_array_mut);
+    for webhook in webhooks.into_iter().flatten() {
+        let port = webhook.pointer_mut("/clientConfig/service/port");
+        if let Some(port) = port.filter(|port| **port == json!(0)) {
+            *port = json!(443);
+            used.insert("webhook-port");
+        }
+    }
+    let name = object.pointer_mut("/spec/commonName").filter(|name| name.is_string());
+    if let Some(name) = name.filter(|name| name.as_str().is_some_and(|name| name.len() > 64)) {
+        *name = json!(name.as_str().expect("a string")[..64]);
+        used.insert("common-name");
+    }
+    let Some(pod) = object.pointer_mut("/spec/template/spec").and_then(Json::as_object_mut) else {
+        return;
+    };
+    let volumes: BTreeSet<String> = pod
+        .get("volumes")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .map(|volume| volume["name"].to_string())
+        .collect();
+    let containers = pod.get_mut("initContainers").and_then(Json::as_array_mut);
+    for mount in containers.into_iter().flatten().flat_map(|container| {
+        container.get_mut("volumeMounts").and_then(Json::as_array_mut).into_iter().flatten()
+    }) {
+        if !volumes.contains(&mount["name"].to_string()) {
+            *mount = json!({"name": "webhook-cert", "mountPath": mount["mountPath"]});
+            used.insert("init-container-certificates");
+        }
+    }
+}
+
+/// Gives Services with a name of 64 bytes one of 63, wherever they are named.
+fn shorten_services(objects: &mut [Json], used: &mut BTreeSet<&'static str>) {
+    let long: Vec<String> = objects
+        .iter()
+        .filter(|object| object["kind"] == "Service")
+        .filter_map(|object| object["metadata"]["name"].as_str())
+        .filter(|name| name.len() > 63)
+        .map(str::to_owned)
+        .collect();
+    for name in long {
+        let stem = name.strip_suffix("-service").expect("the name of a Service");
+        let short = format!("{}-service", &stem[..55]);
+        let secret = |service: &str| format!("{}-cert", &service[..58]);
+        for object in &mut *objects {
+            let text = object.to_string();
+            let text = text.replace(&secret(&name), &secret(&short)).replace(&name, &short);
+            *object = serde_json::from_str(&text).expect("the same JSON");
+        }
+        used.insert("service-name");
+    }
 }
 
 fn normal_container(container: &mut Map<String, Json>) {

@@ -66,7 +66,7 @@ spec:
               serviceAccountName: lamp-operator
               containers:
               - name: manager
-                image: registry.example.com/lamps/operator:1.2.3
+                image: registry.example.com/lamps/operator@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
                 ports:
                 - containerPort: 8080
 ";

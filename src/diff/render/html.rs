@@ -85,15 +85,17 @@ fn summary(set: &ChangeSet, page: &mut String) {
         }
     }
     if !rows.is_empty() {
-        let _ = write!(page, "<section>\n<h2>What matters</h2>\n<table>\n{rows}</table>\n</section>\n");
+        let _ =
+            write!(page, "<section>\n<h2>What matters</h2>\n<table>\n{rows}</table>\n</section>\n");
     }
 }
 
 fn filters(set: &ChangeSet, page: &mut String) {
-    let kinds: BTreeMap<&str, usize> = set.objects.iter().fold(BTreeMap::new(), |mut all, object| {
-        *all.entry(object.id.kind.as_str()).or_default() += 1;
-        all
-    });
+    let kinds: BTreeMap<&str, usize> =
+        set.objects.iter().fold(BTreeMap::new(), |mut all, object| {
+            *all.entry(object.id.kind.as_str()).or_default() += 1;
+            all
+        });
     page.push_str("<h2>Changes</h2>\n<form id=\"filters\" hidden>\n");
     for class in Class::ALL {
         let name = class.as_str();
@@ -187,7 +189,8 @@ fn write_change(change: &Change, id: &str, told: &mut Vec<&'static str>, page: &
         }
     }
     if !change.path.steps().is_empty() {
-        let _ = writeln!(page, "<p class=\"dim\"><code>{}</code></p>", text(&change.path.to_string()));
+        let _ =
+            writeln!(page, "<p class=\"dim\"><code>{}</code></p>", text(&change.path.to_string()));
     }
     sides(change, page);
     page.push_str("</article>\n");

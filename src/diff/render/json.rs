@@ -79,9 +79,8 @@ pub fn schema() -> Json {
     let classes: Vec<&str> = Class::ALL.iter().map(|class| class.as_str()).collect();
     let codes: Vec<&str> = crate::diff::rules::all().map(|rule| rule.code).collect();
     let text = |description: &str| json!({"type": "string", "description": description});
-    let count = |description: &str| {
-        json!({"type": "integer", "minimum": 0, "description": description})
-    };
+    let count =
+        |description: &str| json!({"type": "integer", "minimum": 0, "description": description});
     let class = json!({"enum": classes, "description": "How much it matters."});
     let list = |items: Json| json!({"type": "array", "items": items});
     let closed = |required: &[&str], properties: Json| {

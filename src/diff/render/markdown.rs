@@ -79,7 +79,8 @@ fn worst(set: &ChangeSet) -> String {
             if found == class
                 && let Some(rule) = crate::diff::rules::all().find(|rule| rule.code == name)
             {
-                let _ = writeln!(text, "| {} | {count} | `{name}` | {} |", class.as_str(), rule.title);
+                let _ =
+                    writeln!(text, "| {} | {count} | `{name}` | {} |", class.as_str(), rule.title);
             }
         }
     }
@@ -130,7 +131,12 @@ fn fold(object: &ObjectChange, info: usize) -> String {
         item(change, &mut told, &mut text);
     }
     if rest.len() > info {
-        let _ = writeln!(text, "- {} more for information: {}", rest.len() - info, tallied(rest.iter().skip(info).copied()));
+        let _ = writeln!(
+            text,
+            "- {} more for information: {}",
+            rest.len() - info,
+            tallied(rest.iter().skip(info).copied())
+        );
     }
     text.push_str("\n</details>\n\n");
     text
@@ -140,8 +146,13 @@ fn item(change: &Change, told: &mut Vec<&'static str>, text: &mut String) {
     for (index, finding) in change.findings.iter().enumerate() {
         let mark = if index == 0 { "-" } else { "  and" };
         let class = finding.rule.class.as_str();
-        let class = if finding.rule.class == Class::Info { class.to_owned() } else { format!("**{class}**") };
-        let _ = writeln!(text, "{mark} {class} `{}`: {}", finding.rule.code, plain(&finding.reason));
+        let class = if finding.rule.class == Class::Info {
+            class.to_owned()
+        } else {
+            format!("**{class}**")
+        };
+        let _ =
+            writeln!(text, "{mark} {class} `{}`: {}", finding.rule.code, plain(&finding.reason));
     }
     if !change.path.steps().is_empty() {
         let _ = writeln!(text, "  at {}", code(&change.path.to_string()));
@@ -157,7 +168,8 @@ fn item(change: &Change, told: &mut Vec<&'static str>, text: &mut String) {
     let whole = change.path.steps().is_empty();
     let (lines, more) = if whole { (Vec::new(), 0) } else { lines(change, LINES) };
     if !lines.is_empty() {
-        let longest = lines.iter().flat_map(|(_, line)| line.split(|c| c != '`')).map(str::len).max();
+        let longest =
+            lines.iter().flat_map(|(_, line)| line.split(|c| c != '`')).map(str::len).max();
         let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
         let _ = writeln!(text, "  {fence}diff");
         for (sign, line) in lines {
@@ -197,7 +209,9 @@ fn plain(text: &str) -> String {
     for c in visible(text).chars() {
         match c {
             '`' => in_code = !in_code,
-            '<' | '>' | '&' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '\\' | '@' if !in_code => plain.push('\\'),
+            '<' | '>' | '&' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '\\' | '@' if !in_code => {
+                plain.push('\\')
+            }
             _ => {}
         }
         plain.push(c);

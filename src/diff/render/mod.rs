@@ -6,7 +6,7 @@ pub mod json;
 pub mod markdown;
 pub mod text;
 
-use super::{ChangeSet, Change, Class};
+use super::{Change, ChangeSet, Class};
 use crate::emit::yaml;
 use crate::ir::{Map, Value};
 use serde_json::Value as Json;
@@ -110,7 +110,8 @@ fn spell(value: &Json) -> String {
         Json::String(text) if text.is_empty() => "\"\"".to_owned(),
         Json::String(text) => text.clone(),
         Json::Object(map) if !map.is_empty() => {
-            let root: Map = map.iter().map(|(key, value)| (key.clone(), Value::from(value))).collect();
+            let root: Map =
+                map.iter().map(|(key, value)| (key.clone(), Value::from(value))).collect();
             yaml::plain(&root).unwrap_or_else(|_| value.to_string())
         }
         Json::Array(items) if !plain(items) => {
@@ -126,7 +127,8 @@ fn spell(value: &Json) -> String {
 /// Text that cannot do anything to a terminal or turn the direction of what follows.
 pub(super) fn visible(text: &str) -> String {
     let hidden = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     if !text.contains(hidden) {
         return text.to_owned();
@@ -162,7 +164,9 @@ pub(super) fn objects(set: &ChangeSet) -> String {
 }
 
 /// How many changes there are of each code.
-pub(super) fn tally<'a>(changes: impl IntoIterator<Item = &'a Change>) -> BTreeMap<&'static str, usize> {
+pub(super) fn tally<'a>(
+    changes: impl IntoIterator<Item = &'a Change>,
+) -> BTreeMap<&'static str, usize> {
     let mut tally = BTreeMap::new();
     for change in changes {
         *tally.entry(change.code()).or_default() += 1;

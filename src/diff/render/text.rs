@@ -137,7 +137,8 @@ impl Writer {
             }
             for code in codes {
                 let alike: Vec<&&Change> = changes.iter().filter(|c| c.code() == code).collect();
-                let most = if self.style.full || alike.len() <= ALIKE + 1 { usize::MAX } else { ALIKE };
+                let most =
+                    if self.style.full || alike.len() <= ALIKE + 1 { usize::MAX } else { ALIKE };
                 for change in alike.iter().take(most) {
                     self.change(change, &mut told);
                 }
@@ -186,9 +187,12 @@ impl Writer {
             self.words(4, &first, &finding.reason, colour_of(finding.rule.class));
         }
         if !change.path.steps().is_empty() {
-            self.line(6, &middle(&change.path.to_string(), self.style.width.saturating_sub(6)), DIM);
-            let (lines, more) =
-                lines(change, if self.style.full { usize::MAX } else { LINES });
+            self.line(
+                6,
+                &middle(&change.path.to_string(), self.style.width.saturating_sub(6)),
+                DIM,
+            );
+            let (lines, more) = lines(change, if self.style.full { usize::MAX } else { LINES });
             for (sign, line) in lines {
                 let colour = match sign {
                     Sign::Old => RED,

@@ -57,7 +57,8 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
             findings.push(found(&KUBE, format!("{old} became {}", spoken(new))));
         }
         (["crds", name], Some(_), Some(new)) => {
-            let rule = if new == Placement::Templates.as_str() { &CRDS_ENTERED } else { &CRDS_LEFT };
+            let rule =
+                if new == Placement::Templates.as_str() { &CRDS_ENTERED } else { &CRDS_LEFT };
             findings.push(found(rule, format!("`{name}`")));
         }
         (["values", ..], ..) => value(scene, findings),
@@ -113,11 +114,13 @@ fn renamed(old: &Json, edit: &Edit, edits: &[Edit]) -> Option<String> {
     });
     let same_name = |other: &&Edit| {
         other.path.last_key() == edit.path.last_key()
-            && other.new.as_ref().is_some_and(|new| {
-                std::mem::discriminant(new) == std::mem::discriminant(old)
-            })
+            && other
+                .new
+                .as_ref()
+                .is_some_and(|new| std::mem::discriminant(new) == std::mem::discriminant(old))
     };
-    let mut came = came.filter(|other| same_name(other) || (telling && other.new.as_ref() == Some(old)));
+    let mut came =
+        came.filter(|other| same_name(other) || (telling && other.new.as_ref() == Some(old)));
     let first = came.next()?;
     // Two that fit are none.
     came.next().is_none().then(|| name(&first.path))

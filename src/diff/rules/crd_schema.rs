@@ -249,17 +249,13 @@ fn flag(schema: Option<&Json>, key: &str) -> bool {
     schema.and_then(|schema| schema.get(key)).and_then(Json::as_bool).unwrap_or_default()
 }
 
-fn keyword_finding(
-    scene: &Scene<'_>,
-    spot: &Spot,
-    keyword: &str,
-    at: usize,
-) -> Option<Finding> {
+fn keyword_finding(scene: &Scene<'_>, spot: &Spot, keyword: &str, at: usize) -> Option<Finding> {
     let (old, new) = (scene.edit.old.as_ref(), scene.edit.new.as_ref());
     let parent = scene.steps().get(..at)?;
     let before = scene.pair.old.and_then(|object| lookup(object, parent));
     let after = scene.pair.new.and_then(|object| lookup(object, parent));
-    let field = if spot.field.is_empty() { "the object".to_owned() } else { format!("`{}`", spot.field) };
+    let field =
+        if spot.field.is_empty() { "the object".to_owned() } else { format!("`{}`", spot.field) };
     let int_or_string = |schema| flag(schema, "x-kubernetes-int-or-string");
     let free = |schema| flag(schema, "x-kubernetes-preserve-unknown-fields");
     let tells = |rule: &'static Rule, reason: String| Some(found(rule, reason));
@@ -296,7 +292,10 @@ fn keyword_finding(
         ("enum", Some(old), Some(new)) => {
             let gone = not_in(old, new);
             if gone.is_empty() {
-                return tells(&LOOSENED, format!("{field} may also be {}", values(&not_in(new, old))));
+                return tells(
+                    &LOOSENED,
+                    format!("{field} may also be {}", values(&not_in(new, old))),
+                );
             }
             tells(&ENUM, format!("{field} may no longer be {}", values(&gone)))
         }
@@ -329,7 +328,9 @@ fn keyword_finding(
             }
             tells(&LOOSENED, format!("the bound itself is now allowed for {field}"))
         }
-        ("pattern", None, Some(new)) => tells(&PATTERN, format!("{field} must match {}", spoken(new))),
+        ("pattern", None, Some(new)) => {
+            tells(&PATTERN, format!("{field} must match {}", spoken(new)))
+        }
         ("pattern", Some(_), Some(new)) => {
             tells(&PATTERN_CHANGED, format!("{field} must match {}", spoken(new)))
         }
@@ -356,9 +357,10 @@ fn keyword_finding(
             tells(&NULLABLE, format!("{field} may not be null"))
         }
         ("nullable", ..) => tells(&LOOSENED, format!("{field} may be null")),
-        ("x-kubernetes-preserve-unknown-fields", Some(Json::Bool(true)), _) => {
-            tells(&PRUNED, format!("fields below {field} that the schema does not have are dropped"))
-        }
+        ("x-kubernetes-preserve-unknown-fields", Some(Json::Bool(true)), _) => tells(
+            &PRUNED,
+            format!("fields below {field} that the schema does not have are dropped"),
+        ),
         ("x-kubernetes-preserve-unknown-fields", ..) => {
             tells(&LOOSENED, format!("fields below {field} that the schema does not have are kept"))
         }
@@ -366,7 +368,10 @@ fn keyword_finding(
             if free(after) {
                 return tells(&LOOSENED, format!("what is below {field} is no longer described"));
             }
-            tells(&PROPERTY_REMOVED, format!("what is below {field} is no longer described, and dropped"))
+            tells(
+                &PROPERTY_REMOVED,
+                format!("what is below {field} is no longer described, and dropped"),
+            )
         }
         ("additionalProperties", Some(_), Some(Json::Bool(false))) => {
             tells(&PROPERTY_REMOVED, format!("{field} takes no other keys"))
@@ -382,13 +387,23 @@ fn keyword_finding(
             let keys = |value: Option<&Json>| {
                 value.map_or("nothing".to_owned(), |value| values(&all(value)))
             };
-            tells(&LIST_KEYS, format!("items of {field} were told apart by {}, and are by {}", keys(old), keys(new)))
+            tells(
+                &LIST_KEYS,
+                format!(
+                    "items of {field} were told apart by {}, and are by {}",
+                    keys(old),
+                    keys(new)
+                ),
+            )
         }
         ("x-kubernetes-list-type" | "x-kubernetes-map-type", ..) => {
             let word = |value: Option<&Json>| {
                 value.and_then(Json::as_str).unwrap_or("the default").to_owned()
             };
-            tells(&LIST_TYPE, format!("{field} was merged as {}, and is as {}", word(old), word(new)))
+            tells(
+                &LIST_TYPE,
+                format!("{field} was merged as {}, and is as {}", word(old), word(new)),
+            )
         }
         _ => tells(&CHANGED, format!("`{keyword}` of {field} changed")),
     }

@@ -229,8 +229,13 @@ mod tests {
         let mut codes = BTreeSet::new();
         for rule in super::all() {
             assert!(codes.insert(rule.code), "{} is used twice", rule.code);
-            assert!(rule.code.split('-').all(|word| !word.is_empty()
-                && word.chars().all(|c| c.is_ascii_lowercase())), "{}", rule.code);
+            assert!(
+                rule.code
+                    .split('-')
+                    .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase())),
+                "{}",
+                rule.code
+            );
             for text in [rule.title, rule.explanation, rule.todo] {
                 let begins = text.starts_with(|c: char| c.is_uppercase() || c == '`');
                 assert!(begins && text.ends_with('.'), "{}: {text}", rule.code);

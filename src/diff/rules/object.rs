@@ -85,8 +85,9 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     }
     match (scene.shape().as_slice(), &scene.edit.old, &scene.edit.new) {
         ([], Some(_), None) => removed(scene, findings),
-        (["apiVersion"], Some(old), Some(new)) => findings
-            .push(found(&API_VERSION, format!("{} became {}", spoken(old), spoken(new)))),
+        (["apiVersion"], Some(old), Some(new)) => {
+            findings.push(found(&API_VERSION, format!("{} became {}", spoken(old), spoken(new))))
+        }
         ([], ..) => {}
         (shape, ..) => {
             if let Some(what) = immutable(scene, shape) {
@@ -163,7 +164,8 @@ fn immutable(scene: &Scene<'_>, shape: &[&str]) -> Option<String> {
     if scene.pair.old_id.as_ref() != Some(id) {
         return None;
     }
-    let (_, fields) = IMMUTABLE_FIELDS.iter().find(|(kind, _)| *kind == id.kind).unwrap_or(&("", &[]));
+    let (_, fields) =
+        IMMUTABLE_FIELDS.iter().find(|(kind, _)| *kind == id.kind).unwrap_or(&("", &[]));
     if let Some(field) = fields.iter().find(|field| shape.starts_with(field)) {
         return Some(format!("`.{}` of a {} cannot change", field.join("."), id.kind));
     }
@@ -194,9 +196,9 @@ pub(super) fn otherwise(scene: &Scene<'_>) -> Finding {
     if in_schema && ["description", "title", "example"].contains(shape.last().unwrap_or(&"")) {
         return found(&DESCRIPTION, "words for people");
     }
-    let parts = shape.windows(2).any(|pair| {
-        pair[0] == "metadata" && ["labels", "annotations"].contains(&pair[1])
-    });
+    let parts = shape
+        .windows(2)
+        .any(|pair| pair[0] == "metadata" && ["labels", "annotations"].contains(&pair[1]));
     if parts {
         return found(&METADATA, "labels or annotations");
     }

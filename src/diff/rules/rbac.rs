@@ -109,7 +109,8 @@ impl Grants {
 
     fn cover(&self, grant: &Grant) -> bool {
         self.exact.contains(grant)
-            || (!grant.name.is_empty() && self.exact.contains(&Grant { name: String::new(), ..grant.clone() }))
+            || (!grant.name.is_empty()
+                && self.exact.contains(&Grant { name: String::new(), ..grant.clone() }))
             || self.wild.iter().any(|held| held.is_wild() && held.covers(grant))
     }
 }
@@ -196,14 +197,14 @@ impl<'a> Holdings<'a> {
             .filter(|(old, new)| old != new)
             .collect();
         let mut holdings = Holdings { grants: BTreeMap::new(), roles: BTreeSet::new() };
-        for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding")) {
+        for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
+        {
             let Some((role, scope)) = bound(id, binding) else { continue };
             let grants = side.objects.get(&role).map(role_grants).unwrap_or_default();
             let role = renamed.get(&role).map_or(role, |new| (*new).clone());
             for subject in subjects(binding, &side.namespace) {
-                let account = |id: &&Identity| {
-                    id.kind == "ServiceAccount" && subject_name_of(id) == subject
-                };
+                let account =
+                    |id: &&Identity| id.kind == "ServiceAccount" && subject_name_of(id) == subject;
                 let subject = renamed
                     .iter()
                     .find(|(old, _)| account(old))
@@ -297,10 +298,16 @@ fn role(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
 /// Subjects that the new side binds to the role of the scene, and where.
 fn bindings_of<'s>(scene: &'s Scene<'_>) -> Vec<(String, Scope<'s>)> {
     let mut all = BTreeSet::new();
-    for (id, binding) in scene.sides.new.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding")) {
+    for (id, binding) in
+        scene.sides.new.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
+    {
         if let Some((role, scope)) = bound(id, binding).filter(|(role, _)| *role == scene.pair.id) {
             debug_assert_eq!(role, scene.pair.id);
-            all.extend(subjects(binding, &scene.sides.new.namespace).into_iter().map(|subject| (subject, scope)));
+            all.extend(
+                subjects(binding, &scene.sides.new.namespace)
+                    .into_iter()
+                    .map(|subject| (subject, scope)),
+            );
         }
     }
     all.into_iter().collect()
@@ -369,7 +376,11 @@ fn summary(grants: &[&Grant]) -> String {
     let parts: Vec<String> = targets
         .into_iter()
         .map(|(verbs, targets)| {
-            let verbs = if verbs.contains(&"*") { "do anything with".to_owned() } else { listed(&verbs, 8) };
+            let verbs = if verbs.contains(&"*") {
+                "do anything with".to_owned()
+            } else {
+                listed(&verbs, 8)
+            };
             format!("{verbs} {}", listed(&targets, 6))
         })
         .collect();
@@ -387,7 +398,11 @@ fn binding(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let came: Vec<String> = match (scene.shape().as_slice(), &scene.edit.new) {
         ([], Some(new)) => subjects(new, release),
         (["subjects"], Some(new)) => {
-            let before = scene.pair.old.map(|old| subjects(old, &scene.sides.old.namespace)).unwrap_or_default();
+            let before = scene
+                .pair
+                .old
+                .map(|old| subjects(old, &scene.sides.old.namespace))
+                .unwrap_or_default();
             let wrapped = serde_json::json!({"subjects": new});
             subjects(&wrapped, release).into_iter().filter(|s| !before.contains(s)).collect()
         }
@@ -402,7 +417,8 @@ fn binding(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let fresh: Vec<String> = came
         .iter()
         .filter(|subject| {
-            let bound = |scope| sides.before.roles.contains(&((*subject).clone(), scope, role.clone()));
+            let bound =
+                |scope| sides.before.roles.contains(&((*subject).clone(), scope, role.clone()));
             !(bound(scope) || bound(None))
         })
         .cloned()
@@ -425,7 +441,12 @@ fn binding(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         Some(namespace) => format!(" in namespace `{namespace}`"),
     };
     if known.is_none() {
-        let reason = format!("{} gains {} `{}`{place}, which is not part of this chart", listed(&who, 2), role.kind, role.name);
+        let reason = format!(
+            "{} gains {} `{}`{place}, which is not part of this chart",
+            listed(&who, 2),
+            role.kind,
+            role.name
+        );
         findings.push(found(&SUBJECT, reason));
     } else if gained.is_empty() {
         findings.push(found(&SAME, format!("{} had all of it before", listed(&who, 2))));

@@ -14,8 +14,7 @@ pub(super) struct References {
 impl References {
     /// What the objects of a side name.
     pub(super) fn of(side: &Side) -> Self {
-        let mut references =
-            References { named: BTreeMap::new(), release: side.namespace.clone() };
+        let mut references = References { named: BTreeMap::new(), release: side.namespace.clone() };
         for (id, object) in &side.objects {
             match id.kind.as_str() {
                 "CustomResourceDefinition" => {

@@ -89,7 +89,8 @@ fn covers(held: &[String; 5], asked: &[String; 5]) -> bool {
         held == "*"
             || held == asked
             || (part == 2 && held == "*/*")
-            || (part == 2 && held.strip_suffix("/*").is_some_and(|r| asked.starts_with(&format!("{r}/"))))
+            || (part == 2
+                && held.strip_suffix("/*").is_some_and(|r| asked.starts_with(&format!("{r}/"))))
     })
 }
 
@@ -164,7 +165,11 @@ fn changed(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
                 operations.dedup();
                 findings.push(found(
                     &WIDENED,
-                    format!("it is now also asked about {} of {}", listed(&operations, 4), listed(&targets(&gained), 5)),
+                    format!(
+                        "it is now also asked about {} of {}",
+                        listed(&operations, 4),
+                        listed(&targets(&gained), 5)
+                    ),
                 ));
             }
         }
@@ -177,9 +182,8 @@ fn changed(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
             }
         }
         ["timeoutSeconds"] => {
-            let seconds = |webhook: &Json| {
-                webhook.get("timeoutSeconds").and_then(Json::as_i64).unwrap_or(10)
-            };
+            let seconds =
+                |webhook: &Json| webhook.get("timeoutSeconds").and_then(Json::as_i64).unwrap_or(10);
             let (old, new) = (seconds(&before), seconds(&after));
             if new > old {
                 findings.push(found(&TIMEOUT, format!("{old} seconds became {new}")));
@@ -205,7 +209,8 @@ fn selector_parts(selector: Option<&Json>) -> Vec<String> {
         }
         Some(Json::Object(map)) => {
             let labels = map.get("matchLabels").and_then(Json::as_object).into_iter().flatten();
-            let labels = labels.map(|(key, value)| format!("`{key}={}`", value.as_str().unwrap_or_default()));
+            let labels = labels
+                .map(|(key, value)| format!("`{key}={}`", value.as_str().unwrap_or_default()));
             let expressions = map.get("matchExpressions").and_then(Json::as_array);
             let expressions = expressions.into_iter().flatten().map(spoken);
             labels.chain(expressions).collect()

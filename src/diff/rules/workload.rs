@@ -133,7 +133,10 @@ fn container(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
             findings.push(found(&ENV_REMOVED, "the container's own default holds"));
         }
         (["env", "[]"], None, Some(new)) if new.get("value").is_some_and(is_image) => {
-            findings.push(found(&OPERAND_IMAGE, format!("{} is new", new.get("value").map(spoken).unwrap_or_default())));
+            findings.push(found(
+                &OPERAND_IMAGE,
+                format!("{} is new", new.get("value").map(spoken).unwrap_or_default()),
+            ));
         }
         (["env" | "envFrom", rest @ ..], ..) if rest != ["[order]"] => {
             findings.push(found(&ENV, "the container is configured with it"));
@@ -146,7 +149,8 @@ fn container(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
         }
         (["resources", ..], ..) => {
             let memory = |object: Option<&Json>| {
-                let end = scene.steps().iter().rposition(|s| *s == Step::Key("resources".into()))?;
+                let end =
+                    scene.steps().iter().rposition(|s| *s == Step::Key("resources".into()))?;
                 let resources = lookup(object?, scene.steps().get(..=end)?)?;
                 at(resources, &["limits", "memory"]).and_then(quantity)
             };

@@ -43,7 +43,10 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
     let Some(template) = workload::pod_template(&pair.id.kind) else { return };
     let Some(new) = pair.new else { return };
     let spec = |object: &Json| -> Vec<Fact> {
-        at(object, template).and_then(|template| template.get("spec")).map(facts).unwrap_or_default()
+        at(object, template)
+            .and_then(|template| template.get("spec"))
+            .map(facts)
+            .unwrap_or_default()
     };
     let before = pair.old.map(spec).unwrap_or_default();
     let mut base: Vec<Step> = template.iter().map(|key| Step::Key((*key).to_owned())).collect();
@@ -142,7 +145,8 @@ fn facts(spec: &Json) -> Vec<Fact> {
                 add(&HARDENING, "has no seccomp profile".to_owned(), &sc("seccompProfile"));
             }
             for port in container.get("ports").and_then(Json::as_array).into_iter().flatten() {
-                if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0) {
+                if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0)
+                {
                     add(&HOST, format!("takes port {number} of the node"), &["ports"]);
                 }
             }

@@ -26,7 +26,10 @@ fn items_are_told_apart_by_their_merge_keys() {
         (
             json!({"rules": [{"apiGroups": [""], "resources": ["b", "a"], "verbs": ["get"]}]}),
             json!({"rules": [{"apiGroups": [""], "resources": ["a", "b"], "verbs": ["list"]}]}),
-            vec![".rules[apiGroups=core resources=a,b].resources", ".rules[apiGroups=core resources=a,b].verbs"],
+            vec![
+                ".rules[apiGroups=core resources=a,b].resources",
+                ".rules[apiGroups=core resources=a,b].verbs",
+            ],
         ),
         (
             json!({"versions": [{"name": "v1"}]}),
@@ -37,7 +40,11 @@ fn items_are_told_apart_by_their_merge_keys() {
         (json!({"a": [{"x": 1}, {"x": 2}]}), json!({"a": [{"x": 1}]}), vec![".a"]),
         (json!({"args": ["--a", "--b"]}), json!({"args": ["--b"]}), vec![".args"]),
         (json!({"a.b/c": {"0": 1}}), json!({"a.b/c": {"0": 2}}), vec!["[\"a.b/c\"].0"]),
-        (json!({"env": [{"name": "A"}, {"name": "A"}]}), json!({"env": [{"name": "A"}]}), vec![".env"]),
+        (
+            json!({"env": [{"name": "A"}, {"name": "A"}]}),
+            json!({"env": [{"name": "A"}]}),
+            vec![".env"],
+        ),
         (json!({"a": null}), json!({}), vec![".a"]),
         (json!(1), json!(2), vec![""]),
     ] {
@@ -57,8 +64,17 @@ fn leaf() -> impl Strategy<Value = Json> {
 /// Trees like those of objects: lists under names that have merge keys, and others.
 fn tree() -> impl Strategy<Value = Json> {
     let key = prop_oneof![
-        Just("name"), Just("env"), Just("ports"), Just("rules"), Just("verbs"), Just("port"),
-        Just("containerPort"), Just("apiGroups"), Just("list"), Just("a.b/c"), Just("key"),
+        Just("name"),
+        Just("env"),
+        Just("ports"),
+        Just("rules"),
+        Just("verbs"),
+        Just("port"),
+        Just("containerPort"),
+        Just("apiGroups"),
+        Just("list"),
+        Just("a.b/c"),
+        Just("key"),
     ];
     leaf().prop_recursive(5, 40, 5, move |inner| {
         prop_oneof![

@@ -1,0 +1,228 @@
+//! What the operator serves to the API server: `spec.webhookdefinitions` and
+//! `spec.apiservicedefinitions.owned` of a CSV.
+
+use super::csv::Reader;
+use crate::diag::Code;
+use crate::ir::{Map, Number, Origin, Value};
+
+/// The port of a Service for a definition that names none; the default in the CSV's CRD, which OLM
+/// v1 does not apply.
+const DEFAULT_PORT: i64 = 443;
+
+/// Fields of a webhook definition; OLM drops every other.
+const WEBHOOK_FIELDS: [&str; 15] = [
+    "admissionReviewVersions",
+    "containerPort",
+    "conversionCRDs",
+    "deploymentName",
+    "failurePolicy",
+    "generateName",
+    "matchPolicy",
+    "objectSelector",
+    "reinvocationPolicy",
+    "rules",
+    "sideEffects",
+    "targetPort",
+    "timeoutSeconds",
+    "type",
+    "webhookPath",
+];
+
+/// When the API server calls a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WebhookKind {
+    /// To accept or refuse an object.
+    Validating,
+    /// To change an object.
+    Mutating,
+    /// To convert a custom resource between versions.
+    Conversion,
+}
+
+impl WebhookKind {
+    const ALL: [WebhookKind; 3] =
+        [WebhookKind::Validating, WebhookKind::Mutating, WebhookKind::Conversion];
+
+    /// The `type` in a CSV.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WebhookKind::Validating => "ValidatingAdmissionWebhook",
+            WebhookKind::Mutating => "MutatingAdmissionWebhook",
+            WebhookKind::Conversion => "ConversionWebhook",
+        }
+    }
+}
+
+/// An entry of `spec.webhookdefinitions`.
+#[derive(Clone, Debug)]
+pub struct WebhookDescription {
+    /// `type`
+    pub kind: WebhookKind,
+    /// `generateName`
+    pub name: String,
+    /// `deploymentName`: the strategy deployment that answers.
+    pub deployment: String,
+    /// `containerPort`: the port of the Service; 443 where it is missing or 0.
+    pub port: i64,
+    /// `targetPort`: a number or the name of a container's port; `port` where it is missing.
+    pub target_port: Value,
+    /// `webhookPath`
+    pub path: Option<String>,
+    /// `conversionCRDs`: names of the CRDs that it converts.
+    pub conversion_crds: Vec<String>,
+    /// All fields of the entry, as shipped.
+    pub definition: Map,
+    /// JSON path of the entry in the CSV.
+    pub place: String,
+    /// Where the entry stands.
+    pub origin: Origin,
+}
+
+/// An entry of `spec.apiservicedefinitions.owned`.
+#[derive(Clone, Debug)]
+pub struct ApiServiceDescription {
+    /// `group`
+    pub group: String,
+    /// `version`
+    pub version: String,
+    /// `name`: the plural of the kind.
+    pub plural: String,
+    /// `deploymentName`: the strategy deployment that answers.
+    pub deployment: String,
+    /// `containerPort`: the port of the Service; 443 where it is missing or 0.
+    pub port: i64,
+    /// JSON path of the entry in the CSV.
+    pub place: String,
+    /// Where the entry stands.
+    pub origin: Origin,
+}
+
+impl ApiServiceDescription {
+    /// The name of its APIService, `VERSION.GROUP`.
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.version, self.group)
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn webhooks(&mut self, spec: &'a Value) -> Vec<WebhookDescription> {
+        let list = ".spec.webhookdefinitions";
+        let mut webhooks = Vec::new();
+        for (index, entry) in self.list(spec, list, &["webhookdefinitions"]).iter().enumerate() {
+            let place = format!("{list}[{index}]");
+            let Some(definition) = entry.as_map() else {
+                self.wrong_type(entry, "a map", place);
+                continue;
+            };
+            self.unknown_fields(definition, &place);
+            let port = self.port(entry, &place);
+            let webhook = WebhookDescription {
+                kind: WebhookKind::Validating,
+                name: self.field(entry, &place, "generateName"),
+                deployment: self.field(entry, &place, "deploymentName"),
+                port,
+                target_port: self.target_port(entry, &place, port),
+                path: Some(self.field(entry, &place, "webhookPath")).filter(|p| !p.is_empty()),
+                conversion_crds: self.texts(entry, &place, "conversionCRDs"),
+                definition: definition.clone(),
+                origin: self.origin(place.clone()),
+                place,
+            };
+            let kind = self.field(entry, &webhook.place, "type");
+            match WebhookKind::ALL.into_iter().find(|known| known.as_str() == kind) {
+                Some(kind) => webhooks.push(WebhookDescription { kind, ..webhook }),
+                None => self.report(
+                    Code::CsvFieldType,
+                    format!(
+                        "unknown type `{kind}` of webhook; there are {}",
+                        WebhookKind::ALL.map(WebhookKind::as_str).join(", ")
+                    ),
+                    format!("{}.type", webhook.place),
+                ),
+            }
+        }
+        webhooks
+    }
+
+    pub(super) fn api_services(&mut self, spec: &'a Value) -> Vec<ApiServiceDescription> {
+        let list = ".spec.apiservicedefinitions.owned";
+        let mut services = Vec::new();
+        let entries = self.list(spec, list, &["apiservicedefinitions", "owned"]);
+        for (index, entry) in entries.iter().enumerate() {
+            let place = format!("{list}[{index}]");
+            if entry.as_map().is_none() {
+                self.wrong_type(entry, "a map", place);
+                continue;
+            }
+            services.push(ApiServiceDescription {
+                group: self.field(entry, &place, "group"),
+                version: self.field(entry, &place, "version"),
+                plural: self.field(entry, &place, "name"),
+                deployment: self.field(entry, &place, "deploymentName"),
+                port: self.port(entry, &place),
+                origin: self.origin(place.clone()),
+                place,
+            });
+        }
+        services
+    }
+
+    fn unknown_fields(&mut self, definition: &Map, place: &str) {
+        for key in definition.keys().filter(|key| !WEBHOOK_FIELDS.contains(&key.as_str())) {
+            let message = format!("a webhook definition has no field `{key}`; it is ignored");
+            self.warn(Code::IgnoredField, message, format!("{place}.{key}"));
+        }
+    }
+
+    fn field(&mut self, entry: &Value, place: &str, key: &str) -> String {
+        self.text(entry, &format!("{place}.{key}"), &[key]).unwrap_or_default()
+    }
+
+    fn texts(&mut self, entry: &'a Value, place: &str, key: &str) -> Vec<String> {
+        let path = format!("{place}.{key}");
+        let mut texts = Vec::new();
+        for (index, item) in self.list(entry, &path, &[key]).iter().enumerate() {
+            match item.as_str() {
+                Some(text) => texts.push(text.to_owned()),
+                None => self.wrong_type(item, "a string", format!("{path}[{index}]")),
+            }
+        }
+        texts
+    }
+
+    fn port(&mut self, entry: &Value, place: &str) -> i64 {
+        let path = format!("{place}.containerPort");
+        match entry.get("containerPort") {
+            None | Some(Value::Null) => DEFAULT_PORT,
+            Some(Value::Number(Number::Int(0))) => DEFAULT_PORT,
+            Some(Value::Number(Number::Int(port))) => self.in_range(*port, path),
+            Some(other) => {
+                self.wrong_type(other, "a whole number", path);
+                DEFAULT_PORT
+            }
+        }
+    }
+
+    /// Nothing, 0 and an empty name mean the Service's port, as the API server has it.
+    fn target_port(&mut self, entry: &Value, place: &str, port: i64) -> Value {
+        let path = format!("{place}.targetPort");
+        match entry.get("targetPort") {
+            None | Some(Value::Null | Value::Number(Number::Int(0))) => port.into(),
+            Some(Value::Text(name)) if name.is_empty() => port.into(),
+            Some(Value::Text(name)) => Value::text(name),
+            Some(Value::Number(Number::Int(number))) => self.in_range(*number, path).into(),
+            Some(other) => {
+                self.wrong_type(other, "a whole number or the name of a port", path);
+                port.into()
+            }
+        }
+    }
+
+    fn in_range(&mut self, port: i64, path: String) -> i64 {
+        if !(1..=65_535).contains(&port) {
+            let message = format!("`{path}` is {port}, but ports go from 1 to 65535");
+            self.report(Code::CsvFieldType, message, path);
+        }
+        port
+    }
+}

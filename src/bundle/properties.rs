@@ -1,0 +1,64 @@
+//! `metadata/properties.yaml`: what a bundle says about itself to resolvers, and to its pods
+//! through an annotation.
+
+use super::load::documents;
+use crate::diag::Diagnostics;
+use crate::ir::{Map, Object, Release, Value};
+use crate::source::BundleFiles;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+const FILE: &str = "properties.yaml";
+const ANNOTATION: &str = "olm.properties";
+
+/// Adds the properties of the file to the annotation `olm.properties` of the CSV, a JSON list of
+/// `{type, value}`: those that the annotation has come first. Nothing changes when the file has
+/// none. What is wrong with either is reported where they are read as requirements.
+///
+/// OLM: operator-controller, bundle source.
+pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
+    let mut added = Vec::new();
+    let name = format!("{}/{FILE}", files.metadata_dir);
+    let documents = files
+        .metadata
+        .get(FILE)
+        .and_then(|bytes| documents(&name, bytes, files, &mut Diagnostics::new()));
+    let file = documents.and_then(|read| read.documents.into_iter().next());
+    let listed = file.as_ref().and_then(|file| file.value.get("properties")?.as_seq());
+    for item in listed.unwrap_or_default() {
+        if let Some(kind) = item.get("type").and_then(Value::as_str) {
+            let release = Release { namespace: "", values: &Json::Null };
+            let value = item.get("value").map_or(Json::Null, |value| release.value(value));
+            added.push(json!({"type": kind, "value": sorted(value)}));
+        }
+    }
+    if added.is_empty() {
+        return;
+    }
+    let own = csv.at(&["metadata", "annotations", ANNOTATION]).and_then(Value::as_str);
+    let mut properties = match own.map(serde_json::from_str::<Json>) {
+        None | Some(Ok(Json::Null)) => Vec::new(),
+        Some(Ok(Json::Array(items))) => items,
+        Some(_) => return,
+    };
+    properties.append(&mut added);
+    let annotations = csv.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
+    if annotations.is_null() {
+        *annotations = Value::from(Map::new());
+    }
+    if let Some(annotations) = annotations.as_map_mut() {
+        annotations.insert(ANNOTATION.to_owned(), Value::text(Json::from(properties).to_string()));
+    }
+}
+
+/// The keys in alphabetical order, as Kubernetes' reader has them.
+fn sorted(value: Json) -> Json {
+    match value {
+        Json::Array(items) => items.into_iter().map(sorted).collect(),
+        Json::Object(map) => {
+            let map: BTreeMap<String, Json> = map.into_iter().collect();
+            map.into_iter().map(|(key, value)| (key, sorted(value))).collect()
+        }
+        other => other,
+    }
+}

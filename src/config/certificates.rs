@@ -1,0 +1,169 @@
+//! `certificates` and `issuer`: who makes the certificates of what an operator serves.
+
+use super::keys::ISSUER;
+use super::tree::{Fields, Reader};
+use crate::diag::Code;
+
+/// Who makes the certificates of operators that serve webhooks or APIServices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CertificateProvider {
+    /// cert-manager, by objects of its kinds.
+    #[default]
+    CertManager,
+    /// OpenShift's service CA, by annotations.
+    ServiceCa,
+    /// Helm, when it installs the chart.
+    Helm,
+    /// A Secret that values name.
+    ExistingSecret,
+    /// Nobody.
+    None,
+}
+
+impl CertificateProvider {
+    /// The provider of this name in bundles.toml.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "cert-manager" => Some(CertificateProvider::CertManager),
+            "service-ca" => Some(CertificateProvider::ServiceCa),
+            "helm" => Some(CertificateProvider::Helm),
+            "existing-secret" => Some(CertificateProvider::ExistingSecret),
+            "none" => Some(CertificateProvider::None),
+            _ => None,
+        }
+    }
+}
+
+/// `issuer`: an issuer of cert-manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issuer {
+    /// Its name.
+    pub name: String,
+    /// Its kind, `Issuer` unless said otherwise.
+    pub kind: String,
+    /// Its API group, where it is not cert-manager's.
+    pub group: Option<String>,
+}
+
+impl Reader<'_> {
+    /// The provider that a table names.
+    pub(super) fn provider(fields: &Fields<'_>) -> Option<CertificateProvider> {
+        fields.text("certificates").and_then(|(name, _)| CertificateProvider::named(name))
+    }
+
+    /// The issuer that a table names.
+    pub(super) fn issuer(&mut self, fields: &Fields<'_>) -> Option<Issuer> {
+        let (table, header) = fields.table("issuer")?;
+        let fields = self.fields(&ISSUER, header, table);
+        let name = fields.text("name").and_then(|at| self.object_name("name", at));
+        let kind = fields.text("kind").map_or(Some("Issuer".to_owned()), |at| self.kind(at));
+        let group = match fields.text("group") {
+            Some(at) => Some(self.object_name("group", at)?),
+            None => None,
+        };
+        Some(Issuer { name: name?, kind: kind?, group })
+    }
+
+    /// Reports an issuer that nobody would ask.
+    pub(super) fn issuer_is_used(&mut self, fields: &Fields<'_>, provider: CertificateProvider) {
+        let Some((_, range)) = fields.table("issuer") else { return };
+        if provider != CertificateProvider::CertManager {
+            self.error(
+                Code::InvalidValue,
+                &range,
+                "`issuer` is for cert-manager, which does not make this bundle's certificates",
+                "remove it, or set `certificates = \"cert-manager\"`",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::config::keys::CERTIFICATES;
+    use crate::diag::{SourceText, human};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    fn read(text: &str) -> (Option<Config>, String) {
+        let name = "bundles.toml".to_owned();
+        let source = Arc::new(SourceText { name, text: text.to_owned() });
+        let (config, found) = Config::parse(&source, Path::new("."));
+        (config, human::render(&found, false))
+    }
+
+    #[test]
+    fn every_name_is_a_provider_and_the_first_is_the_default() {
+        let providers: Vec<_> =
+            CERTIFICATES.iter().map(|name| CertificateProvider::named(name).unwrap()).collect();
+        assert_eq!(providers[0], CertificateProvider::default());
+        assert_eq!(providers.len(), 5);
+        assert_eq!(CertificateProvider::named("secret"), None);
+    }
+
+    #[test]
+    fn a_bundle_has_what_it_says_or_the_defaults() {
+        let (config, _) = read(
+            r#"
+            [defaults]
+            issuer = { name = "ca", kind = "ClusterIssuer" }
+            aggregate-roles = true
+            [[bundle]]
+            name = "a"
+            path = "a"
+            [[bundle]]
+            name = "b"
+            path = "b"
+            certificates = "helm"
+            aggregate-roles = false
+            [[bundle]]
+            name = "c"
+            path = "c"
+            [bundle.issuer]
+            name = "other"
+            group = "issuers.example.com"
+            "#,
+        );
+        let bundles = config.unwrap().bundles;
+        let [a, b, c] = bundles.as_slice() else { panic!("three bundles") };
+        let kind = "ClusterIssuer".to_owned();
+        assert_eq!(a.issuer, Some(Issuer { name: "ca".to_owned(), kind, group: None }));
+        assert_eq!(a.certificates, CertificateProvider::CertManager);
+        assert_eq!(b.certificates, CertificateProvider::Helm);
+        assert_eq!((a.aggregate_roles, b.aggregate_roles), (true, false));
+        let (kind, group) = ("Issuer".to_owned(), Some("issuers.example.com".to_owned()));
+        assert_eq!(c.issuer, Some(Issuer { name: "other".to_owned(), kind, group }));
+    }
+
+    #[test]
+    fn what_is_wrong_with_them() {
+        let (_, shown) = read(
+            r#"[defaults]
+certificates = "cert-manger"
+[[bundle]]
+name = "a"
+path = "a"
+certificates = "helm"
+issuer = { name = "ca" }
+[[bundle]]
+name = "b"
+path = "b"
+[bundle.issuer]
+name = "A B"
+kind = "cluster-issuer"
+gruop = "x"
+[[bundle]]
+name = "c"
+path = "c"
+issuer = "ca"
+[[bundle]]
+name = "d"
+path = "d"
+issuer = {}
+"#,
+        );
+        insta::assert_snapshot!(shown);
+    }
+}

@@ -1,0 +1,75 @@
+//! ClusterRoles that add an operator's APIs to the cluster's own `admin`, `edit` and `view`.
+//!
+//! OLM v0: operator groups, roles of provided APIs. OLM v1 has none, and they are made only when
+//! asked for: they let everybody who may edit in a namespace use the operator.
+
+use crate::bundle::Bundle;
+use crate::ir::{Map, Object, Origin, Value};
+
+/// The role that is added to, and what it lets do.
+const ROLES: [(&str, &[&str]); 3] = [
+    ("admin", &["*"]),
+    ("edit", &["create", "update", "patch", "delete"]),
+    ("view", &["get", "list", "watch"]),
+];
+
+/// Three ClusterRoles for each owned CRD and APIService, and one for the definition of each CRD.
+pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
+    let csv = &bundle.csv;
+    let mut objects = Vec::new();
+    for owned in &csv.owned_crds {
+        let Some(crd) = crds.iter().find(|crd| crd.name() == owned.name) else { continue };
+        let Some((plural, group)) = owned.name.split_once('.') else { continue };
+        let prefix = format!("{}-{}", owned.name, owned.version);
+        objects.extend(api_roles(&prefix, group, plural, &crd.origin));
+        let rule = Value::map([
+            ("verbs", Value::texts(["get"])),
+            ("apiGroups", Value::texts(["apiextensions.k8s.io"])),
+            ("resources", Value::texts(["customresourcedefinitions"])),
+            ("resourceNames", Value::texts([owned.name.as_str()])),
+        ]);
+        objects.push(role(format!("{prefix}-crdview"), "view", rule, &crd.origin));
+    }
+    for service in &csv.api_services {
+        let prefix = format!("{}.{}-{}", service.plural, service.group, service.version);
+        objects.extend(api_roles(&prefix, &service.group, &service.plural, &service.origin));
+    }
+    // A CSV may describe a version of a CRD twice.
+    let mut names: Vec<String> = Vec::new();
+    objects.retain(|object| {
+        let new = !names.iter().any(|name| name == object.name());
+        names.push(object.name().to_owned());
+        new
+    });
+    objects
+}
+
+fn api_roles(prefix: &str, group: &str, plural: &str, origin: &Origin) -> [Object; 3] {
+    ROLES.map(|(suffix, verbs)| {
+        let rule = Value::map([
+            ("verbs", Value::texts(verbs.iter().copied())),
+            ("apiGroups", Value::texts([group])),
+            ("resources", Value::texts([plural])),
+        ]);
+        role(format!("{prefix}-{suffix}"), suffix, rule, origin)
+    })
+}
+
+fn role(name: String, aggregate_to: &str, rule: Value, origin: &Origin) -> Object {
+    let label = format!("rbac.authorization.k8s.io/aggregate-to-{aggregate_to}");
+    Object::new(
+        Map::from_iter([
+            ("apiVersion".to_owned(), Value::text("rbac.authorization.k8s.io/v1")),
+            ("kind".to_owned(), Value::text("ClusterRole")),
+            (
+                "metadata".to_owned(),
+                Value::map([
+                    ("name", Value::text(name)),
+                    ("labels", Value::map([(label, Value::text("true"))])),
+                ]),
+            ),
+            ("rules".to_owned(), Value::Seq(vec![rule])),
+        ]),
+        origin.clone(),
+    )
+}

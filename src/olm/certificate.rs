@@ -1,0 +1,336 @@
+//! Certificates of the Deployments that serve the API server: who makes them, how the pods get
+//! them and how the API server trusts them.
+//!
+//! OLM: operator-controller, certificate providers and deployment generator (paths and names of the
+//! volumes are those that operators are written for).
+
+use super::serving::{Server, name_with_suffix};
+use crate::config::{CertificateProvider, Issuer};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{
+    CertificateField, Condition, Expr, Map, Object, Part, Value, ValueSpec, ValuesPath,
+};
+use serde_json::json;
+
+/// The annotation that has cert-manager put a CA into an object: `NAMESPACE/CERTIFICATE`.
+const INJECT_CA_FROM: &str = "cert-manager.io/inject-ca-from";
+/// Longest common name (RFC 5280, appendix A.1, `ub-common-name`).
+const LONGEST_COMMON_NAME: usize = 64;
+
+/// A volume that operators find their certificate in: its name, its path, and the names of the
+/// files there of `tls.crt` and `tls.key`.
+const VOLUMES: [(&str, &str, [&str; 2]); 2] = [
+    ("webhook-cert", "/tmp/k8s-webhook-server/serving-certs", ["tls.crt", "tls.key"]),
+    ("apiservice-cert", "/apiserver.local.config/certificates", ["apiserver.crt", "apiserver.key"]),
+];
+
+/// How certificates are made.
+pub(super) struct Certificates<'a> {
+    pub(super) provider: CertificateProvider,
+    /// The issuer of cert-manager to use instead of one of the release's own.
+    pub(super) issuer: Option<&'a Issuer>,
+}
+
+impl Certificates<'_> {
+    /// The objects that bring a server's certificate about, besides what others are annotated with.
+    pub(super) fn objects(&self, server: &Server<'_>) -> Vec<Object> {
+        match self.provider {
+            CertificateProvider::CertManager => self.cert_manager(server),
+            CertificateProvider::Helm => vec![secret(server)],
+            CertificateProvider::ServiceCa
+            | CertificateProvider::ExistingSecret
+            | CertificateProvider::None => Vec::new(),
+        }
+    }
+
+    fn cert_manager(&self, server: &Server<'_>) -> Vec<Object> {
+        let object = |kind: &str, name: &str, spec: Value| {
+            Object::new(
+                Map::from_iter([
+                    ("apiVersion".to_owned(), Value::text("cert-manager.io/v1")),
+                    ("kind".to_owned(), Value::text(kind)),
+                    ("metadata".to_owned(), server.metadata(name)),
+                    ("spec".to_owned(), spec),
+                ]),
+                server.origin.clone(),
+            )
+        };
+        let mut objects = Vec::new();
+        let issuer = match self.issuer {
+            Some(issuer) => {
+                let group = issuer.group.as_ref().map(|group| ("group", Value::text(group)));
+                let name =
+                    [("name", Value::text(&issuer.name)), ("kind", Value::text(&issuer.kind))];
+                Value::map(name.into_iter().chain(group))
+            }
+            None => {
+                let name = name_with_suffix(&server.secret, "selfsigned-issuer");
+                let spec = Value::map([("selfSigned", Value::from(Map::new()))]);
+                objects.push(object("Issuer", &name, spec));
+                Value::map([("name", Value::text(name))])
+            }
+        };
+        let spec = Value::map([
+            ("secretName", Value::text(&server.secret)),
+            ("commonName", Expr::Truncated(host(server, ""), LONGEST_COMMON_NAME).into()),
+            (
+                "dnsNames",
+                Value::Seq(
+                    ["", ".svc", ".svc.cluster.local"]
+                        .map(|end| Expr::Concat(host(server, end)).into())
+                        .to_vec(),
+                ),
+            ),
+            ("usages", Value::texts(["server auth"])),
+            ("duration", Value::text("17520h0m0s")),
+            ("renewBefore", Value::text("24h0m0s")),
+            ("issuerRef", issuer),
+        ]);
+        objects.push(object("Certificate", &server.secret, spec));
+        objects
+    }
+
+    /// Annotates the Service, where the provider reads it.
+    pub(super) fn annotate_service(&self, server: &Server<'_>, service: &mut Object) {
+        if self.provider == CertificateProvider::ServiceCa {
+            let key = "service.beta.openshift.io/serving-cert-secret-name";
+            annotate(service, key, Value::text(&server.secret));
+        }
+    }
+
+    /// Annotates an object that the API server calls the Service by, so that the provider puts its
+    /// CA there. What the object was shipped with is for another Certificate.
+    pub(super) fn annotate_client(&self, server: &Server<'_>, object: &mut Object) {
+        let shipped = object.metadata_mut().get_mut("annotations").and_then(Value::as_map_mut);
+        if let Some(annotations) = shipped {
+            annotations.shift_remove(INJECT_CA_FROM);
+        }
+        match self.provider {
+            CertificateProvider::CertManager => {
+                let certificate =
+                    vec![Part::ReleaseNamespace, Part::Text(format!("/{}", server.secret))];
+                let value = Expr::Concat(certificate).into();
+                annotate(object, INJECT_CA_FROM, value);
+            }
+            CertificateProvider::ServiceCa => {
+                let key = "service.beta.openshift.io/inject-cabundle";
+                annotate(object, key, Value::text("true"));
+            }
+            CertificateProvider::Helm
+            | CertificateProvider::ExistingSecret
+            | CertificateProvider::None => {}
+        }
+    }
+
+    /// The CA that a client shall trust, where the chart itself knows it.
+    pub(super) fn ca_bundle(&self, server: &Server<'_>) -> Option<Value> {
+        match self.provider {
+            CertificateProvider::Helm => Some(generated(server, CertificateField::Authority)),
+            CertificateProvider::ExistingSecret => {
+                let path = values_path(server, "caBundle");
+                Some(Value::when(Condition::Set(path.clone()), Expr::Base64(path).into()))
+            }
+            CertificateProvider::CertManager
+            | CertificateProvider::ServiceCa
+            | CertificateProvider::None => None,
+        }
+    }
+
+    /// The name of the Secret with the certificate, where there is one.
+    pub(super) fn secret_name(&self, server: &Server<'_>) -> Option<Value> {
+        match self.provider {
+            CertificateProvider::None => None,
+            CertificateProvider::ExistingSecret => {
+                Some(Expr::Text(values_path(server, "secretName")).into())
+            }
+            CertificateProvider::CertManager
+            | CertificateProvider::ServiceCa
+            | CertificateProvider::Helm => Some(Value::text(&server.secret)),
+        }
+    }
+
+    /// The values that the objects of this server read.
+    pub(super) fn values(&self, server: &Server<'_>) -> Vec<ValueSpec> {
+        if self.provider != CertificateProvider::ExistingSecret {
+            return Vec::new();
+        }
+        vec![
+            ValueSpec {
+                path: values_path(server, "secretName"),
+                default: json!(server.secret),
+                schema: json!({
+                    "type": "string",
+                    "maxLength": 253,
+                    "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+                }),
+                description: format!(
+                    "Name of a Secret in the release namespace with `tls.crt` and `tls.key`: the certificate of \
+                     Service/{}, for its name SERVICE.NAMESPACE.svc.",
+                    server.service
+                ),
+            },
+            ValueSpec {
+                path: values_path(server, "caBundle"),
+                default: json!(""),
+                schema: json!({"type": "string"}),
+                description: "PEM of the CA that signed this certificate, for the API server to trust; pass it with \
+                              `--set-file`. Without it, something else must put it where the API server reads it."
+                    .to_owned(),
+            },
+        ]
+    }
+
+    /// Says when a server will have no certificate.
+    pub(super) fn report(&self, server: &Server<'_>, diagnostics: &mut Diagnostics) {
+        if self.provider == CertificateProvider::None {
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::NoCertificate,
+                    format!("Service/{} has no certificate, and the API server will not trust it", server.service),
+                )
+                .at(crate::diag::Place::default().object(format!("Service/{}", server.service)))
+                .hint("set `certificates`, or see to it that the operator makes its own certificate and tells the API server of the CA"),
+            );
+        }
+    }
+
+    /// Mounts the certificate into every container of a pod template, where operators look for it.
+    /// Volumes of these names, and those mounted at these paths, make way with all their mounts;
+    /// an init container gets what it had.
+    ///
+    /// OLM forgets the init containers, and leaves them with mounts of volumes that are gone.
+    pub(super) fn mount(&self, server: &Server<'_>, template: &mut Map) {
+        let Some(secret) = self.secret_name(server) else { return };
+        let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
+        let replaced = replaced_volumes(pod);
+        for kind in ["containers", "initContainers"] {
+            let containers = pod.get_mut(kind).and_then(Value::as_seq_mut);
+            for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+                mount_into(container, &replaced, kind == "containers");
+            }
+        }
+        let volumes = list(pod, "volumes");
+        volumes.retain(|volume| {
+            !replaced.iter().any(|name| Some(name.as_str()) == text(volume, "name"))
+        });
+        for (name, _, files) in VOLUMES {
+            let items = ["tls.crt", "tls.key"].into_iter().zip(files).map(|(key, path)| {
+                Value::map([("key", Value::text(key)), ("path", Value::text(path))])
+            });
+            let source = Value::map([
+                ("secretName", secret.clone()),
+                ("items", items.collect::<Vec<_>>().into()),
+            ]);
+            volumes.push(Value::map([("name", Value::text(name)), ("secret", source)]));
+        }
+    }
+}
+
+/// The host name of a server without its last labels, and `end`.
+fn host(server: &Server<'_>, end: &str) -> Vec<Part> {
+    let mut parts = vec![Part::Text(format!("{}.", server.service)), Part::ReleaseNamespace];
+    if !end.is_empty() {
+        parts.push(Part::Text(end.to_owned()));
+    }
+    parts
+}
+
+fn values_path(server: &Server<'_>, key: &str) -> ValuesPath {
+    ValuesPath::new(["certificates", server.deployment.name.as_str(), key])
+}
+
+fn generated(server: &Server<'_>, field: CertificateField) -> Value {
+    Expr::Certificate { service: server.service.clone(), secret: server.secret.clone(), field }
+        .into()
+}
+
+/// The Secret that Helm fills.
+fn secret(server: &Server<'_>) -> Object {
+    Object::new(
+        Map::from_iter([
+            ("apiVersion".to_owned(), Value::text("v1")),
+            ("kind".to_owned(), Value::text("Secret")),
+            ("metadata".to_owned(), server.metadata(&server.secret)),
+            ("type".to_owned(), Value::text("kubernetes.io/tls")),
+            (
+                "data".to_owned(),
+                Value::map(
+                    CertificateField::ALL.map(|field| (field.as_str(), generated(server, field))),
+                ),
+            ),
+        ]),
+        server.origin.clone(),
+    )
+}
+
+fn annotate(object: &mut Object, key: &str, value: Value) {
+    let annotations = object.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
+    if annotations.as_map().is_none() {
+        *annotations = Value::from(Map::new());
+    }
+    if let Some(annotations) = annotations.as_map_mut() {
+        annotations.insert(key.to_owned(), value);
+    }
+}
+
+/// Names of the volumes that make way: those with our names, and those that a container mounts at
+/// our paths.
+fn replaced_volumes(pod: &Map) -> Vec<String> {
+    let mut names: Vec<String> = VOLUMES.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    for kind in ["containers", "initContainers"] {
+        let containers = pod.get(kind).and_then(Value::as_seq).unwrap_or_default();
+        for mount in containers.iter().flat_map(|container| {
+            container.get("volumeMounts").and_then(Value::as_seq).unwrap_or_default()
+        }) {
+            if is_ours(mount) {
+                names.extend(text(mount, "name").map(str::to_owned));
+            }
+        }
+    }
+    names
+}
+
+fn is_ours(mount: &Value) -> bool {
+    let path = text(mount, "mountPath").unwrap_or_default().trim_end_matches('/');
+    VOLUMES.iter().any(|(_, own, _)| *own == path)
+}
+
+/// Replaces the mounts of a container; an init container has those volumes only that it asked for.
+fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
+    let had: Vec<String> = container
+        .get("volumeMounts")
+        .and_then(Value::as_seq)
+        .unwrap_or_default()
+        .iter()
+        .filter(|mount| is_ours(mount))
+        .filter_map(|mount| text(mount, "mountPath"))
+        .map(|path| path.trim_end_matches('/').to_owned())
+        .collect();
+    if !always && !container.contains_key("volumeMounts") {
+        return;
+    }
+    let mounts = list(container, "volumeMounts");
+    mounts.retain(|mount| !replaced.iter().any(|name| Some(name.as_str()) == text(mount, "name")));
+    for (name, path, _) in VOLUMES {
+        if always || had.iter().any(|had| had == path) {
+            let mount = [("name", Value::text(name)), ("mountPath", Value::text(path))];
+            mounts.push(Value::map(mount));
+        }
+    }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+/// The list at `key`, made when there is none.
+fn list<'a>(map: &'a mut Map, key: &str) -> &'a mut Vec<Value> {
+    let value = map.entry(key.to_owned()).or_insert(Value::Null);
+    if value.as_seq().is_none() {
+        *value = Value::Seq(Vec::new());
+    }
+    match value {
+        Value::Seq(items) => items,
+        _ => unreachable!("made a list above"),
+    }
+}

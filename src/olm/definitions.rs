@@ -1,0 +1,262 @@
+//! What makes the webhooks and APIServices of a bundle wrong.
+//!
+//! OLM: operator-controller, registryv1 validators 6 to 12, in their order; messages follow theirs
+//! where a person would search for them.
+
+use super::validate::dns_subdomain;
+use super::webhook;
+use crate::bundle::{Bundle, InstallMode, WebhookDescription, WebhookKind};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::Value;
+use indexmap::IndexMap;
+
+const OLM_REFUSES: &str =
+    "OLM cannot install this either: correct the CSV, or use another version of the operator";
+
+/// Runs every check and reports all findings.
+pub(super) fn validate(bundle: &Bundle) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    let webhooks = &bundle.csv.webhooks;
+    install_modes(bundle, &mut diagnostics);
+    servers_exist(bundle, &mut diagnostics);
+    unique(bundle, &mut diagnostics);
+    names(bundle, &mut diagnostics);
+    converted_once(bundle, &mut diagnostics);
+    converted_crds(bundle, &mut diagnostics);
+    for webhook in webhooks.iter().filter(|webhook| webhook.kind != WebhookKind::Conversion) {
+        rules(bundle, webhook, &mut diagnostics);
+    }
+    required_fields(bundle, &mut diagnostics);
+    diagnostics
+}
+
+fn place(bundle: &Bundle, entry: &str, key: &str) -> Place {
+    bundle.csv.place(&format!("{entry}{key}"))
+}
+
+fn conversions(bundle: &Bundle) -> impl Iterator<Item = &WebhookDescription> {
+    bundle.csv.webhooks.iter().filter(|webhook| webhook.kind == WebhookKind::Conversion)
+}
+
+/// A CRD is the same in all namespaces.
+fn install_modes(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    let modes = &bundle.csv.install_modes;
+    if modes.as_slice() == [InstallMode::AllNamespaces] {
+        return;
+    }
+    let modes: Vec<&str> = modes.iter().map(|mode| mode.as_str()).collect();
+    for webhook in conversions(bundle) {
+        diagnostics.push(
+            Diagnostic::error(
+                Code::ConversionWebhook,
+                format!(
+                    "the bundle contains the conversion webhook `{}` and supports the install modes {}; conversion webhooks are only supported for bundles that only support AllNamespaces",
+                    webhook.name,
+                    modes.join(", ")
+                ),
+            )
+            .at(bundle.csv.place(&webhook.place))
+            .related(bundle.csv.place(".spec.installModes"), "the install modes")
+            .hint(OLM_REFUSES),
+        );
+    }
+}
+
+fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    let csv = &bundle.csv;
+    let webhooks = csv.webhooks.iter().map(|webhook| {
+        let what =
+            format!("webhook of type `{}` with name `{}`", webhook.kind.as_str(), webhook.name);
+        (what, &webhook.deployment, &webhook.place)
+    });
+    let services = csv.api_services.iter().map(|service| {
+        (format!("owned APIService `{}`", service.name()), &service.deployment, &service.place)
+    });
+    let known: Vec<&str> = csv.deployments.iter().map(|d| d.name.as_str()).collect();
+    for (what, deployment, entry) in webhooks.chain(services) {
+        if known.contains(&deployment.as_str()) {
+            continue;
+        }
+        let hint = match known.as_slice() {
+            [] => "the CSV has no deployment".to_owned(),
+            known => format!("the CSV has {}", known.join(", ")),
+        };
+        diagnostics.push(
+            Diagnostic::error(
+                Code::ServerMissing,
+                format!("the {what} references the non-existent deployment `{deployment}`"),
+            )
+            .at(place(bundle, entry, ".deploymentName"))
+            .hint(hint),
+        );
+    }
+}
+
+fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    let webhooks = bundle.csv.webhooks.iter().map(|w| {
+        let what = format!("webhook `{}` of type `{}`", webhook::name(w), w.kind.as_str());
+        (what, &w.place)
+    });
+    let services = bundle.csv.api_services.iter();
+    let services = services.map(|s| (format!("APIService `{}`", s.name()), &s.place));
+    let mut seen: IndexMap<String, &str> = IndexMap::new();
+    for (what, entry) in webhooks.chain(services) {
+        match seen.get(&what) {
+            None => {
+                seen.insert(what, entry);
+            }
+            Some(first) => diagnostics.push(
+                Diagnostic::error(Code::DuplicateWebhook, format!("duplicate {what}"))
+                    .at(bundle.csv.place(entry))
+                    .related(bundle.csv.place(first), "the first one")
+                    .hint("only one of the two could exist in a cluster"),
+            ),
+        }
+    }
+}
+
+/// Names become those of objects.
+fn names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    let mut check = |what: String, name: &str, at: Place| {
+        if let Err(why) = dns_subdomain(name) {
+            let message = format!("{what} has the invalid name `{name}`: {why}");
+            let diagnostic = Diagnostic::error(Code::InvalidName, message).at(at);
+            diagnostics.push(diagnostic.hint("the API server would refuse it"));
+        }
+    };
+    for webhook in &bundle.csv.webhooks {
+        let what = format!("a webhook of type `{}`", webhook.kind.as_str());
+        check(what, webhook::name(webhook), place(bundle, &webhook.place, ".generateName"));
+    }
+    for service in &bundle.csv.api_services {
+        check("an owned APIService".to_owned(), &service.name(), bundle.csv.place(&service.place));
+    }
+}
+
+fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    let mut by_crd: IndexMap<&str, Vec<&WebhookDescription>> = IndexMap::new();
+    for webhook in conversions(bundle) {
+        for crd in &webhook.conversion_crds {
+            by_crd.entry(crd).or_default().push(webhook);
+        }
+    }
+    for (crd, webhooks) in by_crd {
+        let [first, .., last] = webhooks.as_slice() else { continue };
+        let names: Vec<&str> = webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
+        diagnostics.push(
+            Diagnostic::error(
+                Code::ConversionWebhook,
+                format!(
+                    "the conversion webhooks {} reference the same custom resource definition `{crd}`",
+                    names.join(", ")
+                ),
+            )
+            .at(place(bundle, &last.place, ".conversionCRDs"))
+            .related(place(bundle, &first.place, ".conversionCRDs"), "the first one")
+            .hint(OLM_REFUSES),
+        );
+    }
+}
+
+fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    for webhook in conversions(bundle) {
+        for name in &webhook.conversion_crds {
+            let at = place(bundle, &webhook.place, ".conversionCRDs");
+            if !bundle.csv.owned_crds.iter().any(|owned| owned.name == *name) {
+                diagnostics.push(
+                    Diagnostic::error(
+                        Code::ConversionWebhook,
+                        format!(
+                            "the conversion webhook `{}` references the custom resource definition `{name}`, which the CSV does not own",
+                            webhook.name
+                        ),
+                    )
+                    .at(at.clone())
+                    .hint(OLM_REFUSES),
+                );
+            }
+            let crd = bundle.crds.iter().find(|crd| crd.name() == name);
+            let keeps = crd.and_then(|crd| crd.at(&["spec", "preserveUnknownFields"]));
+            if let (Some(crd), Some(Value::Bool(true))) = (crd, keeps) {
+                diagnostics.push(
+                    Diagnostic::error(
+                        Code::ConversionWebhook,
+                        format!("the custom resource definition `{name}` must have .spec.preserveUnknownFields set to false to let the API server call a webhook to do the conversion"),
+                    )
+                    .at(crd.place().path(".spec.preserveUnknownFields"))
+                    .related(at, "the conversion webhook")
+                    .hint(OLM_REFUSES),
+                );
+            }
+        }
+    }
+}
+
+/// What no webhook may intercept.
+fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagnostics) {
+    let texts = |rule: &Value, key: &str| -> Vec<String> {
+        let list = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
+        list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let rules = webhook.definition.get("rules").and_then(Value::as_seq).unwrap_or_default();
+    for (index, rule) in rules.iter().enumerate() {
+        let mut forbid = |what: String, key: &str| {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::ForbiddenRule,
+                    format!("the webhook `{}` contains a forbidden rule: admission webhook rules cannot reference {what}", webhook.name),
+                )
+                .at(place(bundle, &webhook.place, &format!(".rules[{index}].{key}")))
+                .hint(OLM_REFUSES),
+            );
+        };
+        for group in texts(rule, "apiGroups") {
+            match group.as_str() {
+                "*" | "olm.operatorframework.io" => {
+                    forbid(format!("the API group `{group}`"), "apiGroups");
+                }
+                "admissionregistration.k8s.io" => {
+                    for resource in texts(rule, "resources").iter().filter(|r| configures(r)) {
+                        forbid(
+                            format!("the resource `{resource}` of the API group `{group}`"),
+                            "resources",
+                        );
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a resource of admissionregistration.k8s.io is a webhook configuration, or may be.
+fn configures(resource: &str) -> bool {
+    let name = resource.to_lowercase();
+    let name = name.strip_suffix('s').unwrap_or(&name);
+    matches!(name, "*" | "mutatingwebhookconfiguration" | "validatingwebhookconfiguration")
+}
+
+/// What the API server demands of a webhook, and the CSV's own CRD too.
+fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    for webhook in &bundle.csv.webhooks {
+        let has = |key: &str| match webhook.definition.get(key) {
+            None | Some(Value::Null) => false,
+            Some(Value::Text(text)) => !text.is_empty(),
+            Some(Value::Seq(items)) => !items.is_empty(),
+            Some(_) => true,
+        };
+        let side_effects = webhook.kind != WebhookKind::Conversion;
+        for (key, needed) in [("admissionReviewVersions", true), ("sideEffects", side_effects)] {
+            if needed && !has(key) {
+                diagnostics.push(
+                    Diagnostic::error(
+                        Code::CsvFieldType,
+                        format!("the webhook `{}` has no `{key}`, which it needs", webhook.name),
+                    )
+                    .at(place(bundle, &webhook.place, &format!(".{key}")))
+                    .hint(OLM_REFUSES),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a person wants of an operator's pods.
+//!
+//! OLM: Subscription `spec.config`, in operator-controller the generator's deployment options. Init
+//! containers stay as they are, as there.
+
+use crate::config::PodConfig;
+use crate::ir::{Map, Object, Value};
+use serde_json::Value as Json;
+
+/// Applies the configuration to a Deployment.
+pub(super) fn apply(config: &PodConfig, deployment: &mut Object) {
+    if *config == PodConfig::default() {
+        return;
+    }
+    annotate(deployment.metadata_mut(), config);
+    let template = deployment
+        .root
+        .get_mut("spec")
+        .and_then(Value::as_map_mut)
+        .and_then(|spec| spec.get_mut("template"))
+        .and_then(Value::as_map_mut);
+    let Some(template) = template else { return };
+    if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
+        annotate(metadata, config);
+    }
+    let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
+    replace_named(pod, "volumes", &config.volumes);
+    add_new(pod, "tolerations", &config.tolerations);
+    if let Some(selector) = &config.node_selector {
+        pod.insert("nodeSelector".to_owned(), Value::from(selector));
+    }
+    if let Some(affinity) = &config.affinity {
+        affine(pod, affinity);
+    }
+    let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
+    for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+        replace_named(container, "env", &config.env);
+        add_new(container, "envFrom", &config.env_from);
+        replace_named(container, "volumeMounts", &config.volume_mounts);
+        if let Some(resources) = &config.resources {
+            container.insert("resources".to_owned(), Value::from(resources));
+        }
+    }
+}
+
+fn annotate(metadata: &mut Map, config: &PodConfig) {
+    if config.annotations.is_empty() {
+        return;
+    }
+    let annotations = metadata.entry("annotations".to_owned()).or_insert(Value::Null);
+    if annotations.is_null() {
+        *annotations = Value::from(Map::new());
+    }
+    for (key, value) in &config.annotations {
+        if let Some(annotations) = annotations.as_map_mut() {
+            annotations.entry(key.clone()).or_insert_with(|| Value::text(value));
+        }
+    }
+}
+
+/// The list at `key`, made when there is none.
+fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
+    let value = map.entry(key.to_owned()).or_insert(Value::Null);
+    if value.is_null() {
+        *value = Value::Seq(Vec::new());
+    }
+    value.as_seq_mut()
+}
+
+/// Puts each item in place of the last one with its name, or at the end.
+fn replace_named(map: &mut Map, key: &str, items: &[Json]) {
+    if items.is_empty() {
+        return;
+    }
+    let Some(list) = list(map, key) else { return };
+    for item in items {
+        let name = item["name"].as_str();
+        let named = |other: &&mut Value| other.get("name").and_then(Value::as_str) == name;
+        match list.iter_mut().rev().find(named) {
+            Some(other) => *other = Value::from(item),
+            None => list.push(Value::from(item)),
+        }
+    }
+}
+
+/// Adds the items that the list does not have.
+fn add_new(map: &mut Map, key: &str, items: &[Json]) {
+    if items.is_empty() {
+        return;
+    }
+    let Some(list) = list(map, key) else { return };
+    for item in items.iter().map(Value::from) {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
+}
+
+fn affine(pod: &mut Map, affinity: &Json) {
+    let empty = |json: &Json| json.as_object().is_some_and(serde_json::Map::is_empty);
+    if empty(affinity) {
+        pod.shift_remove("affinity");
+        return;
+    }
+    let own = pod.entry("affinity".to_owned()).or_insert(Value::Null);
+    if own.as_map().is_none() {
+        *own = Value::from(Map::new());
+    }
+    let Some(own) = own.as_map_mut() else { return };
+    for (part, value) in affinity.as_object().into_iter().flatten() {
+        if empty(value) {
+            own.shift_remove(part);
+        } else {
+            own.insert(part.clone(), Value::from(value));
+        }
+    }
+    if own.is_empty() {
+        pod.shift_remove("affinity");
+    }
+}

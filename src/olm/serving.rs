@@ -1,0 +1,218 @@
+//! Deployments that answer the API server: their Services, and what their certificates are called.
+//!
+//! OLM: operator-controller, generators for Services and certificates.
+
+use crate::bundle::{ApiServiceDescription, Bundle, StrategyDeployment, WebhookDescription};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Expr, Map, Number, Object, Origin, Value};
+
+/// Longest name of a Service and of a label's value (RFC 1035, section 2.3.1).
+const LONGEST_NAME: usize = 63;
+
+/// A Deployment that serves webhooks or APIServices.
+pub(super) struct Server<'a> {
+    /// The strategy deployment.
+    pub(super) deployment: &'a StrategyDeployment,
+    /// Name of its Service.
+    pub(super) service: String,
+    /// Name of the Secret with its certificate, and of the Certificate that fills it.
+    pub(super) secret: String,
+    /// Ports of the Service with their targets, in order.
+    ports: Vec<(i64, Value)>,
+    /// Where it is first said that it serves something.
+    pub(super) origin: &'a Origin,
+}
+
+/// A port that something is served on.
+struct Endpoint<'a> {
+    deployment: &'a str,
+    port: i64,
+    target: Value,
+    place: &'a str,
+    origin: &'a Origin,
+}
+
+/// Every Deployment that serves anything, in the order of the CSV. A port with two targets is
+/// reported: a Service cannot have both.
+pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> Vec<Server<'a>> {
+    let csv = &bundle.csv;
+    let of_webhook = |webhook: &'a WebhookDescription| Endpoint {
+        deployment: &webhook.deployment,
+        port: webhook.port,
+        target: webhook.target_port.clone(),
+        place: &webhook.place,
+        origin: &webhook.origin,
+    };
+    let of_api = |service: &'a ApiServiceDescription| Endpoint {
+        deployment: &service.deployment,
+        port: service.port,
+        target: service.port.into(),
+        place: &service.place,
+        origin: &service.origin,
+    };
+    let endpoints: Vec<Endpoint<'_>> =
+        csv.webhooks.iter().map(of_webhook).chain(csv.api_services.iter().map(of_api)).collect();
+    let mut servers = Vec::new();
+    for deployment in &csv.deployments {
+        let own: Vec<&Endpoint<'_>> =
+            endpoints.iter().filter(|e| e.deployment == deployment.name).collect();
+        let Some(first) = own.first() else { continue };
+        let service = name_with_suffix(&deployment.name.replace('.', "-"), "service");
+        if service.starts_with(|c: char| c.is_ascii_digit()) {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::InvalidName,
+                    format!(
+                        "the Service of `{}` would be named `{service}`, which begins with a digit",
+                        deployment.name
+                    ),
+                )
+                .at(csv.place(first.place))
+                .hint("the API server would refuse the Service; the Deployment needs another name"),
+            );
+        }
+        servers.push(Server {
+            deployment,
+            secret: name_with_suffix(&service, "cert"),
+            service,
+            ports: ports(bundle, &own, diagnostics),
+            origin: first.origin,
+        });
+    }
+    servers
+}
+
+fn ports(
+    bundle: &Bundle,
+    endpoints: &[&Endpoint<'_>],
+    diagnostics: &mut Diagnostics,
+) -> Vec<(i64, Value)> {
+    let mut ports: Vec<&Endpoint<'_>> = Vec::new();
+    for endpoint in endpoints {
+        match ports.iter().find(|other| other.port == endpoint.port) {
+            None => ports.push(endpoint),
+            Some(other) if other.target == endpoint.target => {}
+            Some(other) => diagnostics.push(
+                Diagnostic::error(
+                    Code::PortConflict,
+                    format!(
+                        "port {} of the Service of `{}` would lead to two target ports, {} and {}",
+                        endpoint.port,
+                        endpoint.deployment,
+                        spell(&other.target),
+                        spell(&endpoint.target)
+                    ),
+                )
+                .at(bundle.csv.place(endpoint.place))
+                .related(bundle.csv.place(other.place), "the other one")
+                .hint(
+                    "give one of the two another containerPort, which is the port of the Service",
+                ),
+            ),
+        }
+    }
+    ports.sort_by_key(|endpoint| endpoint.port);
+    ports.into_iter().map(|endpoint| (endpoint.port, endpoint.target.clone())).collect()
+}
+
+fn spell(target: &Value) -> String {
+    match target {
+        Value::Number(Number::Int(port)) => port.to_string(),
+        other => format!("`{}`", other.as_str().unwrap_or_default()),
+    }
+}
+
+/// `BASE-SUFFIX`, the base cut so that the whole has at most 63 bytes. OLM cuts a byte too late,
+/// and its Service of 64 is refused.
+pub(super) fn name_with_suffix(base: &str, suffix: &str) -> String {
+    let room = LONGEST_NAME - suffix.len() - 1;
+    // Names of Deployments are ASCII, which is checked.
+    let base = base.get(..room).unwrap_or(base);
+    format!("{base}-{suffix}")
+}
+
+impl Server<'_> {
+    /// The Service. It selects the pods by the Deployment's own selector.
+    pub(super) fn service(&self) -> Object {
+        let spec = &self.deployment.spec;
+        let selector = spec
+            .at(&["selector", "matchLabels"])
+            .or_else(|| spec.at(&["template", "metadata", "labels"]))
+            .cloned()
+            .unwrap_or_else(|| Value::from(Map::new()));
+        let ports = self.ports.iter().map(|(port, target)| {
+            Value::map([
+                ("name", Value::text(port.to_string())),
+                ("port", Value::from(*port)),
+                ("targetPort", target.clone()),
+            ])
+        });
+        let spec =
+            Value::map([("ports", ports.collect::<Vec<_>>().into()), ("selector", selector)]);
+        Object::new(
+            Map::from_iter([
+                ("apiVersion".to_owned(), Value::text("v1")),
+                ("kind".to_owned(), Value::text("Service")),
+                ("metadata".to_owned(), self.metadata(&self.service)),
+                ("spec".to_owned(), spec),
+            ]),
+            self.origin.clone(),
+        )
+    }
+
+    /// `metadata` of an object of this name in the release namespace.
+    pub(super) fn metadata(&self, name: &str) -> Value {
+        Value::map([
+            ("name", Value::text(name)),
+            ("namespace", Value::Expr(Expr::ReleaseNamespace)),
+        ])
+    }
+
+    /// `service` of a client's configuration, with a port from 1 to 65535.
+    pub(super) fn reference(&self, path: Option<&str>, port: i64) -> Value {
+        let mut service = Map::from_iter([
+            ("name".to_owned(), Value::text(&self.service)),
+            ("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace)),
+        ]);
+        if let Some(path) = path {
+            service.insert("path".to_owned(), Value::text(path));
+        }
+        service.insert("port".to_owned(), Value::from(port));
+        Value::from(service)
+    }
+
+    /// The ServiceAccount of its pods.
+    pub(super) fn account(&self) -> &str {
+        self.deployment
+            .spec
+            .at(&["template", "spec", "serviceAccountName"])
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty())
+            .unwrap_or("default")
+    }
+}
+
+/// Drops shipped Services that have the name of one that is made here, as OLM v0 replaces them.
+pub(super) fn replace_shipped(
+    servers: &[Server<'_>],
+    objects: &mut Vec<Object>,
+    diagnostics: &mut Diagnostics,
+) {
+    objects.retain(|object| {
+        let server = servers.iter().find(|server| server.service == object.name());
+        let Some(server) = server.filter(|_| object.kind() == "Service") else { return true };
+        diagnostics.push(
+            Diagnostic::warning(
+                Code::ShippedService,
+                format!(
+                    "the bundle ships {}, which is also the Service of the Deployment `{}`; the shipped one is left out",
+                    object.label(),
+                    server.deployment.name
+                ),
+            )
+            .at(object.place())
+            .hint("if other ports of the shipped Service are in use, add it to the release under another name"),
+        );
+        false
+    });
+}

@@ -1,0 +1,133 @@
+//! Webhook configurations, and the conversion of CRDs.
+//!
+//! OLM: operator-controller, generators for webhooks and CRDs. The configurations have no
+//! `metadata.namespace`, which OLM sets and the API server ignores, and the port is never 0.
+
+use super::Targets;
+use super::certificate::Certificates;
+use super::serving::Server;
+use crate::bundle::{Bundle, WebhookDescription, WebhookKind};
+use crate::ir::{Map, Object, Value};
+
+/// Fields of a definition that an admission webhook has under the same name.
+const FIELDS: [&str; 7] = [
+    "rules",
+    "failurePolicy",
+    "matchPolicy",
+    "objectSelector",
+    "sideEffects",
+    "timeoutSeconds",
+    "admissionReviewVersions",
+];
+
+/// The name of an admission webhook and of its configuration.
+pub(super) fn name(webhook: &WebhookDescription) -> &str {
+    webhook.name.strip_suffix('-').unwrap_or(&webhook.name)
+}
+
+/// One configuration for each admission webhook of the bundle.
+pub(super) fn configurations(
+    bundle: &Bundle,
+    servers: &[Server<'_>],
+    targets: &Targets,
+    certificates: &Certificates<'_>,
+) -> Vec<Object> {
+    let webhooks = bundle.csv.webhooks.iter().filter(|w| w.kind != WebhookKind::Conversion);
+    webhooks
+        .filter_map(|webhook| {
+            let server = servers.iter().find(|s| s.deployment.name == webhook.deployment)?;
+            Some(configuration(webhook, server, targets, certificates))
+        })
+        .collect()
+}
+
+fn configuration(
+    webhook: &WebhookDescription,
+    server: &Server<'_>,
+    targets: &Targets,
+    certificates: &Certificates<'_>,
+) -> Object {
+    let kind = match webhook.kind {
+        WebhookKind::Mutating => "MutatingWebhookConfiguration",
+        _ => "ValidatingWebhookConfiguration",
+    };
+    let mut body = Map::from_iter([
+        ("name".to_owned(), Value::text(name(webhook))),
+        ("clientConfig".to_owned(), client_config(webhook, server, certificates)),
+    ]);
+    let policy = ["reinvocationPolicy"];
+    let own = if webhook.kind == WebhookKind::Mutating { policy.as_slice() } else { &[] };
+    for key in FIELDS.iter().chain(own) {
+        if let Some(value) = webhook.definition.get(*key).filter(|value| !value.is_null()) {
+            body.insert((*key).to_owned(), value.clone());
+        }
+    }
+    if let Some(namespaces) = targets.watched() {
+        let expression = Value::map([
+            ("key", Value::text("kubernetes.io/metadata.name")),
+            ("operator", Value::text("In")),
+            ("values", Value::Seq(namespaces)),
+        ]);
+        let selector = Value::map([("matchExpressions", Value::Seq(vec![expression]))]);
+        body.insert("namespaceSelector".to_owned(), selector);
+    }
+    let mut object = Object::new(
+        Map::from_iter([
+            ("apiVersion".to_owned(), Value::text("admissionregistration.k8s.io/v1")),
+            ("kind".to_owned(), Value::text(kind)),
+            ("metadata".to_owned(), Value::map([("name", Value::text(name(webhook)))])),
+            ("webhooks".to_owned(), Value::Seq(vec![Value::from(body)])),
+        ]),
+        webhook.origin.clone(),
+    );
+    certificates.annotate_client(server, &mut object);
+    object
+}
+
+fn client_config(
+    webhook: &WebhookDescription,
+    server: &Server<'_>,
+    certificates: &Certificates<'_>,
+) -> Value {
+    let path = match webhook.kind {
+        WebhookKind::Conversion => Some(webhook.path.as_deref().unwrap_or("/")),
+        _ => webhook.path.as_deref(),
+    };
+    let mut config = Map::from_iter([("service".to_owned(), server.reference(path, webhook.port))]);
+    if let Some(bundle) = certificates.ca_bundle(server) {
+        config.insert("caBundle".to_owned(), bundle);
+    }
+    Value::from(config)
+}
+
+/// How the API server converts the CRDs of a conversion webhook: replaces `spec.conversion`.
+pub(super) fn convert(
+    crds: &mut [Object],
+    webhooks: &[WebhookDescription],
+    servers: &[Server<'_>],
+    certificates: &Certificates<'_>,
+) {
+    for webhook in webhooks.iter().filter(|w| w.kind == WebhookKind::Conversion) {
+        let Some(server) = servers.iter().find(|s| s.deployment.name == webhook.deployment) else {
+            continue;
+        };
+        for crd in crds.iter_mut().filter(|c| webhook.conversion_crds.iter().any(|n| n == c.name()))
+        {
+            let versions = webhook.definition.get("admissionReviewVersions").cloned();
+            let conversion = Value::map([
+                ("strategy", Value::text("Webhook")),
+                (
+                    "webhook",
+                    Value::map([
+                        ("clientConfig", client_config(webhook, server, certificates)),
+                        ("conversionReviewVersions", versions.unwrap_or(Value::Seq(Vec::new()))),
+                    ]),
+                ),
+            ]);
+            if let Some(spec) = crd.root.get_mut("spec").and_then(Value::as_map_mut) {
+                spec.insert("conversion".to_owned(), conversion);
+            }
+            certificates.annotate_client(server, crd);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Annotations of ServiceAccounts: clouds give identities by them.
+
+use super::Context;
+use super::pods::annotate;
+use crate::diag::Diagnostics;
+use crate::ir::{Unit, ValueSpec, ValuesPath};
+use serde_json::json;
+
+/// Makes a value of the annotations of every ServiceAccount, under `serviceAccounts.NAME`.
+pub(super) fn accounts(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
+    for object in unit.objects.iter_mut().filter(|object| object.kind() == "ServiceAccount") {
+        let path = ValuesPath::new(["serviceAccounts", object.name(), "annotations"]);
+        let schema = annotate(object.metadata_mut(), &path);
+        unit.values.push(ValueSpec {
+            path,
+            default: json!({}),
+            schema,
+            description: "More annotations of this ServiceAccount, such as those that give it an identity in a cloud."
+                .to_owned(),
+        });
+    }
+}

@@ -1,0 +1,180 @@
+//! Accounts and what they may do.
+
+use super::super::Context;
+use super::few;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Object, Unit, Value};
+use std::collections::BTreeSet;
+
+fn texts<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
+    let list = value.get(key).and_then(Value::as_seq).unwrap_or_default();
+    list.iter().filter_map(Value::as_str)
+}
+
+fn rules_of(role: &Object) -> impl Iterator<Item = &Value> {
+    role.at(&["rules"]).and_then(Value::as_seq).unwrap_or_default().iter()
+}
+
+fn roles(unit: &Unit) -> impl Iterator<Item = &Object> {
+    unit.objects.iter().filter(|object| matches!(object.kind(), "Role" | "ClusterRole"))
+}
+
+/// The account of a Deployment's pods.
+fn account(deployment: &Object) -> &str {
+    deployment
+        .at(&["spec", "template", "spec", "serviceAccountName"])
+        .and_then(Value::as_str)
+        .filter(|name| !name.is_empty())
+        .unwrap_or("default")
+}
+
+fn deployments(unit: &Unit) -> impl Iterator<Item = &Object> {
+    unit.objects.iter().filter(|object| object.kind() == "Deployment")
+}
+
+/// Pods do not start without their account, and only `default` is there without being made.
+pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
+    let known = unit.names("ServiceAccount");
+    for deployment in deployments(unit) {
+        let name = account(deployment);
+        if name != "default" && !known.contains(name) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::AccountMissing,
+                    format!(
+                        "{} runs as ServiceAccount/{name}, which the chart does not have",
+                        deployment.label()
+                    ),
+                )
+                .at(deployment.place())
+                .hint("create it before installing the chart, or its pods will not start"),
+            );
+        }
+    }
+}
+
+/// The rules that an account has in the whole cluster.
+fn cluster_rules<'a>(unit: &'a Unit, account: &str) -> Vec<&'a Value> {
+    let bound: BTreeSet<&str> = unit
+        .objects
+        .iter()
+        .filter(|object| object.kind() == "ClusterRoleBinding")
+        .filter(|binding| {
+            let subjects = binding.at(&["subjects"]).and_then(Value::as_seq).unwrap_or_default();
+            subjects.iter().any(|subject| {
+                let text = |key| subject.get(key).and_then(Value::as_str);
+                text("kind") == Some("ServiceAccount") && text("name") == Some(account)
+            })
+        })
+        .filter_map(|binding| binding.at(&["roleRef", "name"]).and_then(Value::as_str))
+        .collect();
+    unit.objects
+        .iter()
+        .filter(|object| object.kind() == "ClusterRole" && bound.contains(object.name()))
+        .flat_map(rules_of)
+        .collect()
+}
+
+fn allows(rules: &[&Value], group: &str, resource: &str, verb: &str) -> bool {
+    let has = |rule: &Value, key: &str, wanted: &str| {
+        texts(rule, key).any(|item| item == wanted || item == "*")
+    };
+    rules.iter().any(|rule| {
+        has(rule, "apiGroups", group)
+            && has(rule, "resources", resource)
+            && has(rule, "verbs", verb)
+    })
+}
+
+/// Who asks the API server about tokens and permissions of callers, and cannot read the ConfigMap
+/// in kube-system that delegated authentication starts from.
+pub(super) fn auth_reader(unit: &Unit, context: &Context, diagnostics: &mut Diagnostics) {
+    if context.auth_reader {
+        return;
+    }
+    for deployment in deployments(unit) {
+        let name = account(deployment);
+        let rules = cluster_rules(unit, name);
+        let delegates = allows(&rules, "authentication.k8s.io", "tokenreviews", "create")
+            && allows(&rules, "authorization.k8s.io", "subjectaccessreviews", "create");
+        let bound =
+            unit.names("RoleBinding").contains(&crate::olm::auth_reader_name(&context.chart, name));
+        if delegates && !bound && !allows(&rules, "", "configmaps", "get") {
+            diagnostics.push(
+                Diagnostic::note(
+                    Code::AuthReaderMissing,
+                    format!(
+                        "ServiceAccount/{name} cannot read kube-system/extension-apiserver-authentication, which OpenShift lets everybody read; if the operator serves delegated authentication, it needs `auth-reader`"
+                    ),
+                )
+                .at(deployment.place()),
+            );
+        }
+    }
+}
+
+/// The first rule that the API server refuses, and what it lacks.
+fn incomplete(role: &Object) -> Option<(usize, &'static str)> {
+    rules_of(role).enumerate().find_map(|(index, rule)| {
+        let any = |key: &str| texts(rule, key).next().is_some();
+        match (any("verbs"), any("resources") || any("nonResourceURLs")) {
+            (false, _) => Some((index, "verbs")),
+            (_, false) => Some((index, "resources")),
+            _ => None,
+        }
+    })
+}
+
+/// Roles with a rule that the API server refuses.
+pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
+    for role in roles(unit) {
+        if let Some((index, missing)) = incomplete(role) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::IncompleteRule,
+                    format!("rule {} of {} has no {missing}", index + 1, role.label()),
+                )
+                .at(role.place())
+                .hint("the API server refuses the role; correct the bundle, or exclude the role and its binding"),
+            );
+        }
+    }
+}
+
+/// Rules for APIs that only OpenShift has, and for its security context constraints.
+pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
+    let own: Vec<&str> = unit
+        .objects
+        .iter()
+        .filter(|object| object.kind() == "CustomResourceDefinition")
+        .filter_map(|crd| crd.at(&["spec", "group"]).and_then(Value::as_str))
+        .collect();
+    let rules: Vec<&Value> = roles(unit).flat_map(rules_of).collect();
+    let mut groups: Vec<&str> = rules
+        .iter()
+        .flat_map(|rule| texts(rule, "apiGroups"))
+        .filter(|group| group.ends_with(".openshift.io") && !own.contains(group))
+        .collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let Some(first) = roles(unit).find(|role| {
+        rules_of(role).any(|rule| texts(rule, "apiGroups").any(|group| groups.contains(&group)))
+    }) else {
+        return;
+    };
+    let constraints = rules
+        .iter()
+        .any(|rule| texts(rule, "resources").any(|name| name == "securitycontextconstraints"));
+    let also = if constraints {
+        "; its pods or those that it makes count on SecurityContextConstraints"
+    } else {
+        ""
+    };
+    diagnostics.push(
+        Diagnostic::note(
+            Code::OpenshiftOnly,
+            format!("asks for OpenShift APIs that are missing elsewhere: {}{also}", few(&groups)),
+        )
+        .at(first.place()),
+    );
+}

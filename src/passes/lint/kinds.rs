@@ -1,0 +1,63 @@
+//! Kinds that a cluster may not know, and CRDs that nobody converts.
+
+use super::few;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Object, Unit, Value};
+use std::collections::BTreeMap;
+
+/// API groups of kinds that a bundle may ship and Kubernetes does not have, with who brings them
+/// and the filter that leaves them out.
+const FOREIGN: [(&str, &str, &str); 3] = [
+    (
+        "monitoring.coreos.com",
+        "the Prometheus operator",
+        r#".apiVersion | startswith("monitoring.coreos.com/")"#,
+    ),
+    ("console.openshift.io", "the OpenShift console", r#".kind | startswith("Console")"#),
+    ("autoscaling.k8s.io", "the vertical pod autoscaler", r#".kind == "VerticalPodAutoscaler""#),
+];
+
+/// Objects of such kinds: a cluster without them refuses the whole release.
+pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
+    for (group, who, filter) in FOREIGN {
+        let objects: Vec<&Object> = unit.objects.iter().filter(|o| o.group() == group).collect();
+        let Some(first) = objects.first() else { continue };
+        let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        diagnostics.push(
+            Diagnostic::warning(Code::ForeignKind, format!("ships {}, for {who}", few(&labels)))
+                .at(first.place())
+                .hint(format!(
+                    "where that is missing, Helm cannot install the chart: exclude = ['{filter}']"
+                )),
+        );
+    }
+}
+
+/// CRDs that were shipped with a conversion webhook which the CSV does not have.
+pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
+    let services = unit.names("Service");
+    let mut by_service: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+    for object in unit.objects.iter().filter(|o| o.kind() == "CustomResourceDefinition") {
+        let service = ["spec", "conversion", "webhook", "clientConfig", "service", "name"];
+        if let Some(service) = object.at(&service).and_then(Value::as_str)
+            && !services.contains(service)
+        {
+            by_service.entry(service).or_default().push(object);
+        }
+    }
+    for (service, crds) in by_service {
+        let names: Vec<&str> = crds.iter().map(|crd| crd.name()).collect();
+        diagnostics.push(
+            Diagnostic::warning(
+                Code::ConversionWebhook,
+                format!(
+                    "Service/{service} shall convert {}, and the chart has no such Service",
+                    few(&names)
+                ),
+            )
+            .at(crds[0].place().path(".spec.conversion"))
+            .hint("the CSV names no conversion webhook for it, so OLM leaves it so as well; objects of other versions than the stored one cannot be read until the Service exists"),
+        );
+    }
+}

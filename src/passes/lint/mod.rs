@@ -1,0 +1,46 @@
+//! What works on OpenShift with OLM and breaks elsewhere, and what breaks everywhere.
+//!
+//! Nothing is changed. A warning is what keeps the chart from being installed or its pods from
+//! running; a note is what depends on the cluster or is a guess.
+
+mod access;
+mod kinds;
+mod workloads;
+
+use super::Context;
+use crate::diag::{Code, Diagnostics};
+use crate::ir::Unit;
+
+/// Codes of what is reported here.
+pub const CODES: [Code; 8] = [
+    Code::AccountMissing,
+    Code::AuthReaderMissing,
+    Code::ForeignKind,
+    Code::IncompleteRule,
+    Code::OpenshiftOnly,
+    Code::RunAsUserMissing,
+    Code::SelectorMatchesNothing,
+    Code::ImageNotPinned,
+];
+
+/// Looks at everything.
+pub(super) fn lint(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
+    access::accounts(unit, diagnostics);
+    access::auth_reader(unit, context, diagnostics);
+    access::rules(unit, diagnostics);
+    access::openshift(unit, diagnostics);
+    kinds::foreign(unit, diagnostics);
+    kinds::conversion(unit, diagnostics);
+    workloads::users(unit, diagnostics);
+    workloads::images(unit, diagnostics);
+    workloads::selectors(unit, diagnostics);
+}
+
+/// A few names of many.
+fn few(names: &[&str]) -> String {
+    const SHOWN: usize = 4;
+    match names.len() {
+        0..=SHOWN => names.join(", "),
+        count => format!("{} and {} more", names[..SHOWN - 1].join(", "), count - SHOWN + 1),
+    }
+}

@@ -1,0 +1,221 @@
+//! What a person may set of an operator's pods when installing the chart.
+
+use super::Context;
+use crate::diag::Diagnostics;
+use crate::ir::{Condition, Expr, Map, Origin, Release, Unit, Value, ValueSpec, ValuesPath};
+use serde_json::{Value as Json, json};
+
+/// Makes values of the Deployments of the CSV, under `deployments.NAME`. Replicas, resources, node
+/// selector and affinity have as defaults what the operator has; to lists the values are added.
+///
+/// A list of the API whose items have names takes each name once, and Helm's server-side apply
+/// insists on it, so names that the operator has are refused by the schema.
+pub(super) fn pods(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
+    for object in &mut unit.objects {
+        if object.kind() != "Deployment" || !matches!(object.origin, Origin::Csv { .. }) {
+            continue;
+        }
+        let mut settings = Settings { deployment: object.name().to_owned(), values: Vec::new() };
+        if let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) {
+            settings.deployment(spec);
+        }
+        unit.values.append(&mut settings.values);
+    }
+}
+
+struct Settings {
+    deployment: String,
+    values: Vec<ValueSpec>,
+}
+
+impl Settings {
+    fn path(&self, keys: &[&str]) -> ValuesPath {
+        let prefix = ["deployments", &self.deployment];
+        ValuesPath::new(prefix.iter().chain(keys).copied())
+    }
+
+    fn declare(&mut self, path: &ValuesPath, default: Json, schema: Json, description: &str) {
+        let description = description.to_owned();
+        self.values.push(ValueSpec { path: path.clone(), default, schema, description });
+    }
+
+    fn deployment(&mut self, spec: &mut Map) {
+        let path = self.path(&["replicas"]);
+        let default = spec.get("replicas").map_or(json!(1), literal);
+        if default.is_u64() {
+            spec.insert("replicas".to_owned(), Expr::Integer(path.clone()).into());
+            let schema = json!({"type": "integer", "minimum": 0});
+            self.declare(&path, default, schema, "How many pods there are.");
+        }
+        let Some(template) = spec.get_mut("template").and_then(Value::as_map_mut) else { return };
+        let path = self.path(&["annotations"]);
+        if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
+            let schema = annotate(metadata, &path);
+            self.declare(&path, json!({}), schema, "More annotations of its pods.");
+        }
+        let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
+        self.resources(pod);
+        self.replace(
+            pod,
+            "nodeSelector",
+            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            "Labels of the nodes that its pods may run on.",
+        );
+        let part = json!({"type": "object"});
+        self.replace(
+            pod,
+            "affinity",
+            json!({
+                "type": "object",
+                "properties": {"nodeAffinity": part, "podAffinity": part, "podAntiAffinity": part},
+                "additionalProperties": false,
+            }),
+            "Affinity of its pods.",
+        );
+        let path = self.path(&["tolerations"]);
+        add(pod, "tolerations", &path);
+        let schema = json!({"type": "array", "items": {"type": "object"}});
+        self.declare(&path, json!([]), schema, "More tolerations of its pods.");
+        self.add_volumes(pod);
+        self.add_to_containers(pod);
+    }
+
+    /// The resources of each container.
+    fn resources(&mut self, pod: &mut Map) {
+        let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
+        for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+            let Some(name) = container.get("name").and_then(Value::as_str) else { continue };
+            let path = self.path(&["resources", name]);
+            let description = format!("Resources of the container `{name}`.");
+            let group = json!({"type": "object"});
+            let schema = json!({
+                "type": "object",
+                "properties": {"limits": group, "requests": group, "claims": {"type": "array"}},
+                "additionalProperties": false,
+            });
+            if let Some(default) = settable(container, "resources", &path) {
+                self.declare(&path, default, schema, &description);
+            }
+        }
+    }
+
+    fn replace(&mut self, pod: &mut Map, key: &str, schema: Json, description: &str) {
+        let path = self.path(&[key]);
+        if let Some(default) = settable(pod, key, &path) {
+            self.declare(&path, default, schema, description);
+        }
+    }
+
+    fn add_volumes(&mut self, pod: &mut Map) {
+        let path = self.path(&["volumes"]);
+        let names = names(pod.get("volumes"));
+        add(pod, "volumes", &path);
+        let schema = named_items(&names, &json!({}), &json!(true));
+        let description = "More volumes of its pods; those that the operator has keep their names.";
+        self.declare(&path, json!([]), schema, description);
+    }
+
+    /// Variables and mounts, the same for all containers.
+    fn add_to_containers(&mut self, pod: &mut Map) {
+        let [env, env_from, mounts] =
+            ["env", "envFrom", "volumeMounts"].map(|key| self.path(&[key]));
+        let mut variables = Vec::new();
+        let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
+        for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+            variables.extend(names(container.get("env")));
+            add(container, "env", &env);
+            add(container, "envFrom", &env_from);
+            add(container, "volumeMounts", &mounts);
+        }
+        variables.sort_unstable();
+        variables.dedup();
+        let fields = json!({"value": {"type": "string"}, "valueFrom": {"type": "object"}});
+        self.declare(
+            &env,
+            json!([]),
+            named_items(&variables, &fields, &json!(false)),
+            "More variables of every container. One that the operator sets is changed in \
+             bundles.toml, by `[bundle.config]`.",
+        );
+        let schema = json!({"type": "array", "items": {"type": "object"}});
+        self.declare(&env_from, json!([]), schema, "Sources of variables of every container.");
+        let fields = json!({"mountPath": {"type": "string", "minLength": 1}});
+        self.declare(
+            &mounts,
+            json!([]),
+            named_items(&[], &fields, &json!(true)),
+            "More mounts of every container.",
+        );
+    }
+}
+
+/// A list of maps with a name that is none of `taken`.
+fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
+    let mut properties = fields.clone();
+    properties["name"] = json!({"type": "string", "minLength": 1});
+    if !taken.is_empty() {
+        properties["name"]["not"] = json!({"enum": taken});
+    }
+    json!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": properties,
+            "required": ["name"],
+            "additionalProperties": others,
+        },
+    })
+}
+
+/// Adds the entries of the value to the annotations; gives its schema, which refuses keys that are
+/// there.
+pub(super) fn annotate(metadata: &mut Map, path: &ValuesPath) -> Json {
+    let annotations = metadata.entry("annotations".to_owned()).or_insert(Value::Null);
+    if annotations.as_map().is_none() {
+        *annotations = Value::from(Map::new());
+    }
+    let mut schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    if let Some(annotations) = annotations.as_map_mut() {
+        let taken: Vec<&String> = annotations.keys().collect();
+        if !taken.is_empty() {
+            schema["propertyNames"] = json!({"not": {"enum": taken}});
+        }
+        annotations.insert(path.to_string(), Expr::Entries(path.clone()).into());
+    }
+    schema
+}
+
+fn names(list: Option<&Value>) -> Vec<String> {
+    let items = list.and_then(Value::as_seq).unwrap_or_default();
+    let name = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
+    items.iter().filter_map(name).collect()
+}
+
+/// Puts the value in place of the map at `key`, which becomes its default; nothing where an
+/// expression stands there already.
+fn settable(map: &mut Map, key: &str, path: &ValuesPath) -> Option<Json> {
+    let default = match map.get(key) {
+        None | Some(Value::Null) => json!({}),
+        Some(own @ Value::Map(_)) if !own.has_expression() => literal(own),
+        Some(_) => return None,
+    };
+    let value = Value::when(Condition::Set(path.clone()), Expr::Values(path.clone()).into());
+    map.insert(key.to_owned(), value);
+    Some(default)
+}
+
+/// Adds the items of the value to the list at `key`.
+fn add(map: &mut Map, key: &str, path: &ValuesPath) {
+    let list = map.entry(key.to_owned()).or_insert(Value::Null);
+    if list.as_seq().is_none() {
+        *list = Value::Seq(Vec::new());
+    }
+    if let Some(list) = list.as_seq_mut() {
+        list.push(Expr::Values(path.clone()).into());
+    }
+}
+
+/// A value without expressions.
+fn literal(value: &Value) -> Json {
+    Release { namespace: "", values: &Json::Null }.value(value)
+}

@@ -1,0 +1,17 @@
+//! Builds without a network and without a lock.
+
+use bundle2chart::config::Config;
+use bundle2chart::diag::Diagnostics;
+use bundle2chart::emit::ChartFiles;
+use bundle2chart::lock::Lock;
+use bundle2chart::pipeline::{self, Build};
+use bundle2chart::source::{Access, Supply};
+
+/// The charts of the named bundles; all when none is named.
+pub(crate) fn build(config: &Config, names: &[&str]) -> (Vec<ChartFiles>, Diagnostics) {
+    let supply = Supply::of(config, Access { offline: true, ..Access::default() });
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let Build { charts, diagnostics, .. } =
+        pipeline::build(config, &supply, &Lock::default(), &names, 2);
+    (charts, diagnostics)
+}
