@@ -672,6 +672,12 @@ fn real_upgrades() {
             continue;
         }
         let set = compare(&path(old), &path(new));
+        let (before, after) = (load(&path(old)), load(&path(new)));
+        for (id, old) in &before.objects {
+            let Some(new) = after.objects.get(id) else { continue };
+            let edits = diff::tree::edits(old, new);
+            assert_eq!(diff::tree::apply(old, &edits).as_ref(), Some(new), "{name} {id}");
+        }
         insta::assert_snapshot!(format!("real_{name}_{old}_{new}"), facts(&set));
         let back = compare(&path(new), &path(old));
         assert_eq!(set.objects.len(), back.objects.len(), "{name}");

@@ -276,6 +276,7 @@ fn watch(set: &ChangeSet) -> Vec<String> {
             "network-policy-added",
             "network-policy-changed",
             "service-selector-changed",
+            "container-removed",
             "replicas-lowered",
             "probe-removed",
             "memory-limit-lowered",

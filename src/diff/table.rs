@@ -672,6 +672,22 @@ fn workloads() -> Vec<Case> {
         ),
         ("operand-image-changed", [env("r.io/a:1"), env("r.io/a:2")], [env("a b"), env("b c")]),
         (
+            "container-added",
+            [usual(), pod_spec(json!({"initContainers": [{"name": "i"}]}))],
+            [pod_spec(json!({"initContainers": [{"name": "i"}]})), usual()],
+        ),
+        (
+            "container-removed",
+            [
+                pod_spec(json!({"initContainers": [{"name": "i"}, {"name": "j"}]})),
+                pod_spec(json!({"initContainers": [{"name": "i"}]})),
+            ],
+            [
+                pod_spec(json!({"initContainers": [{"name": "i"}]})),
+                pod_spec(json!({"initContainers": [{"name": "i", "tty": true}]})),
+            ],
+        ),
+        (
             "command-changed",
             [container(json!({"command": ["a"]})), container(json!({"command": ["b"]}))],
             [

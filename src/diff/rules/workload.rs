@@ -26,6 +26,14 @@ rules! {
         "An image that the operator starts later changed."
         "The operator replaces the pods of its operands by itself after the upgrade."
         "Mirror the image before the upgrade where clusters do not reach its registry.";
+    CONTAINER_ADDED "container-added" Risky
+        "Pods have one more container."
+        "One more program runs with the pod's account and volumes, from an image of its own."
+        "Mirror its image, and find out what it is for.";
+    CONTAINER_REMOVED "container-removed" Risky
+        "Pods have one container less."
+        "What it did is no longer done, or done by another container: a proxy that authenticated callers, for example."
+        "Find out what does its work now, and what you had configured for it.";
     COMMAND "command-changed" Risky
         "A container starts another command."
         "Another program runs, or the same one in another way."
@@ -98,6 +106,23 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
             findings.push(found(&ACCOUNT, format!("{} became {}", name(old), name(new))));
         }
         ["volumes", ..] => findings.push(found(&VOLUME, "volumes of the pods")),
+        ["containers" | "initContainers"] => {
+            let images = |list: Option<&Json>| -> Vec<String> {
+                let list = list.and_then(Json::as_array).into_iter().flatten();
+                list.filter_map(|container| container.get("image")).map(spoken).collect()
+            };
+            match (old, new) {
+                (None, _) => {
+                    let reason = format!("they run {}", super::listed(&images(new), 3));
+                    findings.push(found(&CONTAINER_ADDED, reason));
+                }
+                (_, None) => {
+                    let reason = format!("they ran {}", super::listed(&images(old), 3));
+                    findings.push(found(&CONTAINER_REMOVED, reason));
+                }
+                _ => {}
+            }
+        }
         ["containers" | "initContainers", "[]", rest @ ..] => {
             container(scene, rest, findings);
         }
@@ -117,6 +142,14 @@ fn container(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
     let (old, new) = (scene.edit.old.as_ref(), scene.edit.new.as_ref());
     let list = |value: Option<&Json>| value.cloned().unwrap_or(Json::Array(Vec::new()));
     match (rest, old, new) {
+        ([], None, Some(new)) => {
+            let image = new.get("image").map_or("no image".to_owned(), spoken);
+            findings.push(found(&CONTAINER_ADDED, format!("it runs {image}")));
+        }
+        ([], Some(old), None) => {
+            let image = old.get("image").map_or("no image".to_owned(), spoken);
+            findings.push(found(&CONTAINER_REMOVED, format!("it ran {image}")));
+        }
         (["image"], Some(old), Some(new)) => {
             image(old, new, [&REGISTRY, &IMAGE], true, findings);
         }
