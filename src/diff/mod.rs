@@ -260,7 +260,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         if changes.is_empty() {
             continue;
         }
-        changes.sort_by(|a, b| a.class().cmp(&b.class()));
+        changes.sort_by_key(Change::class);
         objects.push(ObjectChange { id: pair.id.clone(), action, changes });
     }
     objects.sort_by(|a, b| (a.class(), &a.id).cmp(&(b.class(), &b.id)));

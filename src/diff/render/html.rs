@@ -264,7 +264,7 @@ fn text(text: &str) -> String {
 fn with_code(sentence: &str) -> String {
     let safe = text(sentence);
     let pieces: Vec<&str> = safe.split('`').collect();
-    if pieces.len() % 2 == 0 {
+    if pieces.len().is_multiple_of(2) {
         return safe;
     }
     let mut out = String::new();

@@ -105,8 +105,8 @@ struct Spot {
 }
 
 enum What {
-    /// A whole property, by name.
-    Property(String),
+    /// A whole property.
+    Property,
     /// A keyword, and where its steps begin.
     Keyword(String, usize),
     /// A whole schema.
@@ -128,7 +128,7 @@ fn spot(steps: &[Step], start: usize) -> Spot {
                     }
                     spot.field.push_str(name);
                     if steps.len() == at + 2 {
-                        spot.what = What::Property(name.clone());
+                        spot.what = What::Property;
                         return spot;
                     }
                     at += 2;
@@ -175,7 +175,7 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         _ if spot.combined => {
             own.push(found(&CHANGED, format!("a combined schema of `{}` changed", spot.field)));
         }
-        What::Property(name) => own.extend(property(scene, &spot, name)),
+        What::Property => own.extend(property(scene, &spot)),
         What::Keyword(keyword, at) => own.extend(keyword_finding(scene, &spot, keyword, *at)),
         What::Schema => {
             own.push(found(&CHANGED, format!("the schema of `{}` changed", spot.field)));
@@ -204,7 +204,7 @@ fn lookup_version<'a>(scene: &'a Scene<'_>) -> Option<&'a Json> {
     lookup(scene.pair.old?, scene.steps().get(..3)?)
 }
 
-fn property(scene: &Scene<'_>, spot: &Spot, name: &str) -> Option<Finding> {
+fn property(scene: &Scene<'_>, spot: &Spot) -> Option<Finding> {
     let steps = scene.steps();
     let field = &spot.field;
     if scene.edit.new.is_some() {
@@ -229,7 +229,6 @@ fn property(scene: &Scene<'_>, spot: &Spot, name: &str) -> Option<Finding> {
     if let Some(twin) = twin.and_then(|twin| twin.path.last_key()) {
         reason.push_str(&format!("; perhaps it is `{twin}` now"));
     }
-    let _ = name;
     Some(found(&PROPERTY_REMOVED, reason))
 }
 

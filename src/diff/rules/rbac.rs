@@ -301,8 +301,8 @@ fn bindings_of<'s>(scene: &'s Scene<'_>) -> Vec<(String, Scope<'s>)> {
     for (id, binding) in
         scene.sides.new.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
     {
-        if let Some((role, scope)) = bound(id, binding).filter(|(role, _)| *role == scene.pair.id) {
-            debug_assert_eq!(role, scene.pair.id);
+        let here = bound(id, binding).filter(|(role, _)| *role == scene.pair.id);
+        if let Some((_, scope)) = here {
             all.extend(
                 subjects(binding, &scene.sides.new.namespace)
                     .into_iter()

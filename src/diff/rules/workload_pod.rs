@@ -100,7 +100,7 @@ fn facts(spec: &Json) -> Vec<Fact> {
     let pod = spec.get("securityContext");
     for list in ["containers", "initContainers"] {
         for container in items(list) {
-            let path = vec![key(list), named(container)];
+            let path = [key(list), named(container)];
             let mut add = |rule, text: String, rest: &[&str]| {
                 let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
                 facts.push(Fact {
