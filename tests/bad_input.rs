@@ -302,7 +302,7 @@ refused! {
         let name = "  name: lamp-operator.v1.2.3\n";
         let annotation = "  annotations:\n    olm.properties: '{\"type\": \"x\"}'\n";
         case.replace(CSV_FILE, name, &format!("{name}{annotation}"));
-        let properties = "properties:\n- type: y\n  value: 2\n";
+        let properties = "properties:\n- type: light\n  value: 2\n";
         case.write("bundle/metadata/properties.yaml", properties);
     }
     version_is_not_semantic: [InvalidVersion] = |case| {
