@@ -193,7 +193,10 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
             .keys()
             .filter(|p| p.starts_with("templates/") && p.ends_with(".yaml"))
             .count();
-        let bytes: usize = chart.files.values().map(Vec::len).sum();
+        // The report is for people; Helm ignores it.
+        let report = emit::ownership::UPGRADE_REPORT;
+        let files = chart.files.iter().filter(|(path, _)| *path != report);
+        let bytes: usize = files.map(|(_, content)| content.len()).sum();
         let _ = writeln!(
             text,
             "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {:>5} KiB",
