@@ -88,6 +88,10 @@ const ALIKE: f64 = 0.8;
 /// The same for two whose names differ only in numbers, such as versions.
 const ALIKE_BY_NAME: f64 = 0.4;
 
+/// Pairs of objects of one kind whose contents are compared; of more, only those that are called
+/// nearly the same.
+const MOST_PAIRS: usize = 10_000;
+
 /// Content that tells too little for a rename, in leaves; such objects are paired only when each
 /// is the only one of its kind that came or went.
 const TELLING: usize = 5;
@@ -153,8 +157,12 @@ fn renames<'a>(
     };
     let (before, after) = (leaves(old, gone), leaves(new, came));
     let mut scored = Vec::new();
+    let many = gone.len() * came.len() > MOST_PAIRS;
     for (from, before) in gone.iter().zip(&before) {
         for (to, after) in came.iter().zip(&after) {
+            if many && stem(from) != stem(to) {
+                continue;
+            }
             let telling = only || before.values().sum::<usize>() >= TELLING;
             let score = alike(before, after);
             let enough = if stem(from) == stem(to) { ALIKE_BY_NAME } else { ALIKE };

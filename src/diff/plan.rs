@@ -166,7 +166,7 @@ fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         .map(|object| format!("{} ({})", object.id.name, object.action.as_str()))
         .collect();
     let folder = sides.new.chart.as_ref().map_or("", |chart| chart.crds_folder.as_str());
-    let folder = if folder.is_empty() { "CRDS" } else { folder };
+    let folder = if folder.is_empty() { "CRDS".to_owned() } else { format!("CHART/{folder}") };
     let mut step =
         step("crds", "Apply the CRDs of the new version, before the rest; Helm does not", items);
     step.commands.push(format!("kubectl apply --server-side --force-conflicts -f {folder}"));

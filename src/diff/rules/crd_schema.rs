@@ -92,6 +92,9 @@ rules! {
         "Nothing.";
 }
 
+/// Edits of an object among which a new name is looked for.
+const MOST_EDITS: usize = 2_000;
+
 /// What an edit inside of a schema is about.
 struct Spot {
     /// The field, as in a manifest: `spec.items[].name`.
@@ -219,7 +222,9 @@ fn property(scene: &Scene<'_>, spot: &Spot) -> Option<Finding> {
     }
     // A sibling that came with the same schema is probably its new name.
     let parent = steps.get(..steps.len() - 1)?;
-    let twin = scene.edits.iter().find(|other| {
+    // Where nearly everything differs, nothing has a new name.
+    let few = scene.edits.len() <= MOST_EDITS;
+    let twin = scene.edits.iter().filter(|_| few).find(|other| {
         other.old.is_none()
             && other.path.steps().len() == steps.len()
             && other.path.steps().starts_with(parent)

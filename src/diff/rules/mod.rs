@@ -83,6 +83,8 @@ pub(super) struct Scene<'a> {
     pub(super) pair: &'a Pair<'a>,
     pub(super) edits: &'a [Edit],
     pub(super) edit: &'a Edit,
+    /// For a role, what it allows.
+    access: Option<&'a rbac::Access<'a>>,
 }
 
 impl<'a> Sides<'a> {
@@ -97,10 +99,12 @@ impl<'a> Sides<'a> {
 
     /// What the rules say about each of the edits that turn one object of a pair into the other.
     pub(super) fn judge(&self, pair: &Pair<'a>, edits: &[Edit]) -> Vec<Vec<Finding>> {
+        let access = rbac::Access::of(pair, self.new);
+        let access = access.as_ref();
         let mut judged: Vec<Vec<Finding>> = edits
             .iter()
             .map(|edit| {
-                let scene = Scene { sides: self, pair, edits, edit };
+                let scene = Scene { sides: self, pair, edits, edit, access };
                 let mut findings = Vec::new();
                 match pair.id.kind.as_str() {
                     "CustomResourceDefinition" => crd::judge(&scene, &mut findings),
@@ -123,7 +127,7 @@ impl<'a> Sides<'a> {
         workload_pod::judge(pair, edits, &mut judged);
         for (findings, edit) in judged.iter_mut().zip(edits) {
             if findings.is_empty() {
-                let scene = Scene { sides: self, pair, edits, edit };
+                let scene = Scene { sides: self, pair, edits, edit, access };
                 findings.push(object::otherwise(&scene));
             }
             findings.sort_by_key(|finding| finding.rule.class);

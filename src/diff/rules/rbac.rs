@@ -3,7 +3,7 @@
 //! A permission that a subject already held through another role or binding is not gained.
 
 use super::{Scene, found, listed, rules, texts};
-use crate::diff::identity::Pairs;
+use crate::diff::identity::{Pair, Pairs};
 use crate::diff::path::Step;
 use crate::diff::{Finding, Identity, Rule, Side};
 use serde_json::Value as Json;
@@ -100,7 +100,7 @@ struct Grants {
 impl Grants {
     fn extend(&mut self, grants: &[Grant]) {
         for grant in grants {
-            if grant.is_wild() || grant.name.is_empty() {
+            if grant.is_wild() {
                 self.wild.push(grant.clone());
             }
             self.exact.insert(grant.clone());
@@ -111,7 +111,7 @@ impl Grants {
         self.exact.contains(grant)
             || (!grant.name.is_empty()
                 && self.exact.contains(&Grant { name: String::new(), ..grant.clone() }))
-            || self.wild.iter().any(|held| held.is_wild() && held.covers(grant))
+            || self.wild.iter().any(|held| held.covers(grant))
     }
 }
 
@@ -234,6 +234,32 @@ fn subject_name_of(id: &Identity) -> String {
     if id.namespace.is_empty() { id.name.clone() } else { format!("{}/{}", id.namespace, id.name) }
 }
 
+/// What a role allows on both sides, and who has it: the same for each of its edits.
+pub(super) struct Access<'s> {
+    held: Grants,
+    holds: Grants,
+    bindings: Vec<(String, Scope<'s>)>,
+}
+
+impl<'s> Access<'s> {
+    /// The access that a role gives; nothing for objects of other kinds.
+    pub(super) fn of(pair: &Pair<'_>, new: &'s Side) -> Option<Self> {
+        if !["Role", "ClusterRole"].contains(&pair.id.kind.as_str()) {
+            return None;
+        }
+        let all = |object: Option<&Json>| {
+            let mut grants = Grants::default();
+            grants.extend(&object.map(role_grants).unwrap_or_default());
+            grants
+        };
+        Some(Access {
+            held: all(pair.old),
+            holds: all(pair.new),
+            bindings: bindings_of(&pair.id, new),
+        })
+    }
+}
+
 pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     if scene.pair.id.kind.ends_with("Binding") {
         binding(scene, findings);
@@ -262,15 +288,9 @@ fn role(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         }
     };
     let (before, after) = (part(scene.pair.old), part(scene.pair.new));
-    let all = |object: Option<&Json>| {
-        let mut grants = Grants::default();
-        grants.extend(&object.map(role_grants).unwrap_or_default());
-        grants
-    };
-    let (held, holds) = (all(scene.pair.old), all(scene.pair.new));
+    let Some(Access { held, holds, bindings }) = scene.access else { return };
     let gained: Vec<&Grant> = after.iter().filter(|grant| !held.cover(grant)).collect();
     let lost: Vec<&Grant> = before.iter().filter(|grant| !holds.cover(grant)).collect();
-    let bindings = bindings_of(scene);
     let mut told = false;
     if scene.pair.new.is_some() {
         let new_to_somebody = |grant: &&&Grant| {
@@ -283,7 +303,7 @@ fn role(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         // A new role that nobody has yet gives nothing to anybody.
         if !(gained.is_empty() || scene.pair.old.is_none() && bindings.is_empty()) {
             told = true;
-            gains(scene, &gained, &bindings, findings);
+            gains(scene, &gained, bindings, findings);
         }
     }
     if scene.pair.old.is_some() && scene.pair.new.is_some() && in_rules {
@@ -295,19 +315,17 @@ fn role(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Subjects that the new side binds to the role of the scene, and where.
-fn bindings_of<'s>(scene: &'s Scene<'_>) -> Vec<(String, Scope<'s>)> {
+/// Subjects that the new side binds to a role, and where.
+fn bindings_of<'s>(id: &Identity, new: &'s Side) -> Vec<(String, Scope<'s>)> {
     let mut all = BTreeSet::new();
-    for (id, binding) in
-        scene.sides.new.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
-    {
-        let here = bound(id, binding).filter(|(role, _)| *role == scene.pair.id);
+    for (binding_id, binding) in &new.objects {
+        if !binding_id.kind.ends_with("RoleBinding") {
+            continue;
+        }
+        let here = bound(binding_id, binding).filter(|(role, _)| role == id);
         if let Some((_, scope)) = here {
-            all.extend(
-                subjects(binding, &scene.sides.new.namespace)
-                    .into_iter()
-                    .map(|subject| (subject, scope)),
-            );
+            let subjects = subjects(binding, &new.namespace);
+            all.extend(subjects.into_iter().map(|subject| (subject, scope)));
         }
     }
     all.into_iter().collect()
