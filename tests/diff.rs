@@ -729,3 +729,14 @@ fn charts_of_others_are_rendered_by_helm() {
     assert!(seen.stderr.contains("error[helm-failed]"), "{}", seen.stderr);
     assert!(seen.stderr.contains("a key is needed"), "{}", seen.stderr);
 }
+
+#[test]
+fn every_rule_is_explained() {
+    let case = Case::new();
+    insta::assert_snapshot!("explain", case.run(&["explain", "rbac-secrets"]).text());
+    let all = case.run(&["explain"]).stdout;
+    for rule in diff::rules::all() {
+        assert!(all.lines().any(|line| line.split(' ').next() == Some(rule.code)), "{}", rule.code);
+    }
+    assert!(case.run(&["explain", "rbac-secret"]).stderr.contains("rbac-secrets"));
+}
