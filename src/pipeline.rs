@@ -14,6 +14,7 @@ use crate::lock::{Lock, Locked};
 use crate::olm::{self, Lowered};
 use crate::passes::{self, Context, Filtered};
 use crate::source::{BundleFiles, Reference, Supply};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -38,6 +39,8 @@ pub struct Build {
     pub charts: Vec<ChartFiles>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
+    /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
+    pub release_bytes: BTreeMap<PathBuf, usize>,
     /// What was found.
     pub diagnostics: Diagnostics,
 }
@@ -61,7 +64,10 @@ pub fn build<'c>(
         if let Some(built) = built {
             hits.extend(built.hits);
             members.push(built.member);
-            build.charts.push(built.chart);
+            for (chart, release_bytes) in built.charts {
+                build.release_bytes.insert(chart.dir.clone(), release_bytes);
+                build.charts.push(chart);
+            }
             build.locked.extend(built.locked);
         }
     }
@@ -179,7 +185,8 @@ fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, D
 
 /// A bundle that was built.
 struct Built<'c> {
-    chart: ChartFiles,
+    /// Its charts in the order of their installation, with the bytes of a release.
+    charts: Vec<(ChartFiles, usize)>,
     /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
     /// What it needs of others, and has for them.
@@ -223,8 +230,8 @@ fn build_one<'c>(
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     drop(files);
     let images = images::pulled(&images::collect(&compiled.unit.objects, &compiled.bundle, None));
-    let chart = chart::chart(
-        &compiled.unit,
+    let charts = chart::charts(
+        compiled.unit,
         &Description {
             bundle: &compiled.bundle,
             config: bundle,
@@ -232,10 +239,18 @@ fn build_one<'c>(
             namespace: &compiled.namespace,
             origin: &origin,
             images: &images,
+            layout: config.output.layout,
         },
     );
+    for chart in &charts {
+        diagnostics.extend(release_size(chart, bundle));
+    }
+    let charts = charts.into_iter().map(|chart| {
+        let release_bytes = chart.release_bytes;
+        (chart_files(chart, config.output.layout), release_bytes)
+    });
     let built = Built {
-        chart: chart_files(chart, config.output.layout),
+        charts: charts.collect(),
         hits: compiled.hits,
         member: Member::new(bundle, &compiled.bundle),
         locked,
@@ -299,12 +314,55 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
             namespaces,
             pull_secret: config.pull_secret.clone(),
             auth_reader: config.auth_reader,
-            crds_in_templates: config.crds == CrdPlacement::Templates,
+            crds: config.crds,
+            strip_descriptions: config.strip_descriptions,
         },
     ));
     let compiled =
         (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits });
     (compiled, diagnostics)
+}
+
+/// What is wrong with the size of a chart's release, if anything.
+fn release_size(chart: &Chart, config: &BundleConfig) -> Option<Diagnostic> {
+    let (bytes, limit) = (chart.release_bytes, chart::RELEASE_LIMIT);
+    if bytes < chart::RELEASE_WARN {
+        return None;
+    }
+    let share = chart::release_percent(bytes);
+    let hint = match config.crds {
+        CrdPlacement::Subchart => {
+            "leave objects out with filters, or move what overlays add into charts of their own"
+        }
+        CrdPlacement::Templates | CrdPlacement::Separate if config.strip_descriptions => {
+            "set crds = \"subchart\": those do not count"
+        }
+        CrdPlacement::Templates | CrdPlacement::Separate => {
+            "set strip-descriptions = true, or crds = \"subchart\": those do not count"
+        }
+        CrdPlacement::Crds => {
+            "set crds = \"subchart\": those do not count, and Helm treats them the same otherwise"
+        }
+    };
+    let name = &chart.name;
+    let diagnostic = if bytes > limit {
+        Diagnostic::error(
+            Code::ReleaseSize,
+            format!(
+                "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes \
+                 allows Helm for it, so that it cannot be installed"
+            ),
+        )
+    } else {
+        Diagnostic::warning(
+            Code::ReleaseSize,
+            format!(
+                "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes \
+                 allows Helm for it"
+            ),
+        )
+    };
+    Some(diagnostic.at(Place::span(config.span.clone())).hint(hint))
 }
 
 fn filter_timeout(include: &[Filter], exclude: &[Filter]) -> Diagnostic {

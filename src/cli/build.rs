@@ -3,12 +3,14 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
+use crate::chart;
 use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::{self, ChartFiles, Comparison, Written};
 use crate::lock::{self, Lock};
 use crate::pipeline;
 use crate::source::Supply;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -63,19 +65,20 @@ impl Build {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
-        let charts = built.charts;
+        let (charts, release_bytes) = (built.charts, built.release_bytes);
         let new_lock = lock.updated(&config, built.locked);
         let configured = config.base.join(&config.output.dir);
         // `./out` is `out` to people.
         let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
         let out = self.out.clone().unwrap_or_else(|| plain.unwrap_or(&configured).to_owned());
+        diagnostics.append(emit::crds_moved(&out, &charts));
         let result = if self.check {
             let stale = (new_lock != lock).then_some(lock_path.as_path());
             emit::compare(&out, &charts)
                 .map(|comparison| self.checked(&comparison, stale, output, &mut diagnostics, &out))
         } else {
             emit::write(&out, &charts, self.replace).and_then(|written| {
-                let mut summary = summary(&charts, &written, &out);
+                let mut summary = summary(&charts, &release_bytes, &written, &out);
                 diagnostics.append(written.warnings);
                 // Last, so that a lock never names what was not built.
                 if new_lock != lock && lock::write(&lock_path, &new_lock)? {
@@ -167,7 +170,12 @@ pub(super) fn not_locked(
 }
 
 /// A line for each chart, and one for all.
-fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
+fn summary(
+    charts: &[ChartFiles],
+    release_bytes: &BTreeMap<PathBuf, usize>,
+    written: &Written,
+    out: &Path,
+) -> String {
     let mut text = String::new();
     let width = charts.iter().map(|chart| chart.dir.as_os_str().len()).max().unwrap_or(0);
     for chart in charts {
@@ -190,9 +198,10 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
             .filter(|p| p.starts_with("templates/") && p.ends_with(".yaml"))
             .count();
         let bytes: usize = chart.files.values().map(Vec::len).sum();
+        let share = chart::release_percent(release_bytes.get(&chart.dir).copied().unwrap_or(0));
         let _ = writeln!(
             text,
-            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {:>5} KiB",
+            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {share:>3} % of a release  {:>5} KiB",
             chart.dir.display(),
             if crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),

@@ -106,7 +106,7 @@ const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
 }
 
 /// Values of `crds`, the default first.
-pub(super) const CRDS: &[&str] = &["subchart", "crds", "templates"];
+pub(super) const CRDS: &[&str] = &["subchart", "crds", "templates", "separate"];
 /// Values of `certificates`, the default first.
 pub(crate) const CERTIFICATES: &[&str] =
     &["cert-manager", "service-ca", "helm", "existing-secret", "none"];
@@ -137,7 +137,10 @@ const AUTH_READER: &str = "Whether the operator may read the API server's authen
     settings: adds a RoleBinding in kube-system. Default: false.";
 const CRDS_DOC: &str = "Where CRDs go. `subchart` (default): charts/crds, installed first and \
     not counted in the release Secret. `crds`: the chart's crds folder, installed first. \
-    `templates`: with everything else, upgraded with the release and kept when it is uninstalled.";
+    `templates`: with everything else, upgraded with the release and kept when it is uninstalled. \
+    `separate`: a chart of their own, NAME-crds, to install and upgrade first.";
+const STRIP_DESCRIPTIONS: &str = "Whether descriptions are left out of the schemas of CRDs, which \
+    makes them several times smaller; `kubectl explain` then knows types only. Default: false.";
 const WATCH_DOC: &str = "Which namespaces the operator watches: `\"all\"`, `\"own\"`, or a list \
     of names. Default: what the bundle's install modes allow, all namespaces first.";
 
@@ -245,6 +248,7 @@ pub static DEFAULTS: Table = Table {
         ),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
         optional("watch", Kind::Watch, WATCH_DOC),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
@@ -422,6 +426,7 @@ pub static BUNDLE: Table = Table {
         ),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
         optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
         optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
         optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),

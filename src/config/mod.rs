@@ -21,6 +21,11 @@ use crate::diag::Span;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What the name of a chart of CRDs ends in.
+pub const CRDS_SUFFIX: &str = "-crds";
+/// What the name of a chart of operands ends in.
+pub const OPERANDS_SUFFIX: &str = "-operands";
+
 /// A checked configuration with all defaults resolved.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -134,6 +139,8 @@ pub struct BundleConfig {
     pub auth_reader: bool,
     /// Where CRDs go in the chart.
     pub crds: CrdPlacement,
+    /// Whether the schemas of CRDs lose their descriptions.
+    pub strip_descriptions: bool,
     /// Who makes the certificates of what the operator serves.
     pub certificates: CertificateProvider,
     /// The issuer of cert-manager, where it is not one of the release's own.
@@ -166,6 +173,7 @@ impl BundleConfig {
             pull_secret: None,
             auth_reader: false,
             crds: CrdPlacement::default(),
+            strip_descriptions: false,
             certificates: CertificateProvider::default(),
             issuer: None,
             aggregate_roles: false,
@@ -175,6 +183,15 @@ impl BundleConfig {
             provided: Vec::new(),
             span,
         }
+    }
+
+    /// What the names of the charts beside the bundle's own end in, and what makes them, in words.
+    fn companions(&self) -> Vec<(&'static str, &'static str)> {
+        let mut companions = Vec::new();
+        if self.crds == CrdPlacement::Separate {
+            companions.push((CRDS_SUFFIX, "`crds = \"separate\"`"));
+        }
+        companions
     }
 }
 
@@ -289,6 +306,31 @@ pub enum CrdPlacement {
     Crds,
     /// `templates/`: upgraded with the release, kept when it is uninstalled.
     Templates,
+    /// The templates of a chart NAME-crds, which is installed and upgraded first.
+    Separate,
+}
+
+impl CrdPlacement {
+    /// Its name in bundles.toml.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CrdPlacement::Subchart => "subchart",
+            CrdPlacement::Crds => "crds",
+            CrdPlacement::Templates => "templates",
+            CrdPlacement::Separate => "separate",
+        }
+    }
+
+    /// The placement of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "subchart" => Some(CrdPlacement::Subchart),
+            "crds" => Some(CrdPlacement::Crds),
+            "templates" => Some(CrdPlacement::Templates),
+            "separate" => Some(CrdPlacement::Separate),
+            _ => None,
+        }
+    }
 }
 
 /// A jq filter over one object: true keeps (or drops) it.

@@ -31,6 +31,7 @@ struct Settings {
     pull_secret: Option<Option<String>>,
     auth_reader: Option<bool>,
     crds: Option<CrdPlacement>,
+    strip_descriptions: Option<bool>,
     watch: Option<Watch>,
     provided: Vec<Text>,
     certificates: Option<CertificateProvider>,
@@ -126,6 +127,7 @@ impl Reader<'_> {
         }
         check::names(self, &drafts);
         check::dependencies(self, &drafts);
+        check::companions(self, &bundles);
         let output = output?;
         check::outputs(self, &output, &bundles, &mirrors);
         Some(Config { base: base.to_owned(), output, mirrors, registries, network, bundles })
@@ -224,17 +226,14 @@ impl Reader<'_> {
             (None, Some(_)) => Some(None),
             (None, None) => None,
         };
-        let crds = fields.text("crds").map(|(text, _)| match text {
-            "crds" => CrdPlacement::Crds,
-            "templates" => CrdPlacement::Templates,
-            _ => CrdPlacement::Subchart,
-        });
+        let crds = fields.text("crds").and_then(|(text, _)| CrdPlacement::named(text));
         Settings {
             include: self.filters(fields, "include"),
             exclude: self.filters(fields, "exclude"),
             pull_secret,
             auth_reader: fields.boolean("auth-reader"),
             crds,
+            strip_descriptions: fields.boolean("strip-descriptions"),
             watch,
             provided: self.provided(fields),
             certificates: Self::provider(fields),
@@ -319,6 +318,10 @@ impl Reader<'_> {
             pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
             crds: own.crds.or(defaults.crds).unwrap_or_default(),
+            strip_descriptions: own
+                .strip_descriptions
+                .or(defaults.strip_descriptions)
+                .unwrap_or_default(),
             certificates,
             pods,
             issuer: own.issuer.or_else(|| defaults.issuer.clone()),

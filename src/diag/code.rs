@@ -384,6 +384,14 @@ codes! {
     IgnoredField "ignored-field"
         "A definition in the ClusterServiceVersion has a field that does not exist."
         "OLM reads definitions by the schema of a ClusterServiceVersion and drops what that does not have, and so does bundle2chart. What the author wanted with the field does not happen.";
+
+    // --- chart: CRDs and the size of a release ---------------------------------------------
+    ReleaseSize "release-size"
+        "A release of a chart takes most of the Secret where Helm keeps it, or does not fit into it."
+        "Helm keeps each revision of a release in a Secret, and Kubernetes limits those to 1 MiB. What counts is compressed: the chart with its files, but not what is in subcharts, and the rendered manifest. CRDs are nearly always the reason: with `crds = \"subchart\"` they do not count at all, with `strip-descriptions` they count little.";
+    CrdsMoved "crds-moved"
+        "The CRDs of a chart are in another place than in the version before."
+        "Helm treats CRDs in a crds/ folder and CRDs in templates as different things: it never updates or deletes the former, and refuses to take over the latter from somebody else. An upgrade of an existing release needs the steps that the hint names; a new installation does not.";
 }
 
 #[cfg(test)]

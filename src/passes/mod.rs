@@ -13,10 +13,12 @@ mod namespace;
 mod pods;
 mod pull_secret;
 mod scope;
+mod strip_descriptions;
 
 pub use filter::{Filtered, filter, unused_filters};
 pub use lint::CODES as LINTS;
 
+use crate::config::CrdPlacement;
 use crate::diag::Diagnostics;
 use crate::ir::Unit;
 
@@ -31,14 +33,16 @@ pub struct Context {
     pub pull_secret: Option<String>,
     /// Whether the operator may read the API server's authentication settings.
     pub auth_reader: bool,
-    /// Whether CRDs are templates of the chart, and so belong to the release.
-    pub crds_in_templates: bool,
+    /// Where CRDs go.
+    pub crds: CrdPlacement,
+    /// Whether the schemas of CRDs lose their descriptions.
+    pub strip_descriptions: bool,
 }
 
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 9] = [
+const PASSES: [Pass; 10] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
@@ -46,6 +50,7 @@ const PASSES: [Pass; 9] = [
     accounts::accounts,
     auth_reader::auth_reader,
     keep_crds::keep_crds,
+    strip_descriptions::strip_descriptions,
     names::names,
     lint::lint,
 ];
