@@ -9,9 +9,10 @@ use crate::dependencies::{self, Member};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
-use crate::ir::{Release, Unit};
+use crate::ir::{Object, Release, Unit, ValueSpec};
 use crate::lock::{Lock, Locked};
 use crate::olm::{self, Lowered};
+use crate::overlay;
 use crate::passes::{self, Context, Filtered};
 use crate::source::{BundleFiles, Reference, Supply};
 use std::collections::BTreeMap;
@@ -203,9 +204,13 @@ fn compile_fetched(
 ) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
     let entry = lock.entry(bundle);
     let (files, mut diagnostics) = supply.fetch(&bundle.source, entry.and_then(Locked::pin));
-    let Some(files) = files else { return (None, diagnostics) };
+    let Some(mut files) = files else { return (None, diagnostics) };
+    let (overlays, found) = supply.overlays(&bundle.overlays);
+    diagnostics.append(found);
+    files.overlays = overlays;
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
+    let compiled = compiled.filter(|_| !diagnostics.has_errors());
     (compiled.map(|compiled| (files, compiled)), diagnostics)
 }
 
@@ -261,7 +266,8 @@ fn build_one<'c>(
 /// Compiles the files of one bundle. There is no result when there is an error.
 pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
     let (compiled, diagnostics) = run_stages(files, config);
-    (compiled, bundle::locate(diagnostics, files))
+    let located = bundle::locate(diagnostics, files);
+    (compiled, bundle::locate_inline(located, files))
 }
 
 fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
@@ -302,6 +308,11 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
     let filters = config.include.iter().chain(&config.exclude).cloned();
     let hits = filters.zip(include_hits.into_iter().chain(exclude_hits)).collect();
 
+    let Some(patched) = run_patches(objects, config, &namespace, &mut diagnostics) else {
+        return (None, diagnostics);
+    };
+    let objects = add(patched, &mut values, files, config, &mut diagnostics);
+
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
     // A filter may have dropped what reads a value.
@@ -312,6 +323,7 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
         &Context {
             chart: config.name.clone(),
             namespaces,
+            operand_namespaces: config.operands.namespaces.clone(),
             pull_secret: config.pull_secret.clone(),
             auth_reader: config.auth_reader,
             crds: config.crds,
@@ -363,6 +375,52 @@ fn release_size(chart: &Chart, config: &BundleConfig) -> Option<Diagnostic> {
         )
     };
     Some(diagnostic.at(Place::span(config.span.clone())).hint(hint))
+}
+
+/// The objects as the patches of the configuration make them; nothing when they do not end.
+fn run_patches(
+    objects: Vec<Object>,
+    config: &BundleConfig,
+    namespace: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Object>> {
+    if config.patches.is_empty() {
+        return Some(objects);
+    }
+    let (patches, namespace) = (config.patches.clone(), namespace.to_owned());
+    let patched = run_watched(FILTER_DEADLINE, move || {
+        let values = serde_json::Value::Null;
+        overlay::patch(objects, &patches, &Release { namespace: &namespace, values: &values })
+    });
+    let Ok(patched) = patched else {
+        let all = config.patches.iter().map(|patch| patch.patch.clone());
+        diagnostics.push(filter_timeout(&all.collect::<Vec<_>>(), &[]));
+        return None;
+    };
+    if !patched.diagnostics.has_errors() {
+        diagnostics.append(overlay::unused_patches(&config.patches, &patched.hits));
+    }
+    diagnostics.append(patched.diagnostics);
+    Some(patched.objects)
+}
+
+/// Adds what the configuration has beside the bundle to the objects.
+fn add(
+    mut objects: Vec<Object>,
+    values: &mut Vec<ValueSpec>,
+    files: &BundleFiles,
+    config: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Object> {
+    let (overlays, found) = bundle::overlays(files);
+    diagnostics.append(found);
+    objects.extend(overlay::stubs(&config.stub_crds));
+    objects.extend(overlays);
+    diagnostics.append(overlay::check(&objects, config.crds));
+    let (operands, operand_values) = overlay::operands(&config.operands);
+    objects.extend(operands);
+    values.extend(operand_values);
+    objects
 }
 
 fn filter_timeout(include: &[Filter], exclude: &[Filter]) -> Diagnostic {

@@ -81,7 +81,8 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>) -> (String, S
             escape(object.name())
         );
     }
-    let _ = write!(notes, "\nUninstall this release before {main}, or nobody cleans up behind it.\n");
+    let _ =
+        write!(notes, "\nUninstall this release before {main}, or nobody cleans up behind it.\n");
     (readme, notes)
 }
 

@@ -40,12 +40,8 @@ pub(super) fn place(objects: &[Object], placement: CrdPlacement) -> Crds {
         CrdPlacement::Crds => (OWN, true),
         CrdPlacement::Templates | CrdPlacement::Separate => (OWN, false),
     };
-    let mut crds = Crds {
-        files: BTreeMap::new(),
-        folder: "",
-        stubs: BTreeSet::new(),
-        names: BTreeSet::new(),
-    };
+    let mut crds =
+        Crds { files: BTreeMap::new(), folder: "", stubs: BTreeSet::new(), names: BTreeSet::new() };
     for object in objects.iter().filter(|object| object.kind() == "CustomResourceDefinition") {
         let stub = object.origin == Origin::Stub;
         if !(all || stub) || object.when.is_some() {

@@ -115,12 +115,7 @@ fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
     Some(Unit { values: values.cloned().collect(), objects, constraints: Vec::new() })
 }
 
-fn chart(
-    unit: &Unit,
-    description: &Description<'_>,
-    part: Part,
-    companions: Companions,
-) -> Chart {
+fn chart(unit: &Unit, description: &Description<'_>, part: Part, companions: Companions) -> Chart {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let placement = match part {
         Part::Main => description.config.crds,

@@ -235,7 +235,8 @@ fn crd_section(
     );
     for (path, content) in &crds.files {
         let name = path.trim_start_matches(crds.folder).trim_end_matches(".yaml");
-        if crds.stubs.contains(name) {
+        if name.contains('/') {
+            // A stand-in.
             continue;
         }
         let note = if content.len() > CLIENT_SIDE_LIMIT {

@@ -192,11 +192,11 @@ fn summary(
             .filter(|path| path.contains("crds/") && path.ends_with(".yaml"))
             .count();
         let crds = crds - usize::from(chart.files.contains_key("charts/crds/Chart.yaml"));
-        let templates = chart
-            .files
-            .keys()
-            .filter(|p| p.starts_with("templates/") && p.ends_with(".yaml"))
-            .count();
+        let with = |start: &str| {
+            chart.files.keys().filter(|p| p.starts_with(start) && p.ends_with(".yaml")).count()
+        };
+        let crd_templates = with("templates/customresourcedefinition-");
+        let (crds, templates) = (crds + crd_templates, with("templates/") - crd_templates);
         let bytes: usize = chart.files.values().map(Vec::len).sum();
         let share = chart::release_percent(release_bytes.get(&chart.dir).copied().unwrap_or(0));
         let _ = writeln!(

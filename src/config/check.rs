@@ -1,8 +1,8 @@
 //! Rules that concern several bundles at once: names, dependencies and output folders.
 
+use super::keys::NAME_LIMIT;
 use super::read::Draft;
 use super::tree::{At, Reader};
-use super::keys::NAME_LIMIT;
 use super::values::plain;
 use super::{BundleConfig, Mirror, MirrorTarget, Output, Source, suggest};
 use crate::diag::{Code, Diagnostic, Place};

@@ -5,19 +5,26 @@ mod check;
 mod file;
 pub mod filter;
 pub mod keys;
+mod operands;
+mod overlay;
 mod pods;
 mod read;
 pub mod schema;
 pub(crate) mod suggest;
-mod text;
+pub(crate) mod text;
 mod tree;
 mod values;
 pub mod watchdog;
 
 pub use certificates::{CertificateProvider, Issuer};
+#[cfg(test)]
+pub(crate) use operands::STUBS;
+pub use operands::{Account, Adoption, Operands};
+pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
 
 use crate::diag::Span;
+use crate::ir::Phase;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -149,6 +156,14 @@ pub struct BundleConfig {
     pub aggregate_roles: bool,
     /// What is changed in the operator's pods.
     pub pods: PodConfig,
+    /// Objects that are kept beside the bundle.
+    pub overlays: Vec<Overlay>,
+    /// What is changed in the bundle's objects.
+    pub patches: Vec<PatchConfig>,
+    /// What the operator's operands need.
+    pub operands: Operands,
+    /// Names of CRDs of other projects that are stood in for.
+    pub stub_crds: Vec<Text>,
     /// Version of the chart, where it is not the CSV's.
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
@@ -178,6 +193,10 @@ impl BundleConfig {
             issuer: None,
             aggregate_roles: false,
             pods: PodConfig::default(),
+            overlays: Vec::new(),
+            patches: Vec::new(),
+            operands: Operands::default(),
+            stub_crds: Vec::new(),
             chart_version: None,
             depends_on: Vec::new(),
             provided: Vec::new(),
@@ -190,6 +209,9 @@ impl BundleConfig {
         let mut companions = Vec::new();
         if self.crds == CrdPlacement::Separate {
             companions.push((CRDS_SUFFIX, "`crds = \"separate\"`"));
+        }
+        if self.overlays.iter().any(|overlay| overlay.phase == Phase::Operand) {
+            companions.push((OPERANDS_SUFFIX, "an overlay with `phase = \"operand\"`"));
         }
         companions
     }

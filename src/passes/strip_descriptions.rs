@@ -32,7 +32,12 @@ fn strip(schema: &mut Value) {
     }
     for (key, value) in schema.iter_mut() {
         match key.as_str() {
-            "items" | "additionalItems" | "additionalProperties" | "not" | "allOf" | "anyOf"
+            "items"
+            | "additionalItems"
+            | "additionalProperties"
+            | "not"
+            | "allOf"
+            | "anyOf"
             | "oneOf" => strip_some(value),
             "properties" | "patternProperties" | "definitions" | "dependencies" => {
                 let schemas = value.as_map_mut().into_iter().flat_map(Map::values_mut);
