@@ -65,6 +65,7 @@ pub mod inspect;
 pub mod ir;
 pub mod lock;
 pub mod olm;
+pub mod overlay;
 pub mod passes;
 pub mod pipeline;
 pub mod source;

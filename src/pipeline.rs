@@ -12,11 +12,13 @@ use crate::dependencies::{self, Member};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
-use crate::ir::{Release, Unit};
+use crate::ir::{Object, Release, Unit, ValueSpec};
 use crate::lock::{Lock, Locked};
 use crate::olm::{self, Lowered};
+use crate::overlay;
 use crate::passes::{self, Context, Filtered};
 use crate::source::{BundleFiles, Reference, Supply};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -41,6 +43,8 @@ pub struct Build {
     pub charts: Vec<ChartFiles>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
+    /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
+    pub release_bytes: BTreeMap<PathBuf, usize>,
     /// What was found.
     pub diagnostics: Diagnostics,
 }
@@ -64,7 +68,10 @@ pub fn build<'c>(
         if let Some(built) = built {
             hits.extend(built.hits);
             members.push(built.member);
-            build.charts.push(built.chart);
+            for (chart, release_bytes) in built.charts {
+                build.release_bytes.insert(chart.dir.clone(), release_bytes);
+                build.charts.push(chart);
+            }
             build.locked.extend(built.locked);
         }
     }
@@ -182,7 +189,8 @@ fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, D
 
 /// A bundle that was built.
 struct Built<'c> {
-    chart: ChartFiles,
+    /// Its charts in the order of their installation, with the bytes of a release.
+    charts: Vec<(ChartFiles, usize)>,
     /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
     /// What it needs of others, and has for them.
@@ -199,9 +207,13 @@ fn compile_fetched(
 ) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
     let entry = lock.entry(bundle);
     let (files, mut diagnostics) = supply.fetch(&bundle.source, entry.and_then(Locked::pin));
-    let Some(files) = files else { return (None, diagnostics) };
+    let Some(mut files) = files else { return (None, diagnostics) };
+    let (overlays, found) = supply.overlays(&bundle.overlays);
+    diagnostics.append(found);
+    files.overlays = overlays;
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
+    let compiled = compiled.filter(|_| !diagnostics.has_errors());
     (compiled.map(|compiled| (files, compiled)), diagnostics)
 }
 
@@ -226,8 +238,8 @@ fn build_one<'c>(
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     drop(files);
     let images = images::pulled(&images::collect(&compiled.unit.objects, &compiled.bundle, None));
-    let chart = chart::chart(
-        &compiled.unit,
+    let charts = chart::charts(
+        compiled.unit,
         &Description {
             bundle: &compiled.bundle,
             config: bundle,
@@ -235,10 +247,18 @@ fn build_one<'c>(
             namespace: &compiled.namespace,
             origin: &origin,
             images: &images,
+            layout: config.output.layout,
         },
     );
+    for chart in &charts {
+        diagnostics.extend(release_size(chart, bundle));
+    }
+    let charts = charts.into_iter().map(|chart| {
+        let release_bytes = chart.release_bytes;
+        (chart_files(chart, config.output.layout), release_bytes)
+    });
     let built = Built {
-        chart: chart_files(chart, config.output.layout),
+        charts: charts.collect(),
         hits: compiled.hits,
         member: Member::new(bundle, &compiled.bundle),
         locked,
@@ -249,7 +269,8 @@ fn build_one<'c>(
 /// Compiles the files of one bundle. There is no result when there is an error.
 pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
     let (compiled, diagnostics) = run_stages(files, config);
-    (compiled, bundle::locate(diagnostics, files))
+    let located = bundle::locate(diagnostics, files);
+    (compiled, bundle::locate_inline(located, files))
 }
 
 fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
@@ -290,6 +311,11 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
     let filters = config.include.iter().chain(&config.exclude).cloned();
     let hits = filters.zip(include_hits.into_iter().chain(exclude_hits)).collect();
 
+    let Some(patched) = run_patches(objects, config, &namespace, &mut diagnostics) else {
+        return (None, diagnostics);
+    };
+    let objects = add(patched, &mut values, files, config, &mut diagnostics);
+
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
     // A filter may have dropped what reads a value.
@@ -300,14 +326,104 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
         &Context {
             chart: config.name.clone(),
             namespaces,
+            operand_namespaces: config.operands.namespaces.clone(),
             pull_secret: config.pull_secret.clone(),
             auth_reader: config.auth_reader,
-            crds_in_templates: config.crds == CrdPlacement::Templates,
+            crds: config.crds,
+            strip_descriptions: config.strip_descriptions,
         },
     ));
     let compiled =
         (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits });
     (compiled, diagnostics)
+}
+
+/// What is wrong with the size of a chart's release, if anything.
+fn release_size(chart: &Chart, config: &BundleConfig) -> Option<Diagnostic> {
+    let (bytes, limit) = (chart.release_bytes, chart::RELEASE_LIMIT);
+    if bytes < chart::RELEASE_WARN {
+        return None;
+    }
+    let share = chart::release_percent(bytes);
+    let hint = match config.crds {
+        CrdPlacement::Subchart => {
+            "leave objects out with filters, or move what overlays add into charts of their own"
+        }
+        CrdPlacement::Templates | CrdPlacement::Separate if config.strip_descriptions => {
+            "set crds = \"subchart\": those do not count"
+        }
+        CrdPlacement::Templates | CrdPlacement::Separate => {
+            "set strip-descriptions = true, or crds = \"subchart\": those do not count"
+        }
+        CrdPlacement::Crds => {
+            "set crds = \"subchart\": those do not count, and Helm treats them the same otherwise"
+        }
+    };
+    let name = &chart.name;
+    let diagnostic = if bytes > limit {
+        Diagnostic::error(
+            Code::ReleaseSize,
+            format!(
+                "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes \
+                 allows Helm for it, so that it cannot be installed"
+            ),
+        )
+    } else {
+        Diagnostic::warning(
+            Code::ReleaseSize,
+            format!(
+                "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes \
+                 allows Helm for it"
+            ),
+        )
+    };
+    Some(diagnostic.at(Place::span(config.span.clone())).hint(hint))
+}
+
+/// The objects as the patches of the configuration make them; nothing when they do not end.
+fn run_patches(
+    objects: Vec<Object>,
+    config: &BundleConfig,
+    namespace: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Object>> {
+    if config.patches.is_empty() {
+        return Some(objects);
+    }
+    let (patches, namespace) = (config.patches.clone(), namespace.to_owned());
+    let patched = run_watched(FILTER_DEADLINE, move || {
+        let values = serde_json::Value::Null;
+        overlay::patch(objects, &patches, &Release { namespace: &namespace, values: &values })
+    });
+    let Ok(patched) = patched else {
+        let all = config.patches.iter().map(|patch| patch.patch.clone());
+        diagnostics.push(filter_timeout(&all.collect::<Vec<_>>(), &[]));
+        return None;
+    };
+    if !patched.diagnostics.has_errors() {
+        diagnostics.append(overlay::unused_patches(&config.patches, &patched.hits));
+    }
+    diagnostics.append(patched.diagnostics);
+    Some(patched.objects)
+}
+
+/// Adds what the configuration has beside the bundle to the objects.
+fn add(
+    mut objects: Vec<Object>,
+    values: &mut Vec<ValueSpec>,
+    files: &BundleFiles,
+    config: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Object> {
+    let (overlays, found) = bundle::overlays(files);
+    diagnostics.append(found);
+    objects.extend(overlay::stubs(&config.stub_crds));
+    objects.extend(overlays);
+    diagnostics.append(overlay::check(&objects, config.crds));
+    let (operands, operand_values) = overlay::operands(&config.operands);
+    objects.extend(operands);
+    values.extend(operand_values);
+    objects
 }
 
 fn filter_timeout(include: &[Filter], exclude: &[Filter]) -> Diagnostic {

@@ -6,7 +6,7 @@ use super::{
     BundleConfig, CatalogSource, CertificateProvider, Config, CrdPlacement, Filter, Issuer, Layout,
     Mirror, Network, Output, Registry, Source, Text, Watch,
 };
-use super::{check, text};
+use super::{check, operands};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::diff::{Ignore, Pattern};
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ struct Settings {
     pull_secret: Option<Option<String>>,
     auth_reader: Option<bool>,
     crds: Option<CrdPlacement>,
+    strip_descriptions: Option<bool>,
     watch: Option<Watch>,
     provided: Vec<Text>,
     certificates: Option<CertificateProvider>,
@@ -128,6 +129,8 @@ impl Reader<'_> {
         }
         check::names(self, &drafts);
         check::dependencies(self, &drafts);
+        check::companions(self, &bundles);
+        bundles.iter().for_each(|bundle| operands::namespaces(self, bundle));
         let output = output?;
         check::outputs(self, &output, &bundles, &mirrors);
         Some(Config {
@@ -260,17 +263,14 @@ impl Reader<'_> {
             (None, Some(_)) => Some(None),
             (None, None) => None,
         };
-        let crds = fields.text("crds").map(|(text, _)| match text {
-            "crds" => CrdPlacement::Crds,
-            "templates" => CrdPlacement::Templates,
-            _ => CrdPlacement::Subchart,
-        });
+        let crds = fields.text("crds").and_then(|(text, _)| CrdPlacement::named(text));
         Settings {
             include: self.filters(fields, "include"),
             exclude: self.filters(fields, "exclude"),
             pull_secret,
             auth_reader: fields.boolean("auth-reader"),
             crds,
+            strip_descriptions: fields.boolean("strip-descriptions"),
             watch,
             provided: self.provided(fields),
             certificates: Self::provider(fields),
@@ -281,18 +281,7 @@ impl Reader<'_> {
 
     fn filters(&mut self, fields: &Fields<'_>, key: &str) -> Vec<Filter> {
         let (items, _) = fields.texts(key).unwrap_or_default();
-        items
-            .into_iter()
-            .map(|(text, range)| {
-                if let Err(error) = Filter::check(text) {
-                    let code =
-                        if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
-                    let part = text::locate(&self.source.text, range.clone(), error.range);
-                    self.error(code, &part, error.message, error.hint);
-                }
-                Filter { text: text.to_owned(), span: self.span(range) }
-            })
-            .collect()
+        items.into_iter().map(|at| self.program(at, Filter::check)).collect()
     }
 
     fn catalog(&mut self, fields: &Fields<'_>) -> Option<Source> {
@@ -339,6 +328,10 @@ impl Reader<'_> {
         let certificates = own.certificates.or(defaults.certificates).unwrap_or_default();
         self.issuer_is_used(fields, certificates);
         let pods = self.pods(fields);
+        let overlays = self.overlays(fields);
+        let patches = self.patches(fields);
+        let operands = self.operands(fields);
+        let stub_crds = self.stub_crds(fields);
         let namespace = fields.text("namespace").and_then(|at| self.namespace(at));
         let chart_version = fields.text("chart-version").and_then(|at| self.version(at));
         let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
@@ -355,8 +348,16 @@ impl Reader<'_> {
             pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
             crds: own.crds.or(defaults.crds).unwrap_or_default(),
+            strip_descriptions: own
+                .strip_descriptions
+                .or(defaults.strip_descriptions)
+                .unwrap_or_default(),
             certificates,
             pods,
+            overlays,
+            patches,
+            operands,
+            stub_crds,
             issuer: own.issuer.or_else(|| defaults.issuer.clone()),
             aggregate_roles: own.aggregate_roles.or(defaults.aggregate_roles).unwrap_or_default(),
             chart_version,

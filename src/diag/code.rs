@@ -412,6 +412,33 @@ codes! {
     UnusedIgnore "unused-ignore"
         "An `[[ignore]]` or `--ignore` left nothing out."
         "It may be misspelt, or what it was written for is over. `diff` says so, because a pattern that is left behind can hide something later.";
+    // --- chart: CRDs and the size of a release ---------------------------------------------
+    ReleaseSize "release-size"
+        "A release of a chart takes most of the Secret where Helm keeps it, or does not fit into it."
+        "Helm keeps each revision of a release in a Secret, and Kubernetes limits those to 1 MiB. What counts is compressed: the chart with its files, but not what is in subcharts, and the rendered manifest. CRDs are nearly always the reason: with `crds = \"subchart\"` they do not count at all, with `strip-descriptions` they count little.";
+    CrdsMoved "crds-moved"
+        "The CRDs of a chart are in another place than in the version before."
+        "Helm treats CRDs in a crds/ folder and CRDs in templates as different things: it never updates or deletes the former, and refuses to take over the latter from somebody else. An upgrade of an existing release needs the steps that the hint names; a new installation does not.";
+
+    // --- overlay: what is kept beside a bundle ----------------------------------------------
+    OverlayUnreadable "overlay-unreadable"
+        "An overlay cannot be read."
+        "The path of a `[[bundle.overlay]]` is a file, or a folder with files that end in .yaml, .yml or .json, relative to bundles.toml. Each file belongs to one overlay.";
+    OverlayInvalid "overlay-invalid"
+        "An object of an overlay is not what the API server would take."
+        "Custom resources are checked against the CRDs of the bundle: versions, scope, types, required fields, allowed values, bounds and patterns, and fields that the CRD does not have, which the API server would drop without a word. What is found when the chart is built is not found when it is installed.";
+    OverlayPhase "overlay-phase"
+        "An object of an overlay would be installed before what it needs."
+        "Helm asks the cluster for the kinds of all objects of a release before it makes any, so a custom resource cannot be in one release with its CRD, unless that is in a crds/ folder. `docs/two-step-install.md` says which phase is for what.";
+    OverlayUnchecked "overlay-unchecked"
+        "An object of an overlay is of a kind that neither Kubernetes nor the bundle defines."
+        "It is carried through as it is. If nothing brings its kind to the cluster before, the release is refused.";
+    PatchFailed "patch-failed"
+        "A patch fails on an object, or makes something else of it."
+        "A patch gives one object for each that it matches, with the same kind, version, name and namespace. Values that only Helm knows can be kept or removed, but not looked at.";
+    UnusedPatch "unused-patch"
+        "A patch matches no object."
+        "It may be misspelt, or the bundle no longer ships what it was written for.";
 }
 
 #[cfg(test)]

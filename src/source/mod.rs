@@ -19,6 +19,7 @@ mod layout;
 mod limits;
 mod local;
 mod mirror;
+mod overlays;
 mod reference;
 mod registry;
 mod supply;
@@ -28,6 +29,7 @@ mod vendor;
 
 pub use access::{Access, Download, Environment, Reporter};
 pub use limits::Limits;
+pub use overlays::OverlayFile;
 pub use reference::Reference;
 pub use supply::{Pin, Supply};
 pub use vendor::Vendored;
@@ -57,6 +59,8 @@ pub struct BundleFiles {
     pub image: Option<ImageIdentity>,
     /// The image's reference, when a catalog named it and not the configuration.
     pub reference: Option<String>,
+    /// What the configuration keeps beside the bundle, in its order.
+    pub overlays: Vec<OverlayFile>,
 }
 
 impl BundleFiles {
