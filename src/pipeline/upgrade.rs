@@ -105,7 +105,10 @@ pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) 
          | chart | version | templates | CRDs | size | upgrade from | breaking | risky | info |\n\
          |---|---|---|---|---|---|---|---|---|\n"
     );
-    for (chart, upgrade) in charts.iter().zip(upgrades) {
+    // The order of the configuration means nothing.
+    let mut all: Vec<_> = charts.iter().zip(upgrades).collect();
+    all.sort_by_key(|(chart, _)| &chart.dir);
+    for (chart, upgrade) in &all {
         let name = chart.dir.iter().next().unwrap_or_default().display();
         let count = |start: &[&str]| {
             let here = |path: &&String| {
@@ -142,7 +145,7 @@ pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) 
             }
         }
     }
-    for (chart, upgrade) in charts.iter().zip(upgrades) {
+    for (chart, upgrade) in &all {
         let Some((version, set)) = upgrade else { continue };
         let serious: Vec<_> =
             diff::codes(set).into_iter().filter(|((class, _), _)| *class != Class::Info).collect();
