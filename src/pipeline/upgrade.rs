@@ -105,10 +105,10 @@ pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) 
          | chart | version | templates | CRDs | size | upgrade from | breaking | risky | info |\n\
          |---|---|---|---|---|---|---|---|---|\n"
     );
-    // The order of the configuration means nothing.
-    let mut all: Vec<_> = charts.iter().zip(upgrades).collect();
-    all.sort_by_key(|(chart, _)| &chart.dir);
-    for (chart, upgrade) in &all {
+    // The order of the configuration is no content.
+    let mut rows: Vec<_> = charts.iter().zip(upgrades).collect();
+    rows.sort_by(|(one, _), (other, _)| one.dir.cmp(&other.dir));
+    for (chart, upgrade) in &rows {
         let name = chart.dir.iter().next().unwrap_or_default().display();
         let count = |start: &[&str]| {
             let here = |path: &&String| {
@@ -145,7 +145,7 @@ pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) 
             }
         }
     }
-    for (chart, upgrade) in &all {
+    for (chart, upgrade) in &rows {
         let Some((version, set)) = upgrade else { continue };
         let serious: Vec<_> =
             diff::codes(set).into_iter().filter(|((class, _), _)| *class != Class::Info).collect();
