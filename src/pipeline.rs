@@ -6,6 +6,7 @@ use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, Source};
 use crate::dependencies::{self, Member};
+use crate::deploy::{Part, Release as ChartRelease};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
@@ -36,6 +37,8 @@ pub struct Compiled {
 pub struct Build {
     /// The charts, in the order of the configuration; none when any bundle has an error.
     pub charts: Vec<ChartFiles>,
+    /// How these charts are installed, in the same order.
+    pub releases: Vec<ChartRelease>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
     /// What was found.
@@ -59,6 +62,7 @@ pub fn build<'c>(
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
+            build.releases.push(release(bundle, &built));
             hits.extend(built.hits);
             members.push(built.member);
             build.charts.push(built.chart);
@@ -74,6 +78,7 @@ pub fn build<'c>(
     }
     if build.diagnostics.has_errors() {
         build.charts.clear();
+        build.releases.clear();
         build.locked.clear();
     }
     build
@@ -180,6 +185,8 @@ fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, D
 /// A bundle that was built.
 struct Built<'c> {
     chart: ChartFiles,
+    /// The namespace that it is meant for.
+    namespace: String,
     /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
     /// What it needs of others, and has for them.
@@ -236,11 +243,27 @@ fn build_one<'c>(
     );
     let built = Built {
         chart: chart_files(chart, config.output.layout),
+        namespace: compiled.namespace,
         hits: compiled.hits,
         member: Member::new(bundle, &compiled.bundle),
         locked,
     };
     (Some(built), diagnostics)
+}
+
+/// How a chart is installed.
+fn release(bundle: &BundleConfig, built: &Built<'_>) -> ChartRelease {
+    let names = built.chart.dir.iter().map(|name| name.to_string_lossy());
+    let holds = |folder: &&str| built.chart.files.keys().any(|path| path.starts_with(folder));
+    ChartRelease {
+        name: bundle.name.clone(),
+        bundle: bundle.name.clone(),
+        part: Part::Operator,
+        namespace: built.namespace.clone(),
+        dir: names.collect::<Vec<_>>().join("/"),
+        crds: chart::CRD_FOLDERS.iter().copied().find(holds),
+        depends_on: bundle.depends_on.clone(),
+    }
 }
 
 /// Compiles the files of one bundle. There is no result when there is an error.

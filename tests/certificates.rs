@@ -62,6 +62,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         mirrors: Vec::new(),
         registries: Vec::new(),
         network: bundle2chart::config::Network::default(),
+        deploy: bundle2chart::config::Deploy::default(),
         bundles: vec![config],
     };
     let (built, diagnostics) = offline::build(&configuration, &[]);

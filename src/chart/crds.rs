@@ -5,6 +5,9 @@ use crate::emit::yaml;
 use crate::ir::Object;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Folders of a chart whose CRDs Helm installs before everything else, and never upgrades.
+pub const FOLDERS: [&str; 2] = ["charts/crds/crds/", "crds/"];
+
 /// CRDs that are plain files of the chart, outside its templates.
 pub(super) struct Crds {
     /// Content by path.
@@ -24,9 +27,10 @@ impl Crds {
 /// Splits off the CRDs that Helm shall install before everything else. CRDs with expressions stay
 /// templates, since Helm does not render crds/ folders.
 pub(super) fn place(objects: &[Object], placement: CrdPlacement) -> Crds {
+    let [subchart, own] = FOLDERS;
     let folder = match placement {
-        CrdPlacement::Subchart => "charts/crds/crds/",
-        CrdPlacement::Crds => "crds/",
+        CrdPlacement::Subchart => subchart,
+        CrdPlacement::Crds => own,
         CrdPlacement::Templates => "",
     };
     let mut crds = Crds { files: BTreeMap::new(), folder: "", names: BTreeSet::new() };

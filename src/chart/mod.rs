@@ -8,6 +8,8 @@ mod notes;
 mod readme;
 mod values;
 
+pub use crds::FOLDERS as CRD_FOLDERS;
+
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CrdPlacement};
 use crate::emit::CERTIFICATE_TEMPLATE;

@@ -4,11 +4,13 @@ use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
 use crate::config::Config;
+use crate::deploy;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::{self, ChartFiles, Comparison, Written};
 use crate::lock::{self, Lock};
 use crate::pipeline;
 use crate::source::Supply;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +66,8 @@ impl Build {
             return Exit::Error;
         }
         let charts = built.charts;
+        // What installs some of the charts would forget the others.
+        let beside = self.names.is_empty().then(|| deploy::files(&built.releases, &config.deploy));
         let new_lock = lock.updated(&config, built.locked);
         let configured = config.base.join(&config.output.dir);
         // `./out` is `out` to people.
@@ -71,10 +75,10 @@ impl Build {
         let out = self.out.clone().unwrap_or_else(|| plain.unwrap_or(&configured).to_owned());
         let result = if self.check {
             let stale = (new_lock != lock).then_some(lock_path.as_path());
-            emit::compare(&out, &charts)
+            emit::compare_with(&out, &charts, beside.as_ref())
                 .map(|comparison| self.checked(&comparison, stale, output, &mut diagnostics, &out))
         } else {
-            emit::write(&out, &charts, self.replace).and_then(|written| {
+            emit::write_with(&out, &charts, beside.as_ref(), self.replace).and_then(|written| {
                 let mut summary = summary(&charts, &written, &out);
                 diagnostics.append(written.warnings);
                 // Last, so that a lock never names what was not built.
@@ -197,6 +201,14 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
             if crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),
         );
+    }
+    let mut beside: BTreeMap<_, usize> = BTreeMap::new();
+    for first in written.beside.iter().filter_map(|file| file.iter().next()) {
+        *beside.entry(first).or_default() += 1;
+    }
+    for (name, count) in beside {
+        let files = if count == 1 { "file " } else { "files" };
+        let _ = writeln!(text, "{:<width$}  updated    {count:>3} {files}", name.display());
     }
     let _ = writeln!(
         text,

@@ -2,6 +2,7 @@
 
 mod certificates;
 mod check;
+mod deploy;
 mod file;
 pub mod filter;
 pub mod keys;
@@ -15,6 +16,7 @@ mod values;
 pub mod watchdog;
 
 pub use certificates::{CertificateProvider, Issuer};
+pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};
 pub use pods::PodConfig;
 
 use crate::diag::Span;
@@ -35,6 +37,8 @@ pub struct Config {
     pub registries: Vec<Registry>,
     /// How registries are waited for.
     pub network: Network,
+    /// What is written to install the charts with.
+    pub deploy: Deploy,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
 }

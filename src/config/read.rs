@@ -128,7 +128,9 @@ impl Reader<'_> {
         check::dependencies(self, &drafts);
         let output = output?;
         check::outputs(self, &output, &bundles, &mirrors);
-        Some(Config { base: base.to_owned(), output, mirrors, registries, network, bundles })
+        let deploy = self.deploy(&root, &output, &bundles);
+        let base = base.to_owned();
+        Some(Config { base, output, mirrors, registries, network, deploy, bundles })
     }
 
     fn output(&mut self, fields: &Fields<'_>, base: &Path) -> Option<Output> {

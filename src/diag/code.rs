@@ -384,6 +384,11 @@ codes! {
     IgnoredField "ignored-field"
         "A definition in the ClusterServiceVersion has a field that does not exist."
         "OLM reads definitions by the schema of a ClusterServiceVersion and drops what that does not have, and so does bundle2chart. What the author wanted with the field does not happen.";
+
+    // --- deploy ------------------------------------------------------------------------------
+    CertificatesRenewed "certificates-renewed"
+        "Argo CD would make new certificates with every sync."
+        "With `certificates = \"helm\"` a chart makes its certificates when Helm installs it and finds them again in the cluster. Argo CD renders charts without looking into the cluster, so each sync makes new ones, and whoever has the old authority stops trusting the operator.";
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! mixture; [`compare`] says how the folder differs from what would be written, and [`ownership`]
 //! is the file by which a chart folder is known to be ours.
 
+mod beside;
 mod certificate;
 mod compare;
 mod failure;
@@ -15,7 +16,8 @@ mod template;
 mod tree;
 pub mod yaml;
 
+pub use beside::BesideFiles;
 pub use certificate::CERTIFICATE_TEMPLATE;
-pub use compare::{Comparison, compare};
+pub use compare::{Comparison, compare, compare_with};
 pub use template::escape;
-pub use tree::{ChartFiles, Written, write};
+pub use tree::{ChartFiles, Written, write, write_with};

@@ -4,6 +4,7 @@
 //! Files that do not change are the same files in both trees. Files that bundle2chart did not
 //! write are carried over, and never overwritten: a chart folder that holds any is refused.
 
+use super::beside::{self, BesideFiles, BesideInspection};
 use super::compare::{Inspection, Standing};
 use super::ownership::{self, Ownership, is_chart_path};
 use super::stage::Stage;
@@ -48,6 +49,8 @@ pub struct Written {
     pub updated: Vec<PathBuf>,
     /// Charts that were there exactly so; none of their files was touched.
     pub unchanged: Vec<PathBuf>,
+    /// Files beside the charts that were written or removed, sorted, without the ownership file.
+    pub beside: Vec<PathBuf>,
     /// Warnings about what could not be cleaned up after the new tree was in place.
     pub warnings: Diagnostics,
 }
@@ -62,19 +65,34 @@ pub struct Written {
 /// All reasons for which nothing was written, and then the output folder is as it was: the codes
 /// of the section "the output folder" of [`Code`].
 pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written, Diagnostics> {
+    write_with(out, charts, None, replace)
+}
+
+/// [`write`], also with exactly these files of ours `beside` the charts; where they are not known,
+/// those that are there stay.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_with(
+    out: &Path,
+    charts: &[ChartFiles],
+    beside: Option<&BesideFiles>,
+    replace: bool,
+) -> Result<Written, Diagnostics> {
     check_charts(charts)?;
+    beside.map_or(Ok(()), |files| beside::check(files, charts))?;
     let site = Site::of(out)?;
     if !site.has_leftovers() {
-        let plan = Plan::of(&site.out, charts, replace)?;
-        if plan.changed.is_empty() {
+        let plan = Plan::of(&site.out, charts, beside, replace)?;
+        if plan.is_done() {
             return Ok(plan.written);
         }
     }
     let _lock = site.lock()?;
     site.recover()?;
     // Only what is seen under the lock counts.
-    let mut plan = Plan::of(&site.out, charts, replace)?;
-    if plan.changed.is_empty() {
+    let mut plan = Plan::of(&site.out, charts, beside, replace)?;
+    if plan.is_done() {
         return Ok(plan.written);
     }
     site.check_swappable()?;
@@ -89,13 +107,31 @@ pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written
 /// What a build has to change.
 struct Plan<'a> {
     changed: Vec<(&'a ChartFiles, Inspection)>,
+    /// The files beside the charts, where any of them changes.
+    beside: Option<(&'a BesideFiles, BesideInspection)>,
     written: Written,
 }
 
 impl<'a> Plan<'a> {
-    fn of(root: &Path, charts: &'a [ChartFiles], replace: bool) -> Result<Self, Diagnostics> {
-        let mut plan = Plan { changed: Vec::new(), written: Written::default() };
+    fn of(
+        root: &Path,
+        charts: &'a [ChartFiles],
+        beside: Option<&'a BesideFiles>,
+        replace: bool,
+    ) -> Result<Self, Diagnostics> {
+        let mut plan = Plan { changed: Vec::new(), beside: None, written: Written::default() };
         let mut problems = Diagnostics::new();
+        if let Some(files) = beside {
+            let found = BesideInspection::of(root, files)?;
+            problems.append(found.refusals(root, replace));
+            if !found.is_current() {
+                let paths = [&found.missing, &found.stale, &found.extra].into_iter().flatten();
+                plan.written.beside =
+                    paths.filter(|p| *p != ownership::FILE_NAME).map(PathBuf::from).collect();
+                plan.written.beside.sort();
+                plan.beside = Some((files, found));
+            }
+        }
         for chart in charts {
             let found = match Inspection::of(root, chart) {
                 Ok(found) => found,
@@ -118,11 +154,24 @@ impl<'a> Plan<'a> {
         if problems.is_empty() { Ok(plan) } else { Err(problems) }
     }
 
+    fn is_done(&self) -> bool {
+        self.changed.is_empty() && self.beside.is_none()
+    }
+
     fn stage(&self, site: &Site) -> Result<(), Diagnostics> {
-        let rewritten = self.changed.iter().map(|(chart, _)| chart.dir.as_path()).collect();
+        let mut rewritten: BTreeSet<&Path> =
+            self.changed.iter().map(|(chart, _)| chart.dir.as_path()).collect();
+        if let Some((_, found)) = &self.beside {
+            rewritten.extend(found.rewritten());
+        }
         let mut stage = Stage::carry(&site.out, &site.stage, &rewritten)?;
         for (chart, found) in &self.changed {
             stage.add_chart(chart, found)?;
+        }
+        if let Some((files, found)) = &self.beside {
+            for (path, content) in found.contents(files) {
+                stage.add_file(Path::new(path), content)?;
+            }
         }
         stage.finish()
     }
@@ -130,6 +179,9 @@ impl<'a> Plan<'a> {
     /// Files, relative to the output folder, that may disappear with the old tree.
     fn ours(&self) -> BTreeSet<PathBuf> {
         let mut ours = BTreeSet::new();
+        if let Some((_, found)) = &self.beside {
+            ours.extend(found.disposable());
+        }
         for (chart, found) in &self.changed {
             let recorded = match &found.standing {
                 Standing::Ours(recorded) => Some(recorded.sums.keys()),
@@ -261,7 +313,7 @@ fn differing(found: &Inspection) -> Vec<String> {
 }
 
 /// `a`, `a, b`, … and how many more.
-fn name_some(paths: &[String]) -> String {
+pub(super) fn name_some(paths: &[String]) -> String {
     let named: Vec<_> = paths.iter().take(NAMED_FILES).map(|path| format!("`{path}`")).collect();
     match paths.len().saturating_sub(NAMED_FILES) {
         0 => named.join(", "),
