@@ -207,7 +207,7 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
         *beside.entry(first).or_default() += 1;
     }
     for (name, count) in beside {
-        let files = if count == 1 { "file " } else { "files" };
+        let files = if count == 1 { "file" } else { "files" };
         let _ = writeln!(text, "{:<width$}  updated    {count:>3} {files}", name.display());
     }
     let _ = writeln!(
