@@ -133,6 +133,7 @@ impl Reader<'_> {
         bundles.iter().for_each(|bundle| operands::namespaces(self, bundle));
         let output = output?;
         check::outputs(self, &output, &bundles, &mirrors);
+        let deploy = self.deploy(&root, &output, &bundles);
         Some(Config {
             base: base.to_owned(),
             output,
@@ -140,6 +141,7 @@ impl Reader<'_> {
             registries,
             network,
             ignore,
+            deploy,
             bundles,
         })
     }
