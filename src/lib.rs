@@ -59,6 +59,7 @@ pub mod config;
 pub mod dependencies;
 pub mod deploy;
 pub mod diag;
+pub mod diff;
 pub mod emit;
 pub mod images;
 pub mod inspect;

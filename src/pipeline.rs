@@ -1,5 +1,8 @@
 //! The pipeline: the only module that knows every stage.
 
+pub mod operand;
+pub mod upgrade;
+
 use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
 use crate::config::suggest;

@@ -63,6 +63,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         registries: Vec::new(),
         network: bundle2chart::config::Network::default(),
         deploy: bundle2chart::config::Deploy::default(),
+        ignore: Vec::new(),
         bundles: vec![config],
     };
     let (built, diagnostics) = offline::build(&configuration, &[]);

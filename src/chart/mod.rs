@@ -76,6 +76,7 @@ pub fn chart(unit: &Unit, description: &Description<'_>) -> Chart {
 const HELMIGNORE: &str = "\
 # Files that are for Git and for people, not for the release.
 .bundle2chart
+UPGRADE.md
 .git/
 .gitignore
 *.swp

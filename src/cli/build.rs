@@ -6,9 +6,10 @@ use super::{Exit, Global};
 use crate::config::Config;
 use crate::deploy;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::emit::ownership::BUILD_REPORT;
 use crate::emit::{self, ChartFiles, Comparison, Written};
 use crate::lock::{self, Lock};
-use crate::pipeline;
+use crate::pipeline::{self, upgrade};
 use crate::source::Supply;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -65,14 +66,19 @@ impl Build {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
-        let charts = built.charts;
-        // What installs some of the charts would forget the others.
-        let beside = self.names.is_empty().then(|| deploy::files(&built.releases, &config.deploy));
+        let mut charts = built.charts;
         let new_lock = lock.updated(&config, built.locked);
-        let configured = config.base.join(&config.output.dir);
-        // `./out` is `out` to people.
-        let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
-        let out = self.out.clone().unwrap_or_else(|| plain.unwrap_or(&configured).to_owned());
+        let out = self.out.clone().unwrap_or_else(|| config.out());
+        let jobs = jobs.map_or(1, Into::into);
+        let reports = upgrade::reports(&mut charts, &out, &config, &supply, jobs);
+        diagnostics.append(reports.diagnostics);
+        // What is about some of the charts would hide the others.
+        let beside = self.names.is_empty().then(|| {
+            let mut files = deploy::files(&built.releases, &config.deploy);
+            let report = upgrade::summary(&charts, &reports.upgrades);
+            files.insert(BUILD_REPORT.to_owned(), report.into_bytes());
+            files
+        });
         let result = if self.check {
             let stale = (new_lock != lock).then_some(lock_path.as_path());
             emit::compare_with(&out, &charts, beside.as_ref())
@@ -193,7 +199,10 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
             .keys()
             .filter(|p| p.starts_with("templates/") && p.ends_with(".yaml"))
             .count();
-        let bytes: usize = chart.files.values().map(Vec::len).sum();
+        // The report is for people; Helm ignores it.
+        let report = emit::ownership::UPGRADE_REPORT;
+        let files = chart.files.iter().filter(|(path, _)| *path != report);
+        let bytes: usize = files.map(|(_, content)| content.len()).sum();
         let _ = writeln!(
             text,
             "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {:>5} KiB",
@@ -203,7 +212,8 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
         );
     }
     let mut beside: BTreeMap<_, usize> = BTreeMap::new();
-    for first in written.beside.iter().filter_map(|file| file.iter().next()) {
+    let said = written.beside.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
+    for first in said.filter_map(|file| file.iter().next()) {
         *beside.entry(first).or_default() += 1;
     }
     for (name, count) in beside {

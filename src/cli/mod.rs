@@ -2,6 +2,7 @@
 
 mod access;
 mod build;
+mod diff;
 mod explain;
 mod generate;
 mod images;
@@ -73,6 +74,8 @@ enum Command {
     Vendor(vendor::Vendor),
     /// Compile bundles to charts.
     Build(build::Build),
+    /// Show what an upgrade will do.
+    Diff(diff::Diff),
     /// Show what is in a bundle.
     Inspect(inspect::Inspect),
     /// List the images that charts need.
@@ -121,6 +124,7 @@ pub fn main() -> ExitCode {
         Command::Build(build) => build.run(&cli.global, &mut output),
         Command::Lock(lock) => lock.run(&cli.global, &mut output),
         Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
+        Command::Diff(diff) => diff.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
         Command::Images(images) => images.run(&cli.global, &mut output),
         Command::Explain(explain) => explain.run(&mut output),

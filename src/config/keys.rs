@@ -363,6 +363,22 @@ pub static NETWORK: Table = Table {
     ],
 };
 
+/// `[[ignore]]`
+pub static IGNORE: Table = Table {
+    header: "[[ignore]]",
+    doc: "Changes that `diff`, and the reports that `build` writes, leave out and count.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "path",
+            Kind::String(None),
+            "Object, place or both: `KIND/NAME`, `.spec.replicas`, `Deployment/manager:.spec.replicas`. \
+             `*` stands for any characters of a segment, `**` for any segments of a path.",
+        ),
+        required("reason", Kind::String(None), "Why; every report says it."),
+    ],
+};
+
 /// `[[bundle]]`
 pub static BUNDLE: Table = Table {
     header: "[[bundle]]",
@@ -467,6 +483,7 @@ pub static ROOT: Table = Table {
         optional("registry", Kind::Tables(&REGISTRY), REGISTRY.doc),
         optional("network", Kind::Table(&NETWORK), NETWORK.doc),
         optional("deploy", Kind::Table(&DEPLOY), DEPLOY.doc),
+        optional("ignore", Kind::Tables(&IGNORE), IGNORE.doc),
         required("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
     ],
 };

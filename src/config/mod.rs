@@ -20,6 +20,7 @@ pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};
 pub use pods::PodConfig;
 
 use crate::diag::Span;
+use crate::diff::Ignore;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,8 +40,19 @@ pub struct Config {
     pub network: Network,
     /// What is written to install the charts with.
     pub deploy: Deploy,
+    /// Changes that `diff` and reports leave out, and why.
+    pub ignore: Vec<Ignore>,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
+}
+
+impl Config {
+    /// The output folder as a person names it: `out`, and not `./out`.
+    pub fn out(&self) -> PathBuf {
+        let configured = self.base.join(&self.output.dir);
+        let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
+        plain.unwrap_or(&configured).to_owned()
+    }
 }
 
 /// `[output]`

@@ -1,6 +1,6 @@
 //! From the text of `bundles.toml` to a checked [`Config`].
 
-use super::keys::{BUNDLE, DEFAULTS, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
+use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
 use super::tree::{At, Fields, Reader};
 use super::{
     BundleConfig, CatalogSource, CertificateProvider, Config, CrdPlacement, Filter, Issuer, Layout,
@@ -8,6 +8,7 @@ use super::{
 };
 use super::{check, text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::diff::{Ignore, Pattern};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,6 +101,7 @@ impl Reader<'_> {
         let mirrors = self.mirrors(&root);
         let registries = self.registries(&root);
         let network = self.network(&root);
+        let ignore = self.ignores(&root);
 
         let tables = root.tables("bundle");
         if let (true, Some((_, range))) = (tables.is_empty(), root.texts("bundle")) {
@@ -129,8 +131,16 @@ impl Reader<'_> {
         let output = output?;
         check::outputs(self, &output, &bundles, &mirrors);
         let deploy = self.deploy(&root, &output, &bundles);
-        let base = base.to_owned();
-        Some(Config { base, output, mirrors, registries, network, deploy, bundles })
+        Some(Config {
+            base: base.to_owned(),
+            output,
+            mirrors,
+            registries,
+            network,
+            deploy,
+            ignore,
+            bundles,
+        })
     }
 
     fn output(&mut self, fields: &Fields<'_>, base: &Path) -> Option<Output> {
@@ -213,6 +223,32 @@ impl Reader<'_> {
             timeout: fields.integer("timeout").map_or(usual.timeout, seconds),
             downloads: fields.integer("downloads").map_or(usual.downloads, |n| n as usize),
         }
+    }
+
+    fn ignores(&mut self, root: &Fields<'_>) -> Vec<Ignore> {
+        let mut ignores = Vec::new();
+        for (table, header) in root.tables("ignore") {
+            let fields = self.fields(&IGNORE, header, table);
+            let reason = fields.text("reason").map(|(text, range)| {
+                if text.trim().is_empty() {
+                    let hint = "say why nobody needs to see these changes";
+                    self.error(Code::InvalidValue, &range, "`reason` is empty", hint);
+                }
+                text.to_owned()
+            });
+            let Some((text, range)) = fields.text("path") else { continue };
+            match Pattern::parse(text) {
+                Ok(pattern) => {
+                    ignores.push(Ignore { pattern, reason: reason.unwrap_or_default() });
+                }
+                Err(why) => {
+                    let hint =
+                        "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    self.error(Code::InvalidPattern, &range, why, hint);
+                }
+            }
+        }
+        ignores
     }
 
     fn settings(&mut self, fields: &Fields<'_>) -> Settings {

@@ -385,6 +385,32 @@ codes! {
         "A definition in the ClusterServiceVersion has a field that does not exist."
         "OLM reads definitions by the schema of a ClusterServiceVersion and drops what that does not have, and so does bundle2chart. What the author wanted with the field does not happen.";
 
+    // --- diff: what is compared ------------------------------------------------------------
+    ChartNotFound "chart-not-found"
+        "There is no such chart."
+        "`NAME@VERSION` names a chart in the output folder, `NAME` the highest version of it there. With `--rev` both are looked for in that revision of the output folder.";
+    ChartUnreadable "chart-unreadable"
+        "A chart cannot be read."
+        "A chart is a folder with a Chart.yaml, or a gzipped tar of one. The message names the file that cannot be understood.";
+    HelmMissing "helm-missing"
+        "A chart needs the `helm` program to be rendered, and there is none."
+        "Charts that bundle2chart wrote are rendered by bundle2chart itself. Other charts may use all of Helm's template language, so Helm must render them: install `helm` and put it on PATH.";
+    HelmFailed "helm-failed"
+        "The `helm` program could not render a chart."
+        "The message ends with what Helm said. Values that the chart requires can be given with `--values`.";
+    GitFailed "git-failed"
+        "The `git` program could not give an earlier revision."
+        "`--rev` reads the output folder as it was in a Git revision. The folder must be inside of a Git repository, and have been committed in that revision.";
+    ValuesUnreadable "values-unreadable"
+        "A file of values cannot be read."
+        "Files given with `--values` are YAML or JSON with one map.";
+    InvalidPattern "invalid-pattern"
+        "A pattern for changes cannot be understood."
+        "A pattern is `KIND`, `KIND/NAME`, `KIND/NAMESPACE/NAME`, a path such as `.spec.replicas`, or both, joined by a colon: `Deployment/manager:.spec.replicas`. `*` stands for any characters of a segment and `**` for any segments of a path.";
+    UnusedIgnore "unused-ignore"
+        "An `[[ignore]]` or `--ignore` left nothing out."
+        "It may be misspelt, or what it was written for is over. `diff` says so, because a pattern that is left behind can hide something later.";
+
     // --- deploy ------------------------------------------------------------------------------
     CertificatesRenewed "certificates-renewed"
         "Argo CD would make new certificates with every sync."

@@ -270,31 +270,32 @@ fn refusals(root: &Path, chart: &ChartFiles, found: &Inspection, replace: bool) 
     if replace || found.is_current() {
         return problems;
     }
-    let refused = if recorded.version == chart.version && *recorded != chart.ownership() {
-        error(
-            Code::ChartVersionExists,
-            format!(
-                "the chart `{shown}` exists with version {} and other content: {}",
-                chart.version,
-                name_some(&differing(found))
-            ),
-        )
-        .hint(
-            "raise `chart-version` of this bundle in bundles.toml; where nobody has installed \
+    let refused =
+        if recorded.version == chart.version && !recorded.is_same_chart(&chart.ownership()) {
+            error(
+                Code::ChartVersionExists,
+                format!(
+                    "the chart `{shown}` exists with version {} and other content: {}",
+                    chart.version,
+                    name_some(&differing(found))
+                ),
+            )
+            .hint(
+                "raise `chart-version` of this bundle in bundles.toml; where nobody has installed \
              the old chart, build with `--replace`",
-        )
-    } else if !found.edited.is_empty() {
-        error(
-            Code::ChartEdited,
-            format!("files of the chart `{shown}` were edited: {}", name_some(&found.edited)),
-        )
-        .hint(
-            "declare the change in bundles.toml so that it outlives the next build, or discard \
+            )
+        } else if !found.edited.is_empty() {
+            error(
+                Code::ChartEdited,
+                format!("files of the chart `{shown}` were edited: {}", name_some(&found.edited)),
+            )
+            .hint(
+                "declare the change in bundles.toml so that it outlives the next build, or discard \
              it with `--replace`",
-        )
-    } else {
-        return problems;
-    };
+            )
+        } else {
+            return problems;
+        };
     problems.push(found.edited.iter().fold(refused, |refused, path| {
         refused.related(
             Place::file(folder.join(path).display().to_string()),

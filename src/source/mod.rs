@@ -8,6 +8,7 @@ mod access;
 mod archive;
 mod cache;
 pub mod catalog;
+pub mod chart;
 mod compression;
 mod digest;
 mod directory;
