@@ -233,7 +233,7 @@ from = "x"
     3 | serving = []
       | ^^^^^^^
       |
-      = hint: known keys: `required-version`, `defaults`, `output`, `mirror`, `registry`, `network`, `ignore`, `bundle`
+      = hint: known keys: `required-version`, `defaults`, `output`, `mirror`, `registry`, `network`, `deploy`, `ignore`, `bundle`
 
     error[wrong-type]: `dir` must be a string, but this is an integer
      --> bundles.toml:5:7
