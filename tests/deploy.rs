@@ -76,6 +76,7 @@ fn it_is_written_with_the_charts() {
         beside(&case),
         [
             ".bundle2chart",
+            "REPORT.md",
             "argocd/applications/lamp-operator.yaml",
             "argocd/applications/socket-operator.yaml",
             "argocd/platform.yaml",
@@ -143,7 +144,7 @@ fn what_is_no_longer_asked_for_is_removed_and_nothing_else() {
     case.write("out/argocd/project.yaml", "mine: too");
     case.write("bundles.toml", BUNDLES);
     run(&case, &["build"], 0);
-    assert_eq!(beside(&case), ["NOTES.md", "argocd/project.yaml"]);
+    assert_eq!(beside(&case), [".bundle2chart", "NOTES.md", "REPORT.md", "argocd/project.yaml"]);
     run(&case, &["build", "--check"], 0);
 }
 
@@ -187,7 +188,7 @@ fn edits_are_not_lost() {
     insta::assert_snapshot!(seen.text());
     assert_eq!(case.tree("out"), before);
     run(&case, &["build", "--replace"], 0);
-    assert_eq!(beside(&case), [".bundle2chart", "helmfile.yaml"]);
+    assert_eq!(beside(&case), [".bundle2chart", "REPORT.md", "helmfile.yaml"]);
     assert!(case.read("out/helmfile.yaml").contains("lamp-operator"));
 }
 

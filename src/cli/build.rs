@@ -220,7 +220,8 @@ fn summary(
         );
     }
     let mut beside: BTreeMap<_, usize> = BTreeMap::new();
-    for first in written.beside.iter().filter_map(|file| file.iter().next()) {
+    let said = written.beside.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
+    for first in said.filter_map(|file| file.iter().next()) {
         *beside.entry(first).or_default() += 1;
     }
     for (name, count) in beside {
