@@ -106,7 +106,22 @@ fn placement_in(folder: &Path) -> Option<CrdPlacement> {
     if !metadata.is_file() || metadata.len() > LONGEST {
         return None;
     }
-    placement(&fs::read(&file).ok()?)
+    placement(&fs::read(&file).ok()?).or_else(|| placement_of_old(folder))
+}
+
+/// The same of a chart that was written before charts said it.
+fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
+    let is_folder = |path: &str| folder.join(path).is_dir();
+    if is_folder("charts/crds/crds") {
+        return Some(CrdPlacement::Subchart);
+    }
+    if is_folder("crds") {
+        return Some(CrdPlacement::Crds);
+    }
+    let templates = fs::read_dir(folder.join("templates")).ok()?;
+    let mut names = templates.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let crds = names.any(|name| name.starts_with("customresourcedefinition-"));
+    crds.then_some(CrdPlacement::Templates)
 }
 
 /// What our own Chart.yaml says: one line, as this crate writes it.
