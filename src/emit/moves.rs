@@ -61,10 +61,15 @@ fn warning(
     Diagnostic::warning(
         Code::CrdsMoved,
         format!(
-            "the CRDs of `{name}` move from `{}` ({}) to `{}`: a breaking change for who has it installed",
+            "the CRDs of `{name}` move from `{}` ({}) to `{}`{}",
             before.as_str(),
             dir.display(),
-            now.as_str()
+            now.as_str(),
+            if templates(before) || templates(now) {
+                ": a breaking change for who has it installed"
+            } else {
+                ""
+            }
         ),
     )
     .at(Place::file(out.join(&chart.dir).join("Chart.yaml").display().to_string()))
