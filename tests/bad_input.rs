@@ -665,6 +665,9 @@ refused! {
     overlay_does_not_exist: [OverlayUnreadable] = |case| {
         with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
     }
+    overlay_in_a_chart: [OverlappingOutput] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"out/lamp-operator/kept.yaml\"\n");
+    }
     overlay_without_files: [OverlayUnreadable] = |case| {
         with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
         case.write("lamps/README.md", "none\n");
