@@ -66,4 +66,5 @@ pub mod lock;
 pub mod olm;
 pub mod passes;
 pub mod pipeline;
+pub mod serving;
 pub mod source;

@@ -4,7 +4,7 @@ use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
-use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, Source};
+use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, ServingConfig, Source};
 use crate::dependencies::{self, Member};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::emit::ChartFiles;
@@ -13,6 +13,7 @@ use crate::ir::{Release, Unit};
 use crate::lock::{Lock, Locked};
 use crate::olm::{self, Lowered};
 use crate::passes::{self, Context, Filtered};
+use crate::serving;
 use crate::source::{BundleFiles, Reference, Supply};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,7 +52,12 @@ pub fn build<'c>(
     names: &[String],
     jobs: usize,
 ) -> Build {
-    let (selected, diagnostics) = select(config, names);
+    let models = config.servings.iter().map(|serving| &serving.name);
+    let of_bundles: Vec<String> =
+        names.iter().filter(|name| !models.clone().any(|model| model == *name)).cloned().collect();
+    let only_models = !names.is_empty() && of_bundles.is_empty();
+    let (selected, diagnostics) =
+        if only_models { Default::default() } else { select(config, &of_bundles) };
     let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
     let mut members = Vec::new();
@@ -63,6 +69,13 @@ pub fn build<'c>(
             members.push(built.member);
             build.charts.push(built.chart);
             build.locked.extend(built.locked);
+        }
+    }
+    for serving in &config.servings {
+        if names.is_empty() || names.contains(&serving.name) {
+            let (chart, found) = build_serving(serving, config.output.layout);
+            build.diagnostics.append(found.for_bundle(&serving.name));
+            build.charts.extend(chart);
         }
     }
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
@@ -77,6 +90,14 @@ pub fn build<'c>(
         build.locked.clear();
     }
     build
+}
+
+/// The chart of a model; none when there is an error.
+fn build_serving(config: &ServingConfig, layout: Layout) -> (Option<ChartFiles>, Diagnostics) {
+    let (unit, mut diagnostics) = serving::compile(config);
+    let Some(unit) = unit else { return (None, diagnostics) };
+    diagnostics.append(serving::check(&unit, config));
+    (Some(chart_files(chart::serving_chart(&unit, config), layout)), diagnostics)
 }
 
 /// Locks bundles to what their sources lead to now, on up to `jobs` threads.

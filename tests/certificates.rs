@@ -63,6 +63,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         registries: Vec::new(),
         network: bundle2chart::config::Network::default(),
         bundles: vec![config],
+        servings: Vec::new(),
     };
     let (built, diagnostics) = offline::build(&configuration, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");

@@ -6,7 +6,10 @@ mod manifest;
 mod metadata;
 mod notes;
 mod readme;
+mod serving;
 mod values;
+
+pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CrdPlacement};

@@ -113,7 +113,7 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
     let _ = writeln!(text, " ({}). {words}", deployments.join(", "));
 }
 
-fn contents(text: &mut String, unit: &Unit) {
+pub(super) fn contents(text: &mut String, unit: &Unit) {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for object in &unit.objects {
         *kinds.entry(object.kind()).or_default() += 1;
@@ -124,7 +124,7 @@ fn contents(text: &mut String, unit: &Unit) {
     }
 }
 
-fn values(text: &mut String, unit: &Unit) {
+pub(super) fn values(text: &mut String, unit: &Unit) {
     if unit.values.is_empty() {
         return;
     }

@@ -4,7 +4,7 @@ use super::read::Draft;
 use super::tree::{At, Reader};
 use super::values::plain;
 use super::{BundleConfig, Mirror, MirrorTarget, Output, Source, suggest};
-use crate::diag::{Code, Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -104,6 +104,7 @@ pub(super) fn outputs(
     reader: &mut Reader<'_>,
     output: &Output,
     bundles: &[BundleConfig],
+    charts: &[(&str, &Span)],
     mirrors: &[Mirror],
 ) {
     let bundle_sources = bundles.iter().filter_map(|bundle| match &bundle.source {
@@ -118,8 +119,8 @@ pub(super) fn outputs(
     });
     let mut found = Vec::new();
     for (path, span) in bundle_sources.chain(mirror_sources) {
-        for chart in bundles {
-            let folder = output.dir.join(&chart.name);
+        for (chart, chart_span) in charts {
+            let folder = output.dir.join(chart);
             let holds = plain(path).starts_with(plain(&folder));
             let inside = ["manifests", "metadata"]
                 .iter()
@@ -127,14 +128,14 @@ pub(super) fn outputs(
             if holds || inside {
                 let message = format!(
                     "the chart of `{}` would be written to {}, which {} what this reads",
-                    chart.name,
+                    chart,
                     folder.display(),
                     if holds { "holds" } else { "is part of" }
                 );
                 found.push(
                     Diagnostic::error(Code::OverlappingOutput, message)
                         .at(Place::span(span.clone()))
-                        .related(Place::span(chart.span.clone()), "the chart's bundle")
+                        .related(Place::span((*chart_span).clone()), "the chart's bundle")
                         .hint("move one of them, or change `dir` in `[output]`"),
                 );
             }

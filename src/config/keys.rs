@@ -1,5 +1,7 @@
 //! Every key of `bundles.toml`, as data: the reader, the JSON schema and the reference read it.
 
+pub mod serving;
+
 /// What values a key takes.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
@@ -459,6 +461,7 @@ pub static ROOT: Table = Table {
         optional("mirror", Kind::Tables(&MIRROR), MIRROR.doc),
         optional("registry", Kind::Tables(&REGISTRY), REGISTRY.doc),
         optional("network", Kind::Table(&NETWORK), NETWORK.doc),
-        required("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
+        optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
+        optional("serving", Kind::Tables(&serving::SERVING), serving::SERVING.doc),
     ],
 };

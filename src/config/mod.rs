@@ -8,6 +8,7 @@ pub mod keys;
 mod pods;
 mod read;
 pub mod schema;
+mod serving;
 pub(crate) mod suggest;
 mod text;
 mod tree;
@@ -16,6 +17,10 @@ pub mod watchdog;
 
 pub use certificates::{CertificateProvider, Issuer};
 pub use pods::PodConfig;
+pub use serving::{
+    Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
+    RouteConfig, ServingConfig, Shape, Topology,
+};
 
 use crate::diag::Span;
 use std::path::PathBuf;
@@ -37,6 +42,8 @@ pub struct Config {
     pub network: Network,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
+    /// The models to serve, in the order of the file.
+    pub servings: Vec<ServingConfig>,
 }
 
 /// `[output]`

@@ -384,6 +384,14 @@ codes! {
     IgnoredField "ignored-field"
         "A definition in the ClusterServiceVersion has a field that does not exist."
         "OLM reads definitions by the schema of a ClusterServiceVersion and drops what that does not have, and so does bundle2chart. What the author wanted with the field does not happen.";
+
+    // --- serving: models, their pools and pickers ------------------------------------------
+    ServingProfile "serving-profile"
+        "An API profile does not have what is asked for."
+        "An API profile (`api`) fixes versions of objects, flags and images that belong together. Older ones lack some of what newer ones have.";
+    ServingGroupSize "serving-group-size"
+        "The ranks of a model do not fit the pods of a group."
+        "Tensor, pipeline and data parallelism together say how many devices a replica has, and a group of pods has as many as its pods have. A rank too few or too many waits for ever. Known from kserve#4946.";
 }
 
 #[cfg(test)]
