@@ -2,6 +2,7 @@
 
 mod access;
 mod build;
+mod check_serving;
 mod explain;
 mod generate;
 mod images;
@@ -77,6 +78,8 @@ enum Command {
     Inspect(inspect::Inspect),
     /// List the images that charts need.
     Images(images::Images),
+    /// Check manifests for serving models that anyone wrote.
+    CheckServing(check_serving::CheckServing),
     /// Explain a diagnostic code.
     Explain(explain::Explain),
     /// Print the JSON schema of bundles.toml.
@@ -123,6 +126,7 @@ pub fn main() -> ExitCode {
         Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
         Command::Images(images) => images.run(&cli.global, &mut output),
+        Command::CheckServing(check) => check.run(&mut output),
         Command::Explain(explain) => explain.run(&mut output),
         Command::Schema => generate::schema(&mut output),
         Command::Completions { shell } => generate::completions(*shell, &mut output),

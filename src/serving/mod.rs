@@ -4,20 +4,28 @@
 mod build;
 mod engine;
 mod extras;
+pub mod invariants;
 mod kserve;
 pub mod picker;
+mod plugins;
 mod pool;
 mod presets;
 pub mod profile;
 mod route;
+mod rules;
 pub mod topology;
+mod view;
 mod workload;
 
 use crate::config::ServingConfig;
-use crate::diag::Diagnostics;
-use crate::ir::Unit;
+use crate::diag::{Diagnostics, Place};
+use crate::ir::{Release, Unit};
 use build::Values;
+use profile::Profile;
 use topology::Workload;
+use view::View;
+
+pub use view::Manifest;
 
 /// The objects and values of a model's chart; none when the parallelism cannot be worked out.
 pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
@@ -39,7 +47,37 @@ pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
     (Some(Unit { objects, values: values.sorted(), ..Unit::default() }), diagnostics)
 }
 
-/// What is wrong with the objects of a model's chart.
-pub fn check(_unit: &Unit, _config: &ServingConfig) -> Diagnostics {
-    Diagnostics::new()
+/// What breaks invariants in the chart of a model, at the keys of bundles.toml that decide it.
+pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
+    let values = unit.default_values();
+    let release = Release { namespace: &config.namespace, values: &values };
+    let manifests: Vec<Manifest> = unit
+        .objects
+        .iter()
+        .filter_map(|object| release.object(object))
+        .map(|json| Manifest { json, place: Place::default() })
+        .collect();
+    let units = config.accelerator.devices_per_unit;
+    let view = View::new(&manifests, config.profile, Some(units));
+    let placing = |field: &'static str, place: Place| Place {
+        span: Some(config.place(field).clone()),
+        ..place
+    };
+    invariants::check(&view, &manifests, &placing).into_iter().collect()
 }
+
+/// What breaks invariants in manifests that someone else wrote.
+pub fn check_manifests(manifests: &[Manifest], profile: &'static Profile) -> Diagnostics {
+    let view = View::new(manifests, profile, None);
+    invariants::check(&view, manifests, &|_, place| place).into_iter().collect()
+}
+
+/// Whether any of these manifests is a pool or a picker, or makes pods with an engine.
+pub fn is_about_serving(manifests: &[Manifest]) -> bool {
+    let view = View::new(manifests, profile::newest(), None);
+    let engines = view.templates.iter().any(|template| template.engine.is_some());
+    engines || view.pools().next().is_some() || !view.pickers.is_empty()
+}
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ mod image;
 mod layout;
 mod limits;
 mod local;
+mod manifests;
 mod mirror;
 mod reference;
 mod registry;
@@ -27,6 +28,7 @@ mod vendor;
 
 pub use access::{Access, Download, Environment, Reporter};
 pub use limits::Limits;
+pub use manifests::manifests;
 pub use reference::Reference;
 pub use supply::{Pin, Supply};
 pub use vendor::Vendored;
