@@ -52,12 +52,7 @@ pub fn build<'c>(
     names: &[String],
     jobs: usize,
 ) -> Build {
-    let models = config.servings.iter().map(|serving| &serving.name);
-    let of_bundles: Vec<String> =
-        names.iter().filter(|name| !models.clone().any(|model| model == *name)).cloned().collect();
-    let only_models = !names.is_empty() && of_bundles.is_empty();
-    let (selected, diagnostics) =
-        if only_models { Default::default() } else { select(config, &of_bundles) };
+    let (selected, models, diagnostics) = select_all(config, names);
     let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
     let mut members = Vec::new();
@@ -71,12 +66,10 @@ pub fn build<'c>(
             build.locked.extend(built.locked);
         }
     }
-    for serving in &config.servings {
-        if names.is_empty() || names.contains(&serving.name) {
-            let (chart, found) = build_serving(serving, config.output.layout);
-            build.diagnostics.append(found.for_bundle(&serving.name));
-            build.charts.extend(chart);
-        }
+    for model in models {
+        let (chart, found) = build_serving(model, config.output.layout);
+        build.diagnostics.append(found.for_bundle(&model.name));
+        build.charts.extend(chart);
     }
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
@@ -145,13 +138,19 @@ pub fn images(
     names: &[String],
     jobs: usize,
 ) -> (Vec<BundleImages>, Diagnostics) {
-    let (selected, mut diagnostics) = select(config, names);
+    let (selected, models, mut diagnostics) = select_all(config, names);
     let mut all = Vec::new();
     for (bundle, (listed, found)) in
         selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(supply, lock, bundle)))
     {
         diagnostics.append(found.for_bundle(&bundle.name));
         all.extend(listed.map(|images| BundleImages { bundle: bundle.name.clone(), images }));
+    }
+    for model in models {
+        let (unit, found) = serving::compile(model);
+        diagnostics.append(found.for_bundle(&model.name));
+        let images = unit.map(|unit| serving::images(&unit, model));
+        all.extend(images.map(|images| BundleImages { bundle: model.name.clone(), images }));
     }
     if diagnostics.has_errors() {
         all.clear();
@@ -196,6 +195,25 @@ fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, D
         .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
         .collect();
     (selected, diagnostics)
+}
+
+/// The named bundles and models; all when nothing is named, and none when any name is unknown.
+fn select_all<'c>(
+    config: &'c Config,
+    names: &[String],
+) -> (Vec<&'c BundleConfig>, Vec<&'c ServingConfig>, Diagnostics) {
+    let named = |model: &&ServingConfig| names.is_empty() || names.contains(&model.name);
+    let models: Vec<&ServingConfig> = config.servings.iter().filter(named).collect();
+    let is_model = |name: &&String| models.iter().any(|model| model.name == **name);
+    let others: Vec<String> = names.iter().filter(|name| !is_model(name)).cloned().collect();
+    if !names.is_empty() && others.is_empty() {
+        return (Vec::new(), models, Diagnostics::new());
+    }
+    let (bundles, diagnostics) = select(config, &others);
+    if diagnostics.has_errors() {
+        return (Vec::new(), Vec::new(), diagnostics);
+    }
+    (bundles, models, diagnostics)
 }
 
 /// A bundle that was built.

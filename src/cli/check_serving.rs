@@ -66,8 +66,15 @@ impl CheckServing {
         diagnostics.append(found);
         output.diagnostics(&diagnostics);
         let [errors, warnings] = counts;
-        output
-            .note(&format!("{} objects: {errors} errors, {warnings} warnings\n", manifests.len()));
+        let counted = |count: usize, what: &str| {
+            format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+        };
+        output.note(&format!(
+            "{}: {}, {}\n",
+            counted(manifests.len(), "object"),
+            counted(errors, "error"),
+            counted(warnings, "warning")
+        ));
         if errors + warnings > 0 { Exit::Findings } else { Exit::Clean }
     }
 }

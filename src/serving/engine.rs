@@ -60,7 +60,6 @@ pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
 
 fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     let config = workload.config;
-    let role = workload.role.as_str();
     let mut spec = Map::new();
     let mut set = |key: &str, value: Value| {
         spec.insert(key.to_owned(), value);
@@ -73,6 +72,18 @@ fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
         set("initContainers", Value::Seq(vec![sidecar(workload, values)]));
     }
     set("containers", Value::Seq(vec![container(workload, pod, values)]));
+    scheduling(workload, values, &mut spec);
+    spec.insert("volumes".to_owned(), volumes(workload).into());
+    spec.into()
+}
+
+/// Which nodes pods run on, which is a person's to say.
+pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mut Map) {
+    let config = workload.config;
+    let role = workload.role.as_str();
+    let mut set = |key: &str, value: Value| {
+        spec.insert(key.to_owned(), value);
+    };
     let selector = config.engine.node_selector.clone().unwrap_or(json!({}));
     let text = json!({"type": "string"});
     let description = format!("Labels of the nodes of the {role} pods.");
@@ -86,8 +97,6 @@ fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     );
     let description = format!("Affinity of the {role} pods.");
     set("affinity", values.whole(&[role, "affinity"], json!({}), object, &description));
-    set("volumes", volumes(workload).into());
-    spec.into()
 }
 
 /// Whether the model is on a volume instead of being loaded by the engine.
@@ -148,7 +157,9 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     set("image", values.text(&["image"], &config.engine.image, "The engine of all pods."));
     let (command, args) = command(workload, pod);
     set("command", Value::texts(command));
-    set("args", Value::texts(args));
+    if !args.is_empty() {
+        set("args", Value::texts(args));
+    }
     set("env", environment(workload).into());
     let ports = ports(workload, pod);
     if ports.as_array().is_some_and(|ports| !ports.is_empty()) {

@@ -1,11 +1,12 @@
 //! The form for clusters that run KServe: one LLMInferenceService, of which its controller makes
 //! workloads, picker, pool and route.
 
-use super::build::{Values, map, object, with};
-use super::engine::model_argument;
+use super::build::{Values, object, with};
+use super::engine::{self, model_argument};
 use super::presets;
 use super::topology::{Role, Workload};
 use crate::config::{Model, ServingConfig, Topology};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Value};
 use serde_json::{Value as Json, json};
 
@@ -95,14 +96,60 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     if !workload.shape.args.is_empty() {
         container.insert("args".to_owned(), Value::texts(workload.shape.args.clone()));
     }
-    if !config.engine.env.is_empty() {
-        let env = Json::Array(config.engine.env.clone());
-        container.insert("env".to_owned(), (&env).into());
+    let mut env = config.engine.env.clone();
+    if let Some(secret) = &config.engine.token_secret {
+        let reference = json!({"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}});
+        env.push(json!({"name": "HF_TOKEN", "valueFrom": reference}));
+    }
+    if !env.is_empty() {
+        container.insert("env".to_owned(), (&Json::Array(env)).into());
     }
     container
         .insert("resources".to_owned(), values.resources(&[role, "resources"], &default, &fixed));
-    map([
-        ("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref())),
-        ("containers", Value::Seq(vec![container.into()])),
-    ])
+    let mut pod = Map::new();
+    pod.insert("imagePullSecrets".to_owned(), values.pull_secrets(config.pull_secret.as_deref()));
+    pod.insert("containers".to_owned(), Value::Seq(vec![container.into()]));
+    engine::scheduling(workload, values, &mut pod);
+    pod.into()
+}
+
+/// Keys of `[[serving]]` for what KServe decides by itself.
+const NOT_OURS: &[&str] = &[
+    "engine.shared-memory",
+    "engine.capabilities",
+    "engine.startup-minutes",
+    "prefill.sidecar-image",
+    "disaggregated-set",
+    "epp.image",
+    "epp.replicas",
+    "epp.failure-mode",
+    "epp.flags",
+    "epp.resources",
+    "route.gateway-class",
+    "route.provider",
+    "route.hosts",
+    "route.paths",
+    "route.model-header",
+    "route.request-timeout",
+    "route.auth",
+    "objectives",
+    "rewrites",
+    "monitoring",
+    "network-policy",
+    "autoscaling",
+    "disruption-budget",
+];
+
+/// An error for each key that would change nothing.
+pub(super) fn check(config: &ServingConfig) -> Diagnostics {
+    NOT_OURS
+        .iter()
+        .filter_map(|key| Some((key, config.spans.get(*key)?)))
+        .map(|(key, span)| {
+            let message = format!("`{key}` has no place in an LLMInferenceService");
+            Diagnostic::error(Code::ServingProfile, message).at(Place::span(span.clone())).hint(
+                "KServe decides this by its own presets: remove the key, or `form = \"kserve\"`",
+            )
+        })
+        .collect()
 }

@@ -19,17 +19,22 @@ mod workload;
 
 use crate::config::ServingConfig;
 use crate::diag::{Diagnostics, Place};
+use crate::images::{Image, Use, UseKind};
 use crate::ir::{Release, Unit};
 use build::Values;
 use profile::Profile;
+use std::collections::BTreeMap;
 use topology::Workload;
-use view::View;
+use view::{View, pods};
 
 pub use view::Manifest;
 
 /// The objects and values of a model's chart; none when the parallelism cannot be worked out.
 pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
-    let (workloads, diagnostics) = Workload::all(config);
+    let (workloads, mut diagnostics) = Workload::all(config);
+    if config.kserve {
+        diagnostics.append(kserve::check(config));
+    }
     if diagnostics.has_errors() {
         return (None, diagnostics);
     }
@@ -49,14 +54,7 @@ pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
 
 /// What breaks invariants in the chart of a model, at the keys of bundles.toml that decide it.
 pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
-    let values = unit.default_values();
-    let release = Release { namespace: &config.namespace, values: &values };
-    let manifests: Vec<Manifest> = unit
-        .objects
-        .iter()
-        .filter_map(|object| release.object(object))
-        .map(|json| Manifest { json, place: Place::default() })
-        .collect();
+    let manifests = manifests(unit, config);
     let units = config.accelerator.devices_per_unit;
     let view = View::new(&manifests, config.profile, Some(units));
     let placing = |field: &'static str, place: Place| Place {
@@ -64,6 +62,49 @@ pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
         ..place
     };
     invariants::check(&view, &manifests, &placing).into_iter().collect()
+}
+
+/// The images of a model's pods, each with where it is used, in the order of their references.
+pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
+    let manifests = manifests(unit, config);
+    let view = View::new(&manifests, config.profile, None);
+    let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    let mut add = |reference: &str, owner: usize, container: &str, path: String| {
+        let object = manifests[owner].label();
+        let place = Place::default().object(object.clone()).path(path);
+        let (container, name) = (container.to_owned(), String::new());
+        let used = Use { kind: UseKind::Container, object, container, name, place };
+        found.entry(reference.to_owned()).or_default().push(used);
+    };
+    for template in &view.templates {
+        for (container, path) in template.containers() {
+            let image = pods::text(container, "image");
+            add(image, template.owner, pods::text(container, "name"), format!("{path}.image"));
+        }
+        for (index, volume) in pods::list(template.spec, "volumes").iter().enumerate() {
+            if let Some(image) = volume.pointer("/image/reference").and_then(|image| image.as_str())
+            {
+                let path = format!("{}.spec.volumes[{index}].image.reference", template.path);
+                add(image, template.owner, "", path);
+            }
+        }
+    }
+    for picker in &view.pickers {
+        let path = ".spec.template.spec.containers[0].image".to_owned();
+        add(pods::text(picker.container, "image"), picker.owner, "epp", path);
+    }
+    found.into_iter().map(|(reference, uses)| Image { reference, uses }).collect()
+}
+
+/// The objects with the default values, as an API server would receive them.
+fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
+    let values = unit.default_values();
+    let release = Release { namespace: &config.namespace, values: &values };
+    unit.objects
+        .iter()
+        .filter_map(|object| release.object(object))
+        .map(|json| Manifest { json, place: Place::default() })
+        .collect()
 }
 
 /// What breaks invariants in manifests that someone else wrote.

@@ -16,7 +16,6 @@ const IMAGE: &str =
 /// One pod a replica, and all that can be asked for.
 const SINGLE: &str = r#"
 topology = "single"
-replicas = 2
 tp = 2
 disruption-budget = 1
 objectives = { premium = 100 }
@@ -295,7 +294,7 @@ const BREAKING: &[Breaking] = &[
         all.retain(|object| object["metadata"]["name"] != "chat-prefill");
     }),
     breaks(Code::ServingRoles, "their role is `prefill`", WIDE, |all| {
-        configure(all, |text| text.replace("- pluginRef: prefill-filter\n", "").replace("- pluginRef: decode-filter\n", ""));
+        configure(all, |text| text.replace("pluginRef: prefill-filter", "pluginRef: queue-scorer").replace("pluginRef: decode-filter", "pluginRef: queue-scorer"));
     }),
     breaks(Code::ServingModel, "`token-producer` is about `other/model`", MP, |all| {
         configure(all, |text| text.replace("- type: queue-scorer", "- type: token-producer\n  parameters: {modelName: other/model}\n- type: queue-scorer"));
@@ -482,6 +481,8 @@ fn mistakes_in_the_configuration() {
         "prefill = { topology = \"lws-dp-external\", nodes = 2, dp = 16, sidecar-image = \"IMAGE\" }\nepp = { image = \"IMAGE\" }\n",
         "epp = { image = \"IMAGE\", config = { plugins = [{ type = \"queue-scorer\" }], schedulingProfiles = [{ name = \"default\", plugins = [{ pluginRef = \"queue\" }] }] } }\n",
         "epp = { image = \"IMAGE\", flags = { grpc-port = 9010 } }\n",
+        "form = \"kserve\"\nmonitoring = {}\nroute = { gateway = \"g\", auth = \"kuadrant\" }\n",
+        "replicas = 3\nautoscaling = { max = 4 }\n",
     ] {
         let config = config(table);
         let (unit, mut found) = compile(&config);

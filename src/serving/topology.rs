@@ -71,6 +71,14 @@ impl<'a> Workload<'a> {
             let local_ranks = (shape.dp / shape.nodes.max(1)).max(1);
             workloads.push(Workload { config, role, shape, local_ranks, disaggregated });
         }
+        if let (Some(_), Some(span)) = (&config.autoscaling, config.spans.get("replicas")) {
+            let message = "an autoscaler decides how many replicas there are";
+            found.push(
+                Diagnostic::error(Code::ServingAutoscaler, message)
+                    .at(Place::span(span.clone()))
+                    .hint("remove `replicas`; `min` of `autoscaling` is the least"),
+            );
+        }
         if disaggregated && config.profile.sidecar_image.is_none() && !config.kserve {
             let message = format!("the API profile {} has no prefill", config.profile.name);
             found.push(

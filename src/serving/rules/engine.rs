@@ -64,7 +64,10 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
             let message = format!("a pod asks for {has}, and its ranks use {ranks}");
             let hint = "make tensor × pipeline × data parallelism of a pod equal to its devices";
             let path = format!("{}.resources", template.path_of(engine.container));
-            found.push(template.owner, path, message, hint);
+            let finding = found.push(template.owner, path, message, hint);
+            if template.role() == Some("prefill") {
+                finding.field = Some("prefill");
+            }
         }
     }
 }

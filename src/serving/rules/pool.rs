@@ -87,7 +87,10 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
                     "the pods answer on {}: make the ports of both the same",
                     ranges(&known.unwrap_or(open))
                 );
-                found.push(owner, ".spec.targetPorts", message, hint);
+                let finding = found.push(owner, ".spec.targetPorts", message, hint);
+                if template.role() == Some("prefill") {
+                    finding.field = Some("prefill.topology");
+                }
                 continue;
             }
             // Ports of a sidecar count when there is one, because requests come to it.
