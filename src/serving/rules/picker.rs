@@ -16,7 +16,7 @@ fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manife
 }
 
 /// The port of a Service with this number.
-fn service_port<'a>(service: &'a Manifest, number: u64) -> Option<&'a Json> {
+fn service_port(service: &Manifest, number: u64) -> Option<&Json> {
     let ports = list(service.json.get("spec")?, "ports");
     ports.iter().find(|port| port.get("port").and_then(Json::as_u64) == Some(number))
 }

@@ -257,10 +257,8 @@ impl<'a> Engine<'a> {
     pub(crate) fn accelerators(&self) -> Option<(&'a str, u32)> {
         let resources = self.container.get("resources")?;
         let group = resources.get("limits").or_else(|| resources.get("requests"))?;
-        let (name, amount) = group
-            .as_object()?
-            .iter()
-            .find(|(name, _)| ACCELERATORS.iter().any(|known| name.as_str() == *known))?;
+        let (name, amount) =
+            group.as_object()?.iter().find(|(name, _)| ACCELERATORS.contains(&name.as_str()))?;
         let amount = match amount {
             Json::String(text) => text.trim().parse().ok()?,
             other => u32::try_from(other.as_u64()?).ok()?,
