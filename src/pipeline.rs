@@ -1,20 +1,25 @@
 //! The pipeline: the only module that knows every stage.
 
+pub mod operand;
+pub mod upgrade;
+
 use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, ServingConfig, Source};
 use crate::dependencies::{self, Member};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
-use crate::ir::{Release, Unit};
+use crate::ir::{Object, Release, Unit, ValueSpec};
 use crate::lock::{Lock, Locked};
 use crate::olm::{self, Lowered};
+use crate::overlay;
 use crate::passes::{self, Context, Filtered};
 use crate::serving;
 use crate::source::{BundleFiles, Reference, Supply};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -39,6 +44,8 @@ pub struct Build {
     pub charts: Vec<ChartFiles>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
+    /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
+    pub release_bytes: BTreeMap<PathBuf, usize>,
     /// What was found.
     pub diagnostics: Diagnostics,
 }
@@ -52,7 +59,7 @@ pub fn build<'c>(
     names: &[String],
     jobs: usize,
 ) -> Build {
-    let (selected, models, diagnostics) = select_all(config, names);
+    let (selected, models, diagnostics) = select(config, names);
     let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
     let mut members = Vec::new();
@@ -62,14 +69,20 @@ pub fn build<'c>(
         if let Some(built) = built {
             hits.extend(built.hits);
             members.push(built.member);
-            build.charts.push(built.chart);
+            for (chart, release_bytes) in built.charts {
+                build.release_bytes.insert(chart.dir.clone(), release_bytes);
+                build.charts.push(chart);
+            }
             build.locked.extend(built.locked);
         }
     }
     for model in models {
         let (chart, found) = build_serving(model, config.output.layout);
         build.diagnostics.append(found.for_bundle(&model.name));
-        build.charts.extend(chart);
+        if let Some((chart, release_bytes)) = chart {
+            build.release_bytes.insert(chart.dir.clone(), release_bytes);
+            build.charts.push(chart);
+        }
     }
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
@@ -85,12 +98,17 @@ pub fn build<'c>(
     build
 }
 
-/// The chart of a model; none when there is an error.
-fn build_serving(config: &ServingConfig, layout: Layout) -> (Option<ChartFiles>, Diagnostics) {
+/// The chart of a model, with the bytes of a release; none when there is an error.
+fn build_serving(
+    config: &ServingConfig,
+    layout: Layout,
+) -> (Option<(ChartFiles, usize)>, Diagnostics) {
     let (unit, mut diagnostics) = serving::compile(config);
     let Some(unit) = unit else { return (None, diagnostics) };
     diagnostics.append(serving::check(&unit, config));
-    (Some(chart_files(chart::serving_chart(&unit, config), layout)), diagnostics)
+    let chart = chart::serving_chart(&unit, config);
+    let release_bytes = chart.release_bytes;
+    (Some((chart_files(chart, layout), release_bytes)), diagnostics)
 }
 
 /// Locks bundles to what their sources lead to now, on up to `jobs` threads.
@@ -113,11 +131,15 @@ pub fn lock(supply: &Supply, bundles: &[&BundleConfig], jobs: usize) -> (Vec<Loc
 
 /// An error for each name that no bundle has.
 pub fn unknown_names(config: &Config, names: &[String]) -> Diagnostics {
-    let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
-    let place = config
-        .bundles
+    let bundles = config.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
+    unknown(names, &bundles.collect::<Vec<_>>())
+}
+
+fn unknown(names: &[String], known: &[(&str, &Span)]) -> Diagnostics {
+    let place = known
         .first()
-        .map_or_else(Place::default, |bundle| Place::file(bundle.span.source.name.clone()));
+        .map_or_else(Place::default, |(_, span)| Place::file(span.source.name.clone()));
+    let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     names
         .iter()
         .filter(|name| !known.contains(&name.as_str()))
@@ -138,7 +160,7 @@ pub fn images(
     names: &[String],
     jobs: usize,
 ) -> (Vec<BundleImages>, Diagnostics) {
-    let (selected, models, mut diagnostics) = select_all(config, names);
+    let (selected, models, mut diagnostics) = select(config, names);
     let mut all = Vec::new();
     for (bundle, (listed, found)) in
         selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(supply, lock, bundle)))
@@ -183,42 +205,27 @@ fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
     Some(format!("{name}@{}", files.image.as_ref()?.digest))
 }
 
-/// The named bundles of a configuration; all when none is named, and none when any is unknown.
-fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, Diagnostics) {
-    let diagnostics = unknown_names(config, names);
-    if diagnostics.has_errors() {
-        return (Vec::new(), diagnostics);
-    }
-    let selected = config
-        .bundles
-        .iter()
-        .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
-        .collect();
-    (selected, diagnostics)
-}
-
 /// The named bundles and models; all when nothing is named, and none when any name is unknown.
-fn select_all<'c>(
+fn select<'c>(
     config: &'c Config,
     names: &[String],
 ) -> (Vec<&'c BundleConfig>, Vec<&'c ServingConfig>, Diagnostics) {
-    let named = |model: &&ServingConfig| names.is_empty() || names.contains(&model.name);
-    let models: Vec<&ServingConfig> = config.servings.iter().filter(named).collect();
-    let is_model = |name: &&String| models.iter().any(|model| model.name == **name);
-    let others: Vec<String> = names.iter().filter(|name| !is_model(name)).cloned().collect();
-    if !names.is_empty() && others.is_empty() {
-        return (Vec::new(), models, Diagnostics::new());
-    }
-    let (bundles, diagnostics) = select(config, &others);
+    let bundles = config.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
+    let models = config.servings.iter().map(|model| (model.name.as_str(), &model.span));
+    let diagnostics = unknown(names, &bundles.chain(models).collect::<Vec<_>>());
     if diagnostics.has_errors() {
         return (Vec::new(), Vec::new(), diagnostics);
     }
+    let wanted = |name: &String| names.is_empty() || names.contains(name);
+    let bundles = config.bundles.iter().filter(|bundle| wanted(&bundle.name)).collect();
+    let models = config.servings.iter().filter(|model| wanted(&model.name)).collect();
     (bundles, models, diagnostics)
 }
 
 /// A bundle that was built.
 struct Built<'c> {
-    chart: ChartFiles,
+    /// Its charts in the order of their installation, with the bytes of a release.
+    charts: Vec<(ChartFiles, usize)>,
     /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
     /// What it needs of others, and has for them.
@@ -235,9 +242,13 @@ fn compile_fetched(
 ) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
     let entry = lock.entry(bundle);
     let (files, mut diagnostics) = supply.fetch(&bundle.source, entry.and_then(Locked::pin));
-    let Some(files) = files else { return (None, diagnostics) };
+    let Some(mut files) = files else { return (None, diagnostics) };
+    let (overlays, found) = supply.overlays(&bundle.overlays);
+    diagnostics.append(found);
+    files.overlays = overlays;
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
+    let compiled = compiled.filter(|_| !diagnostics.has_errors());
     (compiled.map(|compiled| (files, compiled)), diagnostics)
 }
 
@@ -262,8 +273,8 @@ fn build_one<'c>(
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     drop(files);
     let images = images::pulled(&images::collect(&compiled.unit.objects, &compiled.bundle, None));
-    let chart = chart::chart(
-        &compiled.unit,
+    let charts = chart::charts(
+        compiled.unit,
         &Description {
             bundle: &compiled.bundle,
             config: bundle,
@@ -271,10 +282,18 @@ fn build_one<'c>(
             namespace: &compiled.namespace,
             origin: &origin,
             images: &images,
+            layout: config.output.layout,
         },
     );
+    for chart in &charts {
+        diagnostics.extend(release_size(chart, bundle));
+    }
+    let charts = charts.into_iter().map(|chart| {
+        let release_bytes = chart.release_bytes;
+        (chart_files(chart, config.output.layout), release_bytes)
+    });
     let built = Built {
-        chart: chart_files(chart, config.output.layout),
+        charts: charts.collect(),
         hits: compiled.hits,
         member: Member::new(bundle, &compiled.bundle),
         locked,
@@ -285,7 +304,8 @@ fn build_one<'c>(
 /// Compiles the files of one bundle. There is no result when there is an error.
 pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
     let (compiled, diagnostics) = run_stages(files, config);
-    (compiled, bundle::locate(diagnostics, files))
+    let located = bundle::locate(diagnostics, files);
+    (compiled, bundle::locate_inline(located, files))
 }
 
 fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
@@ -326,6 +346,11 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
     let filters = config.include.iter().chain(&config.exclude).cloned();
     let hits = filters.zip(include_hits.into_iter().chain(exclude_hits)).collect();
 
+    let Some(patched) = run_patches(objects, config, &namespace, &mut diagnostics) else {
+        return (None, diagnostics);
+    };
+    let objects = add(patched, &mut values, files, config, &mut diagnostics);
+
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
     // A filter may have dropped what reads a value.
@@ -336,14 +361,104 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
         &Context {
             chart: config.name.clone(),
             namespaces,
+            operand_namespaces: config.operands.namespaces.clone(),
             pull_secret: config.pull_secret.clone(),
             auth_reader: config.auth_reader,
-            crds_in_templates: config.crds == CrdPlacement::Templates,
+            crds: config.crds,
+            strip_descriptions: config.strip_descriptions,
         },
     ));
     let compiled =
         (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits });
     (compiled, diagnostics)
+}
+
+/// What is wrong with the size of a chart's release, if anything.
+fn release_size(chart: &Chart, config: &BundleConfig) -> Option<Diagnostic> {
+    let (bytes, limit) = (chart.release_bytes, chart::RELEASE_LIMIT);
+    if bytes < chart::RELEASE_WARN {
+        return None;
+    }
+    let share = chart::release_percent(bytes);
+    let hint = match config.crds {
+        CrdPlacement::Subchart => {
+            "leave objects out with filters, or move what overlays add into charts of their own"
+        }
+        CrdPlacement::Templates | CrdPlacement::Separate if config.strip_descriptions => {
+            "set crds = \"subchart\": those do not count"
+        }
+        CrdPlacement::Templates | CrdPlacement::Separate => {
+            "set strip-descriptions = true, or crds = \"subchart\": those do not count"
+        }
+        CrdPlacement::Crds => {
+            "set crds = \"subchart\": those do not count, and Helm treats them the same otherwise"
+        }
+    };
+    let name = &chart.name;
+    let diagnostic = if bytes > limit {
+        Diagnostic::error(
+            Code::ReleaseSize,
+            format!(
+                "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes \
+                 allows Helm for it, so that it cannot be installed"
+            ),
+        )
+    } else {
+        Diagnostic::warning(
+            Code::ReleaseSize,
+            format!(
+                "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes \
+                 allows Helm for it"
+            ),
+        )
+    };
+    Some(diagnostic.at(Place::span(config.span.clone())).hint(hint))
+}
+
+/// The objects as the patches of the configuration make them; nothing when they do not end.
+fn run_patches(
+    objects: Vec<Object>,
+    config: &BundleConfig,
+    namespace: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Object>> {
+    if config.patches.is_empty() {
+        return Some(objects);
+    }
+    let (patches, namespace) = (config.patches.clone(), namespace.to_owned());
+    let patched = run_watched(FILTER_DEADLINE, move || {
+        let values = serde_json::Value::Null;
+        overlay::patch(objects, &patches, &Release { namespace: &namespace, values: &values })
+    });
+    let Ok(patched) = patched else {
+        let all = config.patches.iter().map(|patch| patch.patch.clone());
+        diagnostics.push(filter_timeout(&all.collect::<Vec<_>>(), &[]));
+        return None;
+    };
+    if !patched.diagnostics.has_errors() {
+        diagnostics.append(overlay::unused_patches(&config.patches, &patched.hits));
+    }
+    diagnostics.append(patched.diagnostics);
+    Some(patched.objects)
+}
+
+/// Adds what the configuration has beside the bundle to the objects.
+fn add(
+    mut objects: Vec<Object>,
+    values: &mut Vec<ValueSpec>,
+    files: &BundleFiles,
+    config: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Object> {
+    let (overlays, found) = bundle::overlays(files);
+    diagnostics.append(found);
+    objects.extend(overlay::stubs(&config.stub_crds));
+    objects.extend(overlays);
+    diagnostics.append(overlay::check(&objects, config.crds));
+    let (operands, operand_values) = overlay::operands(&config.operands);
+    objects.extend(operands);
+    values.extend(operand_values);
+    objects
 }
 
 fn filter_timeout(include: &[Filter], exclude: &[Filter]) -> Diagnostic {

@@ -298,6 +298,13 @@ refused! {
         let properties = "properties:\n- value: 1\n- type: x\n  value: 2\n";
         case.write("bundle/metadata/properties.yaml", properties);
     }
+    properties_that_are_no_list: [DependencyInvalid] = |case| {
+        let name = "  name: lamp-operator.v1.2.3\n";
+        let annotation = "  annotations:\n    olm.properties: '{\"type\": \"x\"}'\n";
+        case.replace(CSV_FILE, name, &format!("{name}{annotation}"));
+        let properties = "properties:\n- type: light\n  value: 2\n";
+        case.write("bundle/metadata/properties.yaml", properties);
+    }
     version_is_not_semantic: [InvalidVersion] = |case| {
         case.replace(CSV_FILE, "  version: 1.2.3", "  version: 1.2.3.4");
     }

@@ -62,6 +62,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         mirrors: Vec::new(),
         registries: Vec::new(),
         network: bundle2chart::config::Network::default(),
+        ignore: Vec::new(),
         bundles: vec![config],
         servings: Vec::new(),
     };

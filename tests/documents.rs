@@ -30,7 +30,7 @@ fn up_to_date(path: &str, expected: &str) {
 #[test]
 fn codes() {
     let mut text = "\
-# Diagnostic codes
+# Codes of diagnostics
 
 Every problem that bundle2chart reports has one of these codes, as in `error[unknown-key]`.
 `bundle2chart explain CODE` prints the same. Codes are stable: none is ever used for something else.
@@ -47,7 +47,27 @@ This file is made from `src/diag/code.rs`.
             code.explanation()
         );
     }
+    text.push_str(
+        "\n# Codes of changes\n\nWhat `bundle2chart diff` finds, from `src/diff/rules/`.\n",
+    );
+    for rule in bundle2chart::diff::rules::all() {
+        let _ = write!(
+            text,
+            "\n## {} ({})\n\n{}\n\n{}\n\nWhat to do: {}\n",
+            rule.code,
+            rule.class.as_str(),
+            rule.title,
+            rule.explanation,
+            rule.todo
+        );
+    }
     up_to_date("docs/codes.md", &text);
+}
+
+#[test]
+fn schema_of_diff() {
+    let schema = bundle2chart::diff::render::json::schema();
+    up_to_date("schema/diff.schema.json", &format!("{schema:#}\n"));
 }
 
 #[test]

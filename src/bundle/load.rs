@@ -100,6 +100,7 @@ fn read_manifests(files: &BundleFiles, objects: &mut Vec<Object>, diagnostics: &
                     document: document.number,
                     line: document.line,
                     path: String::new(),
+                    overlay: false,
                 };
                 flatten(document.value, &origin, &document.item_lines, objects, diagnostics);
             }
@@ -291,23 +292,41 @@ pub fn manifests(file: &str, bytes: &[u8]) -> (Vec<Object>, Diagnostics) {
         {
             continue;
         }
-        let position =
-            Position { file, document: document.number, line: document.line, path: String::new() };
+        let position = Position {
+            file,
+            document: document.number,
+            line: document.line,
+            path: String::new(),
+            overlay: false,
+        };
         let lines = &document.item_lines;
         flatten(document.value, &position, lines, &mut objects, &mut diagnostics);
     }
     (objects, diagnostics)
 }
 
-struct Position<'a> {
-    file: &'a str,
-    document: usize,
-    line: usize,
-    path: String,
+/// Where a document is.
+pub(super) struct Position<'a> {
+    pub(super) file: &'a str,
+    pub(super) document: usize,
+    pub(super) line: usize,
+    pub(super) path: String,
+    /// Whether it is kept beside the bundle.
+    pub(super) overlay: bool,
+}
+
+impl Position<'_> {
+    fn hint(&self, hint: &'static str) -> &'static str {
+        if self.overlay {
+            "every document of an overlay is an object with apiVersion, kind and metadata.name"
+        } else {
+            hint
+        }
+    }
 }
 
 /// Turns a document into objects; the items of a List become objects of their own.
-fn flatten(
+pub(super) fn flatten(
     value: Value,
     position: &Position<'_>,
     item_lines: &[usize],
@@ -327,10 +346,10 @@ fn flatten(
                 format!("expected a Kubernetes object, found {type_name}"),
             )
             .at(place())
-            .hint(
+            .hint(position.hint(
                 "every file in the manifests folder is read as objects with apiVersion and kind; \
                  remove the file if it is none",
-            ),
+            )),
         );
         return;
     };
@@ -348,6 +367,7 @@ fn flatten(
                 document: position.document,
                 line: item_lines.get(index).copied().unwrap_or(position.line),
                 path: format!("{}.items[{index}]", position.path),
+                overlay: position.overlay,
             };
             flatten(item, &position, &[], objects, diagnostics);
         }
@@ -358,10 +378,10 @@ fn flatten(
             diagnostics.push(
                 Diagnostic::error(Code::NotAnObject, format!("the object has no `{key}`"))
                     .at(place())
-                    .hint(
+                    .hint(position.hint(
                         "every document in the manifests folder must be an object with apiVersion \
                          and kind; remove the file if it is none",
-                    ),
+                    )),
             );
             return;
         }
@@ -435,7 +455,7 @@ fn single_csv(
 ///
 /// `metadata.creationTimestamp: null`, and a `status` without content (an empty map, or one that
 /// holds nothing but empty values, as controller-gen writes into CRDs).
-fn drop_server_fields(object: &mut Object) {
+pub(super) fn drop_server_fields(object: &mut Object) {
     if let Some(metadata) = object.root.get_mut("metadata").and_then(Value::as_map_mut)
         && metadata.get("creationTimestamp").is_some_and(Value::is_null)
     {

@@ -4,6 +4,7 @@
 mod csv;
 mod definitions;
 mod load;
+mod overlay;
 mod position;
 mod properties;
 mod requirements;
@@ -14,6 +15,7 @@ mod yaml;
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
 pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
 pub use load::{load, manifests};
+pub use overlay::{locate_inline, overlays};
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};
 

@@ -52,6 +52,10 @@ fn content<'f>(file: &str, files: &'f BundleFiles) -> Option<&'f [u8]> {
         let name = file.strip_prefix(folder)?.strip_prefix('/')?;
         content.get(name).map(Vec::as_slice)
     };
+    let overlay = files.overlays.iter().find(|overlay| overlay.name == file);
+    if let Some(overlay) = overlay {
+        return Some(&overlay.content);
+    }
     in_folder(&files.manifests_dir, &files.manifests)
         .or_else(|| in_folder(&files.metadata_dir, &files.metadata))
 }

@@ -233,6 +233,9 @@ impl Reader {
         let Some(text) = csv.annotation("olm.properties") else { return };
         let place = csv.place(".metadata.annotations[\"olm.properties\"]");
         match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(json) if !json.is_array() && !json.is_null() => {
+                self.invalid(&place, "the annotation `olm.properties` is not a list".to_owned());
+            }
             Ok(json) => {
                 for item in json.as_array().into_iter().flatten() {
                     let kind = item.get("type").and_then(|kind| kind.as_str()).unwrap_or_default();

@@ -2,8 +2,16 @@
 
 use crate::config::CrdPlacement;
 use crate::emit::yaml;
-use crate::ir::Object;
+use crate::ir::{Object, Origin};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The folder of the subchart's CRDs.
+pub(super) const SUBCHART: &str = "charts/crds/crds/";
+/// The folder of the chart's own.
+const OWN: &str = "crds/";
+
+/// In one of these, the folder of stand-ins; Helm looks there too.
+const STUBS: &str = "stubs/";
 
 /// CRDs that are plain files of the chart, outside its templates.
 pub(super) struct Crds {
@@ -11,6 +19,8 @@ pub(super) struct Crds {
     pub files: BTreeMap<String, String>,
     /// Folder of the files, with a trailing slash; empty when there are none.
     pub folder: &'static str,
+    /// Names of those that stand in for CRDs of other projects.
+    pub stubs: BTreeSet<String>,
     names: BTreeSet<String>,
 }
 
@@ -22,22 +32,30 @@ impl Crds {
 }
 
 /// Splits off the CRDs that Helm shall install before everything else. CRDs with expressions stay
-/// templates, since Helm does not render crds/ folders.
+/// templates, since Helm does not render crds/ folders. Stand-ins are always there, because Helm
+/// leaves a CRD of such a folder alone when the cluster has it already.
 pub(super) fn place(objects: &[Object], placement: CrdPlacement) -> Crds {
-    let folder = match placement {
-        CrdPlacement::Subchart => "charts/crds/crds/",
-        CrdPlacement::Crds => "crds/",
-        CrdPlacement::Templates => "",
+    let (folder, all) = match placement {
+        CrdPlacement::Subchart => (SUBCHART, true),
+        CrdPlacement::Crds => (OWN, true),
+        CrdPlacement::Templates | CrdPlacement::Separate => (OWN, false),
     };
-    let mut crds = Crds { files: BTreeMap::new(), folder: "", names: BTreeSet::new() };
-    if folder.is_empty() {
-        return crds;
-    }
+    let mut crds =
+        Crds { files: BTreeMap::new(), folder: "", stubs: BTreeSet::new(), names: BTreeSet::new() };
     for object in objects.iter().filter(|object| object.kind() == "CustomResourceDefinition") {
+        let stub = object.origin == Origin::Stub;
+        if !(all || stub) || object.when.is_some() {
+            continue;
+        }
         if let Ok(text) = yaml::plain(&object.root) {
             crds.folder = folder;
             crds.names.insert(object.name().to_owned());
-            crds.files.insert(format!("{folder}{}.yaml", object.name()), text);
+            // `kubectl apply -f FOLDER` leaves folders in it alone, and so the real ones.
+            let below = if stub { STUBS } else { "" };
+            crds.files.insert(format!("{folder}{below}{}.yaml", object.name()), text);
+            if stub {
+                crds.stubs.insert(object.name().to_owned());
+            }
         }
     }
     crds

@@ -31,7 +31,9 @@ fn stem(object: &Object) -> String {
     let id = object.id();
     let mut stem = id.kind.to_lowercase();
     match &object.origin {
-        Origin::Added(reason) if id.name.is_empty() => stem.extend(["-", reason]),
+        Origin::Added(reason) if object.name().is_empty() && id.kind != "Namespace" => {
+            stem.extend(["-", reason]);
+        }
         _ => stem.extend(["-", &id.name]),
     }
     if !id.namespace.is_empty() {

@@ -1,23 +1,29 @@
 //! Chart.yaml.
 
-use super::Description;
+use super::crds::{Crds, SUBCHART};
+use super::{Description, Part};
 use crate::emit::yaml;
 use crate::ir::{Map, Value};
 
 /// The chart's own metadata: versions, what it is, and what it was made of. No timestamps.
-pub(super) fn chart(description: &Description<'_>, with_crds_subchart: bool) -> String {
+pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> String {
     let csv = &description.bundle.csv;
     let mut root = Map::new();
     let mut set = |key: &str, value: Value| {
         root.insert(key.to_owned(), value);
     };
     set("apiVersion", "v2".into());
-    set("name", Value::text(&description.config.name));
+    set("name", Value::text(part.name(description.config)));
     set("version", Value::text(description.version.to_string()));
     set("appVersion", Value::text(&csv.version));
     let title = csv.spec_text("displayName");
     let title = if title.is_empty() { &description.bundle.package } else { title };
-    set("description", Value::text(format!("{title}, compiled from its OLM bundle")));
+    let what = match part {
+        Part::Crds => "CustomResourceDefinitions of ",
+        Part::Main => "",
+        Part::Operands => "What needs the operator of ",
+    };
+    set("description", Value::text(format!("{what}{title}, compiled from its OLM bundle")));
     set("type", "application".into());
     if let Some(minimum) = kube_version(csv.spec_text("minKubeVersion")) {
         set("kubeVersion", Value::text(minimum));
@@ -36,7 +42,7 @@ pub(super) fn chart(description: &Description<'_>, with_crds_subchart: bool) -> 
     if !maintainers.is_empty() {
         set("maintainers", Value::Seq(maintainers));
     }
-    if with_crds_subchart {
+    if crds.folder == SUBCHART {
         set(
             "dependencies",
             Value::Seq(vec![Value::map([
@@ -45,7 +51,16 @@ pub(super) fn chart(description: &Description<'_>, with_crds_subchart: bool) -> 
             ])]),
         );
     }
-    set("annotations", Value::from(annotations(description)));
+    let mut annotations = annotations(description);
+    // Where CRDs are is a promise: moving them breaks releases, and the next build looks here.
+    if part == Part::Main {
+        let placement = Value::text(description.config.crds.as_str());
+        annotations.insert("bundle2chart/crds".to_owned(), placement);
+    }
+    if description.config.strip_descriptions {
+        annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
+    }
+    set("annotations", Value::from(annotations));
     plain(&root)
 }
 

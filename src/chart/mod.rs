@@ -1,5 +1,10 @@
-//! A unit laid out as the files of a Helm chart, in memory.
+//! A unit laid out as the files of Helm charts, in memory.
+//!
+//! A bundle is one chart, and where its configuration says so, has others beside it: its CRDs
+//! before it, and what needs the operator after it.
 
+mod beside;
+mod budget;
 mod certificates;
 mod crds;
 mod manifest;
@@ -9,12 +14,14 @@ mod readme;
 mod serving;
 mod values;
 
+pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
 pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
-use crate::config::{BundleConfig, CrdPlacement};
+use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX};
 use crate::emit::CERTIFICATE_TEMPLATE;
-use crate::ir::Unit;
+use crate::ir::{Object, Phase, Unit};
+use crds::Crds;
 use std::collections::BTreeMap;
 
 /// A chart: its files by `/`-separated path.
@@ -26,6 +33,9 @@ pub struct Chart {
     pub version: semver::Version,
     /// Content by path.
     pub files: BTreeMap<String, Vec<u8>>,
+    /// Bytes that a release of it takes in the Secret where Helm keeps it, of at most
+    /// [`RELEASE_LIMIT`].
+    pub release_bytes: usize,
 }
 
 /// What a chart says about itself besides its objects.
@@ -43,33 +53,110 @@ pub struct Description<'a> {
     pub origin: &'a str,
     /// Images that the chart refers to.
     pub images: &'a [String],
+    /// How charts lie beside each other.
+    pub layout: Layout,
 }
 
-/// Lays the unit out.
-pub fn chart(unit: &Unit, description: &Description<'_>) -> Chart {
+/// Which of a bundle's charts. They are installed in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Its CRDs.
+    Crds,
+    /// The operator.
+    Main,
+    /// What needs the operator.
+    Operands,
+}
+
+impl Part {
+    /// The chart's name.
+    fn name(self, config: &BundleConfig) -> String {
+        match self {
+            Part::Crds => format!("{}{CRDS_SUFFIX}", config.name),
+            Part::Main => config.name.clone(),
+            Part::Operands => format!("{}{OPERANDS_SUFFIX}", config.name),
+        }
+    }
+}
+
+/// The charts beside the operator's.
+#[derive(Clone, Copy, Debug, Default)]
+struct Companions {
+    crds: bool,
+    operands: bool,
+}
+
+/// Lays the unit out, in the order in which the charts are installed.
+pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
+    let operands = take(&mut unit, |object| object.phase == Phase::Operand);
+    let separate = description.config.crds == CrdPlacement::Separate;
+    // What Helm must render belongs to the release that knows the namespace.
+    let crds = take(&mut unit, |object| {
+        separate && object.kind() == "CustomResourceDefinition" && !object.has_expression()
+    });
+    let companions = Companions { crds: crds.is_some(), operands: operands.is_some() };
+    let objects = &unit.objects;
+    unit.values.retain(|value| objects.iter().any(|object| object.reads(&value.path)));
+    let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
+    parts
+        .into_iter()
+        .filter_map(|(part, unit)| Some(chart(&unit?, description, part, companions)))
+        .collect()
+}
+
+/// The objects for a chart of their own, with the values that they read; nothing without any.
+fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
+    if !unit.objects.iter().any(&belongs) {
+        return None;
+    }
+    let (taken, left) = std::mem::take(&mut unit.objects).into_iter().partition(belongs);
+    unit.objects = left;
+    let objects: Vec<Object> = taken;
+    let values = unit.values.iter();
+    let values = values.filter(|value| objects.iter().any(|object| object.reads(&value.path)));
+    Some(Unit { values: values.cloned().collect(), objects, constraints: Vec::new() })
+}
+
+fn chart(unit: &Unit, description: &Description<'_>, part: Part, companions: Companions) -> Chart {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    let crds = crds::place(&unit.objects, description.config.crds);
+    let placement = match part {
+        Part::Main => description.config.crds,
+        Part::Crds | Part::Operands => CrdPlacement::Templates,
+    };
+    let crds = crds::place(&unit.objects, placement);
     for (path, text) in manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o))) {
         files.insert(path, text);
     }
     if certificates::are_generated(unit) {
         files.insert(certificates::PATH.to_owned(), CERTIFICATE_TEMPLATE.to_owned());
     }
-    let subchart = !crds.files.is_empty() && description.config.crds == CrdPlacement::Subchart;
+    let subchart = crds.folder == crds::SUBCHART;
     if subchart {
         files.insert("charts/crds/Chart.yaml".to_owned(), metadata::crds_chart(description));
     }
-    files.insert("Chart.yaml".to_owned(), metadata::chart(description, subchart));
+    files.insert("Chart.yaml".to_owned(), metadata::chart(description, part, &crds));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
     files.insert("values.schema.json".to_owned(), values::schema(unit, subchart));
-    files.insert("README.md".to_owned(), readme::readme(unit, description, &crds));
-    files.insert("templates/NOTES.txt".to_owned(), notes::notes(unit, &crds));
+    let (readme, notes) = match part {
+        Part::Main => (
+            readme::readme(unit, description, &crds, companions),
+            notes::notes(unit, description, &crds, companions),
+        ),
+        Part::Crds => beside::crds(unit, description, &crds),
+        Part::Operands => beside::operands(unit, description),
+    };
+    files.insert("README.md".to_owned(), readme);
+    files.insert("templates/NOTES.txt".to_owned(), notes);
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
-    files.extend(crds.files);
+    let Crds { files: crd_files, .. } = crds;
+    files.extend(crd_files);
+    let name = part.name(description.config);
+    let release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
     Chart {
-        name: description.config.name.clone(),
+        name,
         version: description.version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
+        release_bytes,
     }
 }
 
@@ -77,6 +164,7 @@ pub fn chart(unit: &Unit, description: &Description<'_>) -> Chart {
 const HELMIGNORE: &str = "\
 # Files that are for Git and for people, not for the release.
 .bundle2chart
+UPGRADE.md
 .git/
 .gitignore
 *.swp

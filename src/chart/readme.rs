@@ -1,27 +1,33 @@
 //! README.md of a chart.
 
-use super::Description;
+use super::beside::STRIPPED;
 use super::crds::Crds;
 use super::notes::CLIENT_SIDE_LIMIT;
-use crate::config::{CertificateProvider, Watch};
+use super::{Companions, Description, Part};
+use crate::config::{CertificateProvider, Layout, Watch};
 use crate::ir::Unit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// What the chart is, how to install it, its values, CRDs, images and provenance.
-pub(super) fn readme(unit: &Unit, description: &Description<'_>, crds: &Crds) -> String {
+pub(super) fn readme(
+    unit: &Unit,
+    description: &Description<'_>,
+    crds: &Crds,
+    companions: Companions,
+) -> String {
     let name = &description.config.name;
     let csv = &description.bundle.csv;
-    let namespace = description.namespace;
     let mut text = format!("# {name}\n\n");
     let title = one_line(csv.spec_text("displayName"));
     let title = if title.is_empty() { name.clone() } else { title };
     let _ = write!(
         text,
         "{title} {}, compiled from its OLM bundle by bundle2chart. Do not edit: change bundles.toml and build again.\n\n\
-         ## Install\n\n```sh\nhelm install {name} . --namespace {namespace} --create-namespace\n```\n",
+         ## Install\n\n",
         one_line(&csv.version)
     );
+    install(&mut text, description, companions);
     if !description.config.depends_on.is_empty() {
         let _ = write!(text, "\nInstall first: {}.\n", description.config.depends_on.join(", "));
     }
@@ -42,13 +48,62 @@ pub(super) fn readme(unit: &Unit, description: &Description<'_>, crds: &Crds) ->
     certificate_section(&mut text, unit, description);
     contents(&mut text, unit);
     values(&mut text, unit);
-    crd_section(&mut text, unit, crds);
+    crd_section(&mut text, unit, description, crds, companions);
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
         for image in description.images {
             let _ = writeln!(text, "- `{image}`");
         }
     }
+    provenance(&mut text, description);
+    text
+}
+
+/// The commands, in order.
+fn install(text: &mut String, description: &Description<'_>, companions: Companions) {
+    let name = &description.config.name;
+    let namespace = description.namespace;
+    text.push_str("```sh\n");
+    if companions.crds {
+        let crds = Part::Crds.name(description.config);
+        let _ = writeln!(
+            text,
+            "helm install {crds} {} --namespace {namespace} --create-namespace",
+            beside(description, &crds)
+        );
+    }
+    let _ = writeln!(text, "helm install {name} . --namespace {namespace} --create-namespace");
+    if companions.operands {
+        let operands = Part::Operands.name(description.config);
+        // The chart knows no cluster; `helm install --wait` is how to know that it is up.
+        let _ = writeln!(
+            text,
+            "helm install {operands} {} --namespace {namespace}   # when the operator is up",
+            beside(description, &operands)
+        );
+    }
+    text.push_str("```\n");
+    if companions.operands {
+        let _ = write!(
+            text,
+            "\nIn two steps, because the cluster takes an object only when it knows its kind, and the operator \
+             looks after it only when it runs: `--wait` in the first one is enough. Uninstall in the opposite \
+             order.\n"
+        );
+    }
+}
+
+/// The folder of another chart of the same bundle, for either layout of the output folder.
+fn beside(description: &Description<'_>, name: &str) -> String {
+    match description.layout {
+        Layout::Versioned => format!("../../{name}/{}", description.version),
+        Layout::Flat => format!("../{name}"),
+    }
+}
+
+/// What it was made of.
+pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
+    let csv = &description.bundle.csv;
     let _ = write!(
         text,
         "\n## Provenance\n\n| | |\n|---|---|\n| bundle | `{}` |\n",
@@ -63,7 +118,6 @@ pub(super) fn readme(unit: &Unit, description: &Description<'_>, crds: &Crds) ->
         one_line(&description.bundle.package),
         csv.name()
     );
-    text
 }
 
 /// Who makes the certificates of what the operator serves.
@@ -137,11 +191,28 @@ pub(super) fn values(text: &mut String, unit: &Unit) {
     }
 }
 
-fn crd_section(text: &mut String, unit: &Unit, crds: &Crds) {
+fn crd_section(
+    text: &mut String,
+    unit: &Unit,
+    description: &Description<'_>,
+    crds: &Crds,
+    companions: Companions,
+) {
     let mut all = unit.objects.iter().filter(|object| object.kind() == "CustomResourceDefinition");
     let some_are_templates = all.any(|crd| !crds.holds(crd));
-    if some_are_templates || !crds.files.is_empty() {
+    if some_are_templates || companions.crds || !crds.files.is_empty() {
         text.push_str("\n## CustomResourceDefinitions\n");
+        if description.config.strip_descriptions {
+            text.push_str(STRIPPED);
+        }
+    }
+    if companions.crds {
+        let name = Part::Crds.name(description.config);
+        let _ = write!(
+            text,
+            "\nThey are in the chart `{name}`. Before `helm upgrade` of this one, upgrade that one to the same \
+             version.\n"
+        );
     }
     if some_are_templates {
         text.push_str(
@@ -152,6 +223,10 @@ fn crd_section(text: &mut String, unit: &Unit, crds: &Crds) {
     if crds.files.is_empty() {
         return;
     }
+    stub_section(text, crds);
+    if crds.stubs.len() == crds.files.len() {
+        return;
+    }
     let _ = write!(
         text,
         "\nHelm installs these with the chart, but never updates or deletes them. \
@@ -160,6 +235,10 @@ fn crd_section(text: &mut String, unit: &Unit, crds: &Crds) {
     );
     for (path, content) in &crds.files {
         let name = path.trim_start_matches(crds.folder).trim_end_matches(".yaml");
+        if name.contains('/') {
+            // A stand-in.
+            continue;
+        }
         let note = if content.len() > CLIENT_SIDE_LIMIT {
             " (too large for client-side `kubectl apply`)"
         } else {
@@ -169,7 +248,22 @@ fn crd_section(text: &mut String, unit: &Unit, crds: &Crds) {
     }
 }
 
+/// Stand-ins for CRDs of other projects.
+fn stub_section(text: &mut String, crds: &Crds) {
+    if crds.stubs.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\nThese stand in for CustomResourceDefinitions of other projects, which the operator looks for. Helm \
+         installs them only where the cluster does not have them, and never updates or deletes them. Leave them out \
+         with `helm install --skip-crds`. They are in a folder of their own, which the command below does not read:\n\n",
+    );
+    for name in &crds.stubs {
+        let _ = writeln!(text, "- `{name}`");
+    }
+}
+
 /// Text of a bundle in one line of Markdown.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['`', '<', '|'], "")
 }

@@ -1,6 +1,6 @@
 //! The chart of a model: the same layout as that of a bundle, with texts of its own.
 
-use super::{Chart, HELMIGNORE, manifest, readme, values};
+use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
 use crate::config::{Model, ServingConfig, Topology};
 use crate::emit::{escape, yaml};
 use crate::ir::{Map, Unit, Value};
@@ -19,7 +19,9 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
     files.insert("README.md".to_owned(), readme_of(unit, config, &workloads));
     files.insert("templates/NOTES.txt".to_owned(), notes(config, &workloads));
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
+    let release_bytes = budget::release_bytes(&config.name, &files, unit, &config.namespace);
     Chart {
+        release_bytes,
         name: config.name.clone(),
         version: config.chart_version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),

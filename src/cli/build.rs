@@ -3,12 +3,14 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
+use crate::chart;
 use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::{self, ChartFiles, Comparison, Written};
 use crate::lock::{self, Lock};
-use crate::pipeline;
+use crate::pipeline::{self, upgrade};
 use crate::source::Supply;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -63,32 +65,37 @@ impl Build {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
-        let charts = built.charts;
+        let (mut charts, release_bytes) = (built.charts, built.release_bytes);
         let new_lock = lock.updated(&config, built.locked);
-        let configured = config.base.join(&config.output.dir);
-        // `./out` is `out` to people.
-        let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
-        let out = self.out.clone().unwrap_or_else(|| plain.unwrap_or(&configured).to_owned());
+        let out = self.out.clone().unwrap_or_else(|| config.out());
+        diagnostics.append(emit::crds_moved(&out, &charts));
+        let jobs = jobs.map_or(1, Into::into);
+        let reports = upgrade::reports(&mut charts, &out, &config, &supply, jobs);
+        diagnostics.append(reports.diagnostics);
+        // A report on some of the bundles would hide the others.
+        let report = self.names.is_empty().then(|| upgrade::summary(&charts, &reports.upgrades));
         let result = if self.check {
             let stale = (new_lock != lock).then_some(lock_path.as_path());
-            emit::compare(&out, &charts)
+            emit::compare_with_report(&out, &charts, report.as_deref())
                 .map(|comparison| self.checked(&comparison, stale, output, &mut diagnostics, &out))
         } else {
-            emit::write(&out, &charts, self.replace).and_then(|written| {
-                let mut summary = summary(&charts, &written, &out);
-                diagnostics.append(written.warnings);
-                // Last, so that a lock never names what was not built.
-                if new_lock != lock && lock::write(&lock_path, &new_lock)? {
-                    let changes = lock::change::changes(&lock, &new_lock);
-                    let _ = writeln!(
-                        summary,
-                        "{}: {} changed; commit it",
-                        lock_path.display(),
-                        changes.len()
-                    );
-                }
-                Ok((Exit::Clean, summary))
-            })
+            emit::write_with_report(&out, &charts, report.as_deref(), self.replace).and_then(
+                |written| {
+                    let mut summary = summary(&charts, &release_bytes, &written, &out);
+                    diagnostics.append(written.warnings);
+                    // Last, so that a lock never names what was not built.
+                    if new_lock != lock && lock::write(&lock_path, &new_lock)? {
+                        let changes = lock::change::changes(&lock, &new_lock);
+                        let _ = writeln!(
+                            summary,
+                            "{}: {} changed; commit it",
+                            lock_path.display(),
+                            changes.len()
+                        );
+                    }
+                    Ok((Exit::Clean, summary))
+                },
+            )
         };
         let (exit, last_words) = result.unwrap_or_else(|problems| {
             diagnostics.append(problems);
@@ -167,7 +174,12 @@ pub(super) fn not_locked(
 }
 
 /// A line for each chart, and one for all.
-fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
+fn summary(
+    charts: &[ChartFiles],
+    release_bytes: &BTreeMap<PathBuf, usize>,
+    written: &Written,
+    out: &Path,
+) -> String {
     let mut text = String::new();
     let width = charts.iter().map(|chart| chart.dir.as_os_str().len()).max().unwrap_or(0);
     for chart in charts {
@@ -184,15 +196,19 @@ fn summary(charts: &[ChartFiles], written: &Written, out: &Path) -> String {
             .filter(|path| path.contains("crds/") && path.ends_with(".yaml"))
             .count();
         let crds = crds - usize::from(chart.files.contains_key("charts/crds/Chart.yaml"));
-        let templates = chart
-            .files
-            .keys()
-            .filter(|p| p.starts_with("templates/") && p.ends_with(".yaml"))
-            .count();
-        let bytes: usize = chart.files.values().map(Vec::len).sum();
+        let with = |start: &str| {
+            chart.files.keys().filter(|p| p.starts_with(start) && p.ends_with(".yaml")).count()
+        };
+        let crd_templates = with("templates/customresourcedefinition-");
+        let (crds, templates) = (crds + crd_templates, with("templates/") - crd_templates);
+        // The report is for people; Helm ignores it.
+        let report = emit::ownership::UPGRADE_REPORT;
+        let files = chart.files.iter().filter(|(path, _)| *path != report);
+        let bytes: usize = files.map(|(_, content)| content.len()).sum();
+        let share = chart::release_percent(release_bytes.get(&chart.dir).copied().unwrap_or(0));
         let _ = writeln!(
             text,
-            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {:>5} KiB",
+            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {share:>3} % of a release  {:>5} KiB",
             chart.dir.display(),
             if crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),

@@ -3,8 +3,9 @@
 use super::Exit;
 use super::output::Output;
 use crate::diag::Code;
+use crate::diff::rules;
 
-/// Explain a diagnostic code.
+/// Explain the code of a diagnostic, or of a change that `diff` found.
 #[derive(Debug, clap::Args)]
 pub(super) struct Explain {
     /// The code, as in `error[unknown-key]`; without one, all are listed.
@@ -17,8 +18,27 @@ impl Explain {
             for code in Code::ALL {
                 output.data(&format!("{:<28} {}\n", code.as_str(), code.description()));
             }
+            for rule in rules::all() {
+                output.data(&format!(
+                    "{:<28} {}: {}\n",
+                    rule.code,
+                    rule.class.as_str(),
+                    rule.title
+                ));
+            }
             return Exit::Clean;
         };
+        if let Some(rule) = rules::all().find(|rule| rule.code == name) {
+            output.data(&format!(
+                "{} ({})\n\n{}\n\n{}\n\nWhat to do: {}\n",
+                rule.code,
+                rule.class.as_str(),
+                rule.title,
+                rule.explanation,
+                rule.todo
+            ));
+            return Exit::Clean;
+        }
         match Code::ALL.iter().find(|code| code.as_str() == name) {
             Some(code) => {
                 output.data(&format!(
@@ -30,7 +50,9 @@ impl Explain {
                 Exit::Clean
             }
             None => {
-                let names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+                let names: Vec<&str> = (Code::ALL.iter().map(|code| code.as_str()))
+                    .chain(rules::all().map(|rule| rule.code))
+                    .collect();
                 let near = similar::get_close_matches(name.as_str(), &names, 3, 0.6);
                 let hint = match near.as_slice() {
                     [] => "`bundle2chart explain` lists all codes".to_owned(),

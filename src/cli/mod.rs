@@ -3,6 +3,7 @@
 mod access;
 mod build;
 mod check_serving;
+mod diff;
 mod explain;
 mod generate;
 mod images;
@@ -74,6 +75,8 @@ enum Command {
     Vendor(vendor::Vendor),
     /// Compile bundles to charts.
     Build(build::Build),
+    /// Show what an upgrade will do.
+    Diff(diff::Diff),
     /// Show what is in a bundle.
     Inspect(inspect::Inspect),
     /// List the images that charts need.
@@ -124,6 +127,7 @@ pub fn main() -> ExitCode {
         Command::Build(build) => build.run(&cli.global, &mut output),
         Command::Lock(lock) => lock.run(&cli.global, &mut output),
         Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
+        Command::Diff(diff) => diff.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
         Command::Images(images) => images.run(&cli.global, &mut output),
         Command::CheckServing(check) => check.run(&mut output),

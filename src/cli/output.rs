@@ -8,6 +8,9 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 pub(super) struct Output {
     format: MessageFormat,
     colour: bool,
+    /// What the user said about colour, and whether the environment allows it.
+    wanted: Colour,
+    colours: bool,
     quiet: bool,
     broken: bool,
 }
@@ -18,16 +21,22 @@ impl Output {
         reason = "NO_COLOR and TERM are the terminal's, not the build's"
     )]
     pub(super) fn new(global: &Global) -> Self {
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colours = !no_colour && !dumb;
         let colour = match global.color {
             Colour::Always => true,
             Colour::Never => false,
-            Colour::Auto => {
-                let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-                std::io::stderr().is_terminal() && !no_colour && !dumb
-            }
+            Colour::Auto => std::io::stderr().is_terminal() && colours,
         };
-        Output { format: global.message_format, colour, quiet: global.quiet, broken: false }
+        Output {
+            format: global.message_format,
+            colour,
+            wanted: global.color,
+            colours,
+            quiet: global.quiet,
+            broken: false,
+        }
     }
 
     /// Reports diagnostics in the chosen format.
@@ -49,6 +58,22 @@ impl Output {
             MessageFormat::Github => self.data(&diag::github::render(&shown)),
             MessageFormat::Sarif => self.data(&diag::sarif::render(&shown)),
         }
+    }
+
+    /// Whether a report to standard output may have colour, and how wide it is.
+    #[expect(clippy::disallowed_methods, reason = "the width is the terminal's")]
+    pub(super) fn report_style(&self, to_terminal: bool) -> (bool, usize) {
+        let stdout = std::io::stdout();
+        let terminal = to_terminal && stdout.is_terminal();
+        let size = terminal.then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten();
+        let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+        let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
+        let colour = match self.wanted {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => terminal && self.colours,
+        };
+        (colour, width.or(columns).unwrap_or(100).clamp(40, 160))
     }
 
     /// Says something to a person, unless quiet.

@@ -1,5 +1,6 @@
 //! Rules that concern several bundles at once: names, dependencies and output folders.
 
+use super::keys::NAME_LIMIT;
 use super::read::Draft;
 use super::tree::{At, Reader};
 use super::values::plain;
@@ -25,6 +26,36 @@ pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
                     .at(reader.place(range.clone()))
                     .related(reader.place(earlier.clone()), "the first one")
                     .hint("the name is that of the chart and of its folder: give each its own");
+                reader.found.push(diagnostic);
+            }
+        }
+    }
+}
+
+/// The charts beside a bundle's own have names that fit, and that no other bundle has.
+pub(super) fn companions(
+    reader: &mut Reader<'_>,
+    bundles: &[BundleConfig],
+    charts: &[(&str, &Span)],
+) {
+    for bundle in bundles {
+        for (suffix, why) in bundle.companions() {
+            let name = format!("{}{suffix}", bundle.name);
+            let place = Place::span(bundle.span.clone());
+            if name.len() > NAME_LIMIT {
+                let message = format!(
+                    "{why} makes a chart `{name}`, whose name has {} characters",
+                    name.len()
+                );
+                let hint = format!("Helm's releases have at most {NAME_LIMIT}: use a shorter name");
+                let diagnostic = Diagnostic::error(Code::InvalidValue, message);
+                reader.found.push(diagnostic.at(place).hint(hint));
+            } else if let Some((_, other)) = charts.iter().find(|(other, _)| *other == name) {
+                let message = format!("{why} makes a chart `{name}`, and a bundle has that name");
+                let diagnostic = Diagnostic::error(Code::DuplicateName, message)
+                    .at(place)
+                    .related(Place::span((*other).clone()), "the other one")
+                    .hint("give one of the bundles another name");
                 reader.found.push(diagnostic);
             }
         }

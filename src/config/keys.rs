@@ -24,6 +24,12 @@ pub enum Kind {
     Watch,
     /// A table of whatever the Kubernetes API has there.
     Object,
+    /// A string, or such a table.
+    TextOrObject,
+    /// A table of strings of one's own names, each with this pattern.
+    StringMap(&'static str),
+    /// A table of lists of strings, each with this pattern.
+    StringsMap(&'static str),
     /// A list of such tables.
     Objects,
     /// A table.
@@ -44,6 +50,9 @@ impl Kind {
             Kind::StringOrFalse(_) => "a string or false",
             Kind::Watch => "\"all\", \"own\" or a list of namespaces",
             Kind::Object | Kind::Table(_) => "a table",
+            Kind::TextOrObject => "a text of YAML or a table",
+            Kind::StringMap(_) => "a table of strings",
+            Kind::StringsMap(_) => "a table of lists of strings",
             Kind::Objects | Kind::Tables(_) => "a list of tables",
         }
     }
@@ -108,7 +117,7 @@ const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
 }
 
 /// Values of `crds`, the default first.
-pub(super) const CRDS: &[&str] = &["subchart", "crds", "templates"];
+pub(super) const CRDS: &[&str] = &["subchart", "crds", "templates", "separate"];
 /// Values of `certificates`, the default first.
 pub(crate) const CERTIFICATES: &[&str] =
     &["cert-manager", "service-ca", "helm", "existing-secret", "none"];
@@ -139,7 +148,10 @@ const AUTH_READER: &str = "Whether the operator may read the API server's authen
     settings: adds a RoleBinding in kube-system. Default: false.";
 const CRDS_DOC: &str = "Where CRDs go. `subchart` (default): charts/crds, installed first and \
     not counted in the release Secret. `crds`: the chart's crds folder, installed first. \
-    `templates`: with everything else, upgraded with the release and kept when it is uninstalled.";
+    `templates`: with everything else, upgraded with the release and kept when it is uninstalled. \
+    `separate`: a chart of their own, NAME-crds, to install and upgrade first.";
+const STRIP_DESCRIPTIONS: &str = "Whether descriptions are left out of the schemas of CRDs, which \
+    makes them several times smaller; `kubectl explain` then knows types only. Default: false.";
 const WATCH_DOC: &str = "Which namespaces the operator watches: `\"all\"`, `\"own\"`, or a list \
     of names. Default: what the bundle's install modes allow, all namespaces first.";
 
@@ -231,6 +243,81 @@ pub static PODS: Table = Table {
     ],
 };
 
+/// `[[bundle.overlay]]`
+pub static OVERLAY: Table = Table {
+    header: "[[bundle.overlay]]",
+    doc: "Objects that are kept by hand beside a bundle. They are read like the bundle's own, checked \
+        against its CRDs, and no filter applies to them.",
+    exactly_one_of: &["path", "inline"],
+    keys: &[
+        optional(
+            "path",
+            Kind::String(None),
+            "A file, or a folder whose files that end in .yaml, .yml or .json are read in the order of \
+             their names, relative to this file.",
+        ),
+        optional(
+            "inline",
+            Kind::TextOrObject,
+            "The objects themselves: a text of YAML documents, or one object as a table.",
+        ),
+        optional(
+            "phase",
+            Kind::OneOf(super::overlay::PHASES),
+            "When they are installed. `with` (default): with the operator. `before`: before it; a Job is \
+             waited for. `operand`: when it is up, by a chart of their own, NAME-operands.",
+        ),
+    ],
+};
+
+/// `[[bundle.patch]]`
+pub static PATCH: Table = Table {
+    header: "[[bundle.patch]]",
+    doc: "A change of the bundle's objects. Patches apply one after the other, after filters.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "match",
+            Kind::String(None),
+            "A jq filter: objects for which it is true are changed.",
+        ),
+        required(
+            "patch",
+            Kind::String(None),
+            "A jq program that makes of an object the new one, for example \
+             `.spec.template.spec.priorityClassName = \"system-cluster-critical\"`.",
+        ),
+    ],
+};
+
+/// In `[bundle.service-accounts]`, the namespace that the chart is installed into.
+pub(super) const RELEASE: &str = "release";
+
+/// `[[bundle.adopt]]`
+pub static ADOPT: Table = Table {
+    header: "[[bundle.adopt]]",
+    doc: "A ServiceAccount of `[bundle.service-accounts]` that another Helm release takes over, such as one \
+        that the operator itself installs.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "service-account",
+            Kind::String(Some(SECRET)),
+            "Its name, from the list of `release`.",
+        ),
+        required("release", Kind::String(Some(SECRET)), "Name of the release that takes it over."),
+        optional(
+            "namespace",
+            Kind::String(Some(NAMESPACE)),
+            "Namespace of that release. Default: that of this chart's release.",
+        ),
+    ],
+};
+
+const STUB_CRDS: &str = "CRDs of other projects that the operator looks for, by name; a small one is installed \
+    where the cluster does not have it: `infrastructures.config.openshift.io`, \
+    `servicemonitors.monitoring.coreos.com`.";
+
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
     header: "[defaults]",
@@ -247,6 +334,7 @@ pub static DEFAULTS: Table = Table {
         ),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
         optional("watch", Kind::Watch, WATCH_DOC),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
@@ -358,6 +446,22 @@ pub static NETWORK: Table = Table {
     ],
 };
 
+/// `[[ignore]]`
+pub static IGNORE: Table = Table {
+    header: "[[ignore]]",
+    doc: "Changes that `diff`, and the reports that `build` writes, leave out and count.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "path",
+            Kind::String(None),
+            "Object, place or both: `KIND/NAME`, `.spec.replicas`, `Deployment/manager:.spec.replicas`. \
+             `*` stands for any characters of a segment, `**` for any segments of a path.",
+        ),
+        required("reason", Kind::String(None), "Why; every report says it."),
+    ],
+};
+
 /// `[[bundle]]`
 pub static BUNDLE: Table = Table {
     header: "[[bundle]]",
@@ -424,6 +528,7 @@ pub static BUNDLE: Table = Table {
         ),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
         optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
         optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
         optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),
@@ -442,6 +547,23 @@ pub static BUNDLE: Table = Table {
         ),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("config", Kind::Table(&PODS), PODS.doc),
+        optional("overlay", Kind::Tables(&OVERLAY), OVERLAY.doc),
+        optional("patch", Kind::Tables(&PATCH), PATCH.doc),
+        optional(
+            "namespaces",
+            Kind::StringMap(NAMESPACE),
+            "Namespaces of the operator's operands, by a name of one's own: each becomes a value \
+             `namespaces.NAME`, is made by the chart, and gets the pull secret when values create it.",
+        ),
+        optional(
+            "service-accounts",
+            Kind::StringsMap(SECRET),
+            "ServiceAccounts that are made before the operator looks for them, so that they have the pull \
+             secret: lists by the name of a namespace in `[bundle.namespaces]`, or `release` for the one that \
+             the chart is installed into.",
+        ),
+        optional("adopt", Kind::Tables(&ADOPT), ADOPT.doc),
+        optional("stub-crds", Kind::Strings(Some(SECRET)), STUB_CRDS),
     ],
 };
 
@@ -461,6 +583,7 @@ pub static ROOT: Table = Table {
         optional("mirror", Kind::Tables(&MIRROR), MIRROR.doc),
         optional("registry", Kind::Tables(&REGISTRY), REGISTRY.doc),
         optional("network", Kind::Table(&NETWORK), NETWORK.doc),
+        optional("ignore", Kind::Tables(&IGNORE), IGNORE.doc),
         optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
         optional("serving", Kind::Tables(&serving::SERVING), serving::SERVING.doc),
     ],

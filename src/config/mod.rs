@@ -5,17 +5,23 @@ mod check;
 mod file;
 pub mod filter;
 pub mod keys;
+mod operands;
+mod overlay;
 mod pods;
 mod read;
 pub mod schema;
 mod serving;
 pub(crate) mod suggest;
-mod text;
+pub(crate) mod text;
 mod tree;
 mod values;
 pub mod watchdog;
 
 pub use certificates::{CertificateProvider, Issuer};
+#[cfg(test)]
+pub(crate) use operands::STUBS;
+pub use operands::{Account, Adoption, Operands};
+pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
 pub use serving::{
     Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
@@ -23,8 +29,15 @@ pub use serving::{
 };
 
 use crate::diag::Span;
+use crate::diff::Ignore;
+use crate::ir::Phase;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// What the name of a chart of CRDs ends in.
+pub const CRDS_SUFFIX: &str = "-crds";
+/// What the name of a chart of operands ends in.
+pub const OPERANDS_SUFFIX: &str = "-operands";
 
 /// A checked configuration with all defaults resolved.
 #[derive(Clone, Debug)]
@@ -40,10 +53,21 @@ pub struct Config {
     pub registries: Vec<Registry>,
     /// How registries are waited for.
     pub network: Network,
+    /// Changes that `diff` and reports leave out, and why.
+    pub ignore: Vec<Ignore>,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
     /// The models to serve, in the order of the file.
     pub servings: Vec<ServingConfig>,
+}
+
+impl Config {
+    /// The output folder as a person names it: `out`, and not `./out`.
+    pub fn out(&self) -> PathBuf {
+        let configured = self.base.join(&self.output.dir);
+        let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
+        plain.unwrap_or(&configured).to_owned()
+    }
 }
 
 /// `[output]`
@@ -141,6 +165,8 @@ pub struct BundleConfig {
     pub auth_reader: bool,
     /// Where CRDs go in the chart.
     pub crds: CrdPlacement,
+    /// Whether the schemas of CRDs lose their descriptions.
+    pub strip_descriptions: bool,
     /// Who makes the certificates of what the operator serves.
     pub certificates: CertificateProvider,
     /// The issuer of cert-manager, where it is not one of the release's own.
@@ -149,6 +175,14 @@ pub struct BundleConfig {
     pub aggregate_roles: bool,
     /// What is changed in the operator's pods.
     pub pods: PodConfig,
+    /// Objects that are kept beside the bundle.
+    pub overlays: Vec<Overlay>,
+    /// What is changed in the bundle's objects.
+    pub patches: Vec<PatchConfig>,
+    /// What the operator's operands need.
+    pub operands: Operands,
+    /// Names of CRDs of other projects that are stood in for.
+    pub stub_crds: Vec<Text>,
     /// Version of the chart, where it is not the CSV's.
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
@@ -173,15 +207,32 @@ impl BundleConfig {
             pull_secret: None,
             auth_reader: false,
             crds: CrdPlacement::default(),
+            strip_descriptions: false,
             certificates: CertificateProvider::default(),
             issuer: None,
             aggregate_roles: false,
             pods: PodConfig::default(),
+            overlays: Vec::new(),
+            patches: Vec::new(),
+            operands: Operands::default(),
+            stub_crds: Vec::new(),
             chart_version: None,
             depends_on: Vec::new(),
             provided: Vec::new(),
             span,
         }
+    }
+
+    /// What the names of the charts beside the bundle's own end in, and what makes them, in words.
+    fn companions(&self) -> Vec<(&'static str, &'static str)> {
+        let mut companions = Vec::new();
+        if self.crds == CrdPlacement::Separate {
+            companions.push((CRDS_SUFFIX, "`crds = \"separate\"`"));
+        }
+        if self.overlays.iter().any(|overlay| overlay.phase == Phase::Operand) {
+            companions.push((OPERANDS_SUFFIX, "an overlay with `phase = \"operand\"`"));
+        }
+        companions
     }
 }
 
@@ -296,6 +347,31 @@ pub enum CrdPlacement {
     Crds,
     /// `templates/`: upgraded with the release, kept when it is uninstalled.
     Templates,
+    /// The templates of a chart NAME-crds, which is installed and upgraded first.
+    Separate,
+}
+
+impl CrdPlacement {
+    /// Its name in bundles.toml.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CrdPlacement::Subchart => "subchart",
+            CrdPlacement::Crds => "crds",
+            CrdPlacement::Templates => "templates",
+            CrdPlacement::Separate => "separate",
+        }
+    }
+
+    /// The placement of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "subchart" => Some(CrdPlacement::Subchart),
+            "crds" => Some(CrdPlacement::Crds),
+            "templates" => Some(CrdPlacement::Templates),
+            "separate" => Some(CrdPlacement::Separate),
+            _ => None,
+        }
+    }
 }
 
 /// A jq filter over one object: true keeps (or drops) it.

@@ -1,14 +1,15 @@
 //! From the text of `bundles.toml` to a checked [`Config`].
 
 use super::keys::serving::SERVING;
-use super::keys::{BUNDLE, DEFAULTS, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
+use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
 use super::tree::{At, Fields, Reader};
 use super::{
     BundleConfig, CatalogSource, CertificateProvider, Config, CrdPlacement, Filter, Issuer, Layout,
     Mirror, Network, Output, Registry, Source, Text, Watch,
 };
-use super::{check, text};
+use super::{check, operands};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::diff::{Ignore, Pattern};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,7 @@ struct Settings {
     pull_secret: Option<Option<String>>,
     auth_reader: Option<bool>,
     crds: Option<CrdPlacement>,
+    strip_descriptions: Option<bool>,
     watch: Option<Watch>,
     provided: Vec<Text>,
     certificates: Option<CertificateProvider>,
@@ -101,6 +103,7 @@ impl Reader<'_> {
         let mirrors = self.mirrors(&root);
         let registries = self.registries(&root);
         let network = self.network(&root);
+        let ignore = self.ignores(&root);
 
         let tables = root.tables("bundle");
         let models = root.tables("serving");
@@ -141,12 +144,14 @@ impl Reader<'_> {
             drafts.push(Draft { name: fields.text("name"), depends_on: Vec::new() });
         }
         check::names(self, &drafts);
-        let output = output?;
         let charts: Vec<_> = bundles
             .iter()
             .map(|bundle| (bundle.name.as_str(), &bundle.span))
             .chain(servings.iter().map(|serving| (serving.name.as_str(), &serving.span)))
             .collect();
+        check::companions(self, &bundles, &charts);
+        bundles.iter().for_each(|bundle| operands::namespaces(self, bundle));
+        let output = output?;
         check::outputs(self, &output, &bundles, &charts, &mirrors);
         Some(Config {
             base: base.to_owned(),
@@ -154,6 +159,7 @@ impl Reader<'_> {
             mirrors,
             registries,
             network,
+            ignore,
             bundles,
             servings,
         })
@@ -241,6 +247,32 @@ impl Reader<'_> {
         }
     }
 
+    fn ignores(&mut self, root: &Fields<'_>) -> Vec<Ignore> {
+        let mut ignores = Vec::new();
+        for (table, header) in root.tables("ignore") {
+            let fields = self.fields(&IGNORE, header, table);
+            let reason = fields.text("reason").map(|(text, range)| {
+                if text.trim().is_empty() {
+                    let hint = "say why nobody needs to see these changes";
+                    self.error(Code::InvalidValue, &range, "`reason` is empty", hint);
+                }
+                text.to_owned()
+            });
+            let Some((text, range)) = fields.text("path") else { continue };
+            match Pattern::parse(text) {
+                Ok(pattern) => {
+                    ignores.push(Ignore { pattern, reason: reason.unwrap_or_default() });
+                }
+                Err(why) => {
+                    let hint =
+                        "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    self.error(Code::InvalidPattern, &range, why, hint);
+                }
+            }
+        }
+        ignores
+    }
+
     fn settings(&mut self, fields: &Fields<'_>) -> Settings {
         let watch = match (fields.text("watch"), fields.texts("watch")) {
             (Some(word), _) => self.watch_word(word),
@@ -252,17 +284,14 @@ impl Reader<'_> {
             (None, Some(_)) => Some(None),
             (None, None) => None,
         };
-        let crds = fields.text("crds").map(|(text, _)| match text {
-            "crds" => CrdPlacement::Crds,
-            "templates" => CrdPlacement::Templates,
-            _ => CrdPlacement::Subchart,
-        });
+        let crds = fields.text("crds").and_then(|(text, _)| CrdPlacement::named(text));
         Settings {
             include: self.filters(fields, "include"),
             exclude: self.filters(fields, "exclude"),
             pull_secret,
             auth_reader: fields.boolean("auth-reader"),
             crds,
+            strip_descriptions: fields.boolean("strip-descriptions"),
             watch,
             provided: self.provided(fields),
             certificates: Self::provider(fields),
@@ -273,18 +302,7 @@ impl Reader<'_> {
 
     fn filters(&mut self, fields: &Fields<'_>, key: &str) -> Vec<Filter> {
         let (items, _) = fields.texts(key).unwrap_or_default();
-        items
-            .into_iter()
-            .map(|(text, range)| {
-                if let Err(error) = Filter::check(text) {
-                    let code =
-                        if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
-                    let part = text::locate(&self.source.text, range.clone(), error.range);
-                    self.error(code, &part, error.message, error.hint);
-                }
-                Filter { text: text.to_owned(), span: self.span(range) }
-            })
-            .collect()
+        items.into_iter().map(|at| self.program(at, Filter::check)).collect()
     }
 
     fn catalog(&mut self, fields: &Fields<'_>) -> Option<Source> {
@@ -331,6 +349,10 @@ impl Reader<'_> {
         let certificates = own.certificates.or(defaults.certificates).unwrap_or_default();
         self.issuer_is_used(fields, certificates);
         let pods = self.pods(fields);
+        let overlays = self.overlays(fields);
+        let patches = self.patches(fields);
+        let operands = self.operands(fields);
+        let stub_crds = self.stub_crds(fields);
         let namespace = fields.text("namespace").and_then(|at| self.namespace(at));
         let chart_version = fields.text("chart-version").and_then(|at| self.version(at));
         let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
@@ -347,8 +369,16 @@ impl Reader<'_> {
             pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
             crds: own.crds.or(defaults.crds).unwrap_or_default(),
+            strip_descriptions: own
+                .strip_descriptions
+                .or(defaults.strip_descriptions)
+                .unwrap_or_default(),
             certificates,
             pods,
+            overlays,
+            patches,
+            operands,
+            stub_crds,
             issuer: own.issuer.or_else(|| defaults.issuer.clone()),
             aggregate_roles: own.aggregate_roles.or(defaults.aggregate_roles).unwrap_or_default(),
             chart_version,

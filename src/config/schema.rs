@@ -89,6 +89,14 @@ fn kind(kind: Kind) -> Value {
             ],
         }),
         Kind::Object => json!({ "type": "object" }),
+        Kind::TextOrObject => json!({ "anyOf": [string(None), { "type": "object" }] }),
+        Kind::StringMap(pattern) => {
+            json!({ "type": "object", "additionalProperties": string(Some(pattern)) })
+        }
+        Kind::StringsMap(pattern) => {
+            let list = json!({ "type": "array", "items": string(Some(pattern)) });
+            json!({ "type": "object", "additionalProperties": list })
+        }
         Kind::Objects => json!({ "type": "array", "items": { "type": "object" } }),
         Kind::Table(inner) => table(inner),
         Kind::Tables(inner) => json!({ "type": "array", "items": table(inner), "minItems": 1 }),

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The end of `part` may be its start: an empty range is widened to the character after it (or
 /// the closing quote), so that there is something to underline. When the string cannot be
 /// followed, the whole of it is the answer.
-pub(super) fn locate(source: &str, literal: Range<usize>, part: Range<usize>) -> Range<usize> {
+pub(crate) fn locate(source: &str, literal: Range<usize>, part: Range<usize>) -> Range<usize> {
     let Some(raw) = source.get(literal.clone()) else { return literal };
     let Some(starts) = value_starts(raw) else { return literal };
     let at = |offset: usize| starts.get(offset).map(|start| literal.start + start);

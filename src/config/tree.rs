@@ -109,18 +109,25 @@ impl Reader<'_> {
                 Code::MissingKey,
                 header,
                 format!("{names} is missing {}", table.place()),
-                "say where the bundle comes from: `image = \"…\"`, a reference that a \
-                 `[[mirror]]` serves, `path = \"…\"`, a folder or a tar, or `catalog = \"…\"`, \
-                 with a `package` in it",
+                if table.key("catalog").is_some() {
+                    "say where the bundle comes from: `image = \"…\"`, a reference that a \
+                     `[[mirror]]` serves, `path = \"…\"`, a folder or a tar, or `catalog = \"…\"`, \
+                     with a `package` in it"
+                } else {
+                    "say where the objects are: `path = \"…\"`, a file or a folder, or \
+                     `inline = \"…\"`, a text of YAML"
+                },
             ),
             [_] => {}
             [first, others @ ..] => {
                 for other in others {
-                    let message = format!("a bundle has one of {names}, not several");
+                    let what =
+                        if table.key("catalog").is_some() { "a bundle" } else { "an overlay" };
+                    let message = format!("{what} has one of {names}, not several");
                     let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                         .at(self.place(other.span()))
                         .related(self.place(first.span()), "the other one")
-                        .hint("remove one of them, or make it two bundles");
+                        .hint(format!("remove one of them, or make it two `{}`", table.header));
                     self.found.push(diagnostic);
                 }
             }
@@ -176,6 +183,28 @@ impl Reader<'_> {
                     .iter()
                     .map(|item| (item, matches!(item.get_ref(), DeValue::String(_)), "a string"));
                 self.items(key, strings);
+                return true;
+            }
+            (Kind::TextOrObject, DeValue::String(_) | DeValue::Table(_)) => true,
+            (Kind::StringMap(_), DeValue::Table(entries)) => {
+                let items = entries.iter().map(|(_, item)| item);
+                let strings = items
+                    .map(|item| (item, matches!(item.get_ref(), DeValue::String(_)), "a string"));
+                self.items(key, strings);
+                return true;
+            }
+            (Kind::StringsMap(_), DeValue::Table(entries)) => {
+                let lists: Vec<_> = entries.iter().map(|(_, list)| list).collect();
+                self.items(
+                    key,
+                    lists.iter().map(|list| {
+                        (*list, matches!(list.get_ref(), DeValue::Array(_)), "a list of strings")
+                    }),
+                );
+                for item in lists.iter().filter_map(|list| list.get_ref().as_array()).flatten() {
+                    let fits = matches!(item.get_ref(), DeValue::String(_));
+                    self.items(key, std::iter::once((item, fits, "a string")));
+                }
                 return true;
             }
             (Kind::Objects | Kind::Tables(_), DeValue::Array(items)) => {
@@ -268,6 +297,29 @@ impl<'t> Fields<'t> {
     pub(super) fn json(&self, name: &str) -> Option<At<Json>> {
         let value = self.value(name)?;
         Some((as_json(value.get_ref()), value.span()))
+    }
+
+    /// The names and strings of a table of one's own names.
+    pub(super) fn entries(&self, name: &str) -> Vec<(At<&'t str>, At<&'t str>)> {
+        let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
+        entries
+            .filter_map(|(key, value)| {
+                let text = value.get_ref().as_str()?;
+                Some(((key.get_ref().as_ref(), key.span()), (text, value.span())))
+            })
+            .collect()
+    }
+
+    /// The names and lists of strings of a table of one's own names.
+    pub(super) fn list_entries(&self, name: &str) -> Vec<(At<&'t str>, At<Vec<At<&'t str>>>)> {
+        let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
+        entries
+            .filter_map(|(key, value)| {
+                let items = value.get_ref().as_array()?.iter();
+                let texts = items.filter_map(|item| Some((item.get_ref().as_str()?, item.span())));
+                Some(((key.get_ref().as_ref(), key.span()), (texts.collect(), value.span())))
+            })
+            .collect()
     }
 
     pub(super) fn table(&self, name: &str) -> Option<At<&'t DeTable<'t>>> {

@@ -385,6 +385,61 @@ codes! {
         "A definition in the ClusterServiceVersion has a field that does not exist."
         "OLM reads definitions by the schema of a ClusterServiceVersion and drops what that does not have, and so does bundle2chart. What the author wanted with the field does not happen.";
 
+
+
+    // --- diff: what is compared ------------------------------------------------------------
+    ChartNotFound "chart-not-found"
+        "There is no such chart."
+        "`NAME@VERSION` names a chart in the output folder, `NAME` the highest version of it there. With `--rev` both are looked for in that revision of the output folder.";
+    ChartUnreadable "chart-unreadable"
+        "A chart cannot be read."
+        "A chart is a folder with a Chart.yaml, or a gzipped tar of one. The message names the file that cannot be understood.";
+    HelmMissing "helm-missing"
+        "A chart needs the `helm` program to be rendered, and there is none."
+        "Charts that bundle2chart wrote are rendered by bundle2chart itself. Other charts may use all of Helm's template language, so Helm must render them: install `helm` and put it on PATH.";
+    HelmFailed "helm-failed"
+        "The `helm` program could not render a chart."
+        "The message ends with what Helm said. Values that the chart requires can be given with `--values`.";
+    GitFailed "git-failed"
+        "The `git` program could not give an earlier revision."
+        "`--rev` reads the output folder as it was in a Git revision. The folder must be inside of a Git repository, and have been committed in that revision.";
+    ValuesUnreadable "values-unreadable"
+        "A file of values cannot be read."
+        "Files given with `--values` are YAML or JSON with one map.";
+    InvalidPattern "invalid-pattern"
+        "A pattern for changes cannot be understood."
+        "A pattern is `KIND`, `KIND/NAME`, `KIND/NAMESPACE/NAME`, a path such as `.spec.replicas`, or both, joined by a colon: `Deployment/manager:.spec.replicas`. `*` stands for any characters of a segment and `**` for any segments of a path.";
+    UnusedIgnore "unused-ignore"
+        "An `[[ignore]]` or `--ignore` left nothing out."
+        "It may be misspelt, or what it was written for is over. `diff` says so, because a pattern that is left behind can hide something later.";
+    // --- chart: CRDs and the size of a release ---------------------------------------------
+    ReleaseSize "release-size"
+        "A release of a chart takes most of the Secret where Helm keeps it, or does not fit into it."
+        "Helm keeps each revision of a release in a Secret, and Kubernetes limits those to 1 MiB. What counts is compressed: the chart with its files, but not what is in subcharts, and the rendered manifest. CRDs are nearly always the reason: with `crds = \"subchart\"` they do not count at all, with `strip-descriptions` they count little.";
+    CrdsMoved "crds-moved"
+        "The CRDs of a chart are in another place than in the version before."
+        "Helm treats CRDs in a crds/ folder and CRDs in templates as different things: it never updates or deletes the former, and refuses to take over the latter from somebody else. An upgrade of an existing release needs the steps that the hint names; a new installation does not.";
+
+    // --- overlay: what is kept beside a bundle ----------------------------------------------
+    OverlayUnreadable "overlay-unreadable"
+        "An overlay cannot be read."
+        "The path of a `[[bundle.overlay]]` is a file, or a folder with files that end in .yaml, .yml or .json, relative to bundles.toml. Each file belongs to one overlay.";
+    OverlayInvalid "overlay-invalid"
+        "An object of an overlay is not what the API server would take."
+        "Custom resources are checked against the CRDs of the bundle: versions, scope, types, required fields, allowed values, bounds and patterns, and fields that the CRD does not have, which the API server would drop without a word. What is found when the chart is built is not found when it is installed.";
+    OverlayPhase "overlay-phase"
+        "An object of an overlay would be installed before what it needs."
+        "Helm asks the cluster for the kinds of all objects of a release before it makes any, so a custom resource cannot be in one release with its CRD, unless that is in a crds/ folder. `docs/two-step-install.md` says which phase is for what.";
+    OverlayUnchecked "overlay-unchecked"
+        "An object of an overlay is of a kind that neither Kubernetes nor the bundle defines."
+        "It is carried through as it is. If nothing brings its kind to the cluster before, the release is refused.";
+    PatchFailed "patch-failed"
+        "A patch fails on an object, or makes something else of it."
+        "A patch gives one object for each that it matches, with the same kind, version, name and namespace. Values that only Helm knows can be kept or removed, but not looked at.";
+    UnusedPatch "unused-patch"
+        "A patch matches no object."
+        "It may be misspelt, or the bundle no longer ships what it was written for.";
+
     // --- serving: models, their pools and pickers ------------------------------------------
     ServingProfile "serving-profile"
         "An API profile does not have what is asked for."

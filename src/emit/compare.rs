@@ -66,11 +66,34 @@ impl Comparison {
 /// [`Code::ChartPath`] for charts that cannot be written anywhere, [`Code::OutputUnsuitable`] where
 /// `out` is not a folder, [`Code::OutputFailed`] where it cannot be read.
 pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnostics> {
+    compare_with_report(out, charts, None)
+}
+
+/// [`compare`], and the report on the build, where there is one.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_with_report(
+    out: &Path,
+    charts: &[ChartFiles],
+    report: Option<&str>,
+) -> Result<Comparison, Diagnostics> {
     check_charts(charts)?;
     let site = Site::of(out)?;
     let root = site.readable();
     let mut comparison = Comparison::default();
     let mut problems = Diagnostics::new();
+    if let Some(report) = report {
+        let list = match standing_of_report(root, report)? {
+            ReportStanding::Same => None,
+            ReportStanding::Absent => Some(&mut comparison.missing),
+            ReportStanding::Ours => Some(&mut comparison.stale),
+            ReportStanding::Foreign(_) => Some(&mut comparison.foreign),
+        };
+        if let Some(list) = list {
+            list.push(PathBuf::from(ownership::BUILD_REPORT));
+        }
+    }
     for chart in charts {
         match Inspection::of(root, chart) {
             Ok(found) => {
@@ -95,6 +118,37 @@ pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnost
         list.sort();
     }
     Ok(comparison)
+}
+
+/// What is where the report on a build goes.
+pub(super) enum ReportStanding {
+    /// Nothing.
+    Absent,
+    /// The report.
+    Same,
+    /// Another report of ours.
+    Ours,
+    /// Something else, of this name.
+    Foreign(String),
+}
+
+/// What is where the report on a build goes.
+pub(super) fn standing_of_report(root: &Path, report: &str) -> Result<ReportStanding, Diagnostics> {
+    let file = root.join(ownership::BUILD_REPORT);
+    match fs::symlink_metadata(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReportStanding::Absent),
+        Err(error) => return Err(failed("read", &file, &error)),
+        Ok(metadata) if metadata.is_file() && metadata.len() <= OWNERSHIP_LIMIT => {}
+        Ok(_) => return Ok(ReportStanding::Foreign(file.display().to_string())),
+    }
+    let found = fs::read(&file).map_err(|e| failed("read", &file, &e))?;
+    Ok(if found == report.as_bytes() {
+        ReportStanding::Same
+    } else if found.starts_with(ownership::REPORT_MARK.as_bytes()) {
+        ReportStanding::Ours
+    } else {
+        ReportStanding::Foreign(file.display().to_string())
+    })
 }
 
 /// What is known of a chart's folder before it is written.

@@ -7,6 +7,7 @@
 mod certificate;
 mod compare;
 mod failure;
+mod moves;
 pub mod ownership;
 pub mod render;
 mod stage;
@@ -16,6 +17,7 @@ mod tree;
 pub mod yaml;
 
 pub use certificate::CERTIFICATE_TEMPLATE;
-pub use compare::{Comparison, compare};
+pub use compare::{Comparison, compare, compare_with_report};
+pub use moves::crds_moved;
 pub use template::escape;
-pub use tree::{ChartFiles, Written, write};
+pub use tree::{ChartFiles, Written, write, write_with_report};

@@ -10,6 +10,17 @@ use std::fmt::Write as _;
 /// Name of the ownership file in every chart folder.
 pub const FILE_NAME: &str = ".bundle2chart";
 
+/// Name of the report in a chart folder that says what an upgrade to the chart does. It depends on
+/// the versions beside it, and on the rules of the bundle2chart that wrote it, so it is not part of
+/// what a chart version may never change.
+pub const UPGRADE_REPORT: &str = "UPGRADE.md";
+
+/// Name of the report on a whole build, in the output folder.
+pub const BUILD_REPORT: &str = "REPORT.md";
+
+/// What a report that bundle2chart wrote in the output folder begins with.
+pub const REPORT_MARK: &str = "<!-- Written by `bundle2chart build`. -->";
+
 /// What the comment line that carries the chart's version starts with. GNU `sha256sum` and Perl's
 /// `shasum` skip comment lines without a word, also with `--strict`.
 const VERSION: &str = "# chart version: ";
@@ -29,6 +40,16 @@ impl Ownership {
     pub fn of(version: &str, files: &BTreeMap<String, Vec<u8>>) -> Self {
         let sums = files.iter().map(|(path, content)| (path.clone(), sha256(content))).collect();
         Ownership { version: version.to_owned(), sums }
+    }
+
+    /// Whether both are the same chart, whatever their upgrade reports say.
+    pub(super) fn is_same_chart(&self, other: &Ownership) -> bool {
+        let sums = |ownership: &Ownership| {
+            let mut sums = ownership.sums.clone();
+            sums.remove(UPGRADE_REPORT);
+            sums
+        };
+        self.version == other.version && sums(self) == sums(other)
     }
 
     /// Spells the file.

@@ -31,7 +31,7 @@ pub(super) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Begins a new tree in `stage`, which must not exist, with all that is in `current` except
-    /// the folders `except`, relative to it.
+    /// the folders and files `except`, relative to it.
     pub(super) fn carry(
         current: &'a Path,
         stage: &'a Path,
@@ -49,8 +49,10 @@ impl<'a> Stage<'a> {
             let Ok(relative) = entry.path().strip_prefix(current) else { continue };
             let metadata = entry.metadata().map_err(|e| walk_failed(current, e))?;
             let kind = metadata.file_type();
-            if kind.is_dir() && except.contains(relative) {
-                walk.skip_current_dir();
+            if except.contains(relative) {
+                if kind.is_dir() {
+                    walk.skip_current_dir();
+                }
             } else if !same_device(&root, &metadata) {
                 unsuitable.push(stuck(entry.path(), "is at or below a mount point"));
                 if kind.is_dir() {
@@ -92,6 +94,13 @@ impl<'a> Stage<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Adds a file that was not carried.
+    pub(super) fn add_file(&mut self, file: &Path, content: &[u8]) -> Result<(), Diagnostics> {
+        self.make_folders_of(file)?;
+        let target = self.stage.join(file);
+        write_file(&target, content).map_err(|e| failed("write", &target, &e))
     }
 
     /// Gives the folders their modes.

@@ -4,7 +4,7 @@
 //! Files that do not change are the same files in both trees. Files that bundle2chart did not
 //! write are carried over, and never overwritten: a chart folder that holds any is refused.
 
-use super::compare::{Inspection, Standing};
+use super::compare::{Inspection, ReportStanding, Standing, standing_of_report};
 use super::ownership::{self, Ownership, is_chart_path};
 use super::stage::Stage;
 use super::swap::{Site, exists, remove_tree};
@@ -62,19 +62,33 @@ pub struct Written {
 /// All reasons for which nothing was written, and then the output folder is as it was: the codes
 /// of the section "the output folder" of [`Code`].
 pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written, Diagnostics> {
+    write_with_report(out, charts, None, replace)
+}
+
+/// [`write`], and the report on the build beside the charts; without one, the report that is there
+/// stays.
+///
+/// # Errors
+/// As [`write`]; also [`Code::NotOurs`] where the report would replace a file that is none of ours.
+pub fn write_with_report(
+    out: &Path,
+    charts: &[ChartFiles],
+    report: Option<&str>,
+    replace: bool,
+) -> Result<Written, Diagnostics> {
     check_charts(charts)?;
     let site = Site::of(out)?;
     if !site.has_leftovers() {
-        let plan = Plan::of(&site.out, charts, replace)?;
-        if plan.changed.is_empty() {
+        let plan = Plan::of(&site.out, charts, report, replace)?;
+        if plan.is_done() {
             return Ok(plan.written);
         }
     }
     let _lock = site.lock()?;
     site.recover()?;
     // Only what is seen under the lock counts.
-    let mut plan = Plan::of(&site.out, charts, replace)?;
-    if plan.changed.is_empty() {
+    let mut plan = Plan::of(&site.out, charts, report, replace)?;
+    if plan.is_done() {
         return Ok(plan.written);
     }
     site.check_swappable()?;
@@ -89,13 +103,34 @@ pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written
 /// What a build has to change.
 struct Plan<'a> {
     changed: Vec<(&'a ChartFiles, Inspection)>,
+    /// The report on the build, where another one is there.
+    report: Option<&'a str>,
     written: Written,
 }
 
 impl<'a> Plan<'a> {
-    fn of(root: &Path, charts: &'a [ChartFiles], replace: bool) -> Result<Self, Diagnostics> {
-        let mut plan = Plan { changed: Vec::new(), written: Written::default() };
+    fn of(
+        root: &Path,
+        charts: &'a [ChartFiles],
+        report: Option<&'a str>,
+        replace: bool,
+    ) -> Result<Self, Diagnostics> {
+        let mut plan = Plan { changed: Vec::new(), report: None, written: Written::default() };
         let mut problems = Diagnostics::new();
+        if let Some(report) = report {
+            match standing_of_report(root, report)? {
+                ReportStanding::Same => {}
+                ReportStanding::Absent | ReportStanding::Ours => plan.report = Some(report),
+                ReportStanding::Foreign(file) => problems.push(
+                    Diagnostic::error(
+                        Code::NotOurs,
+                        format!("`{file}` was not written by bundle2chart, so it is not replaced"),
+                    )
+                    .at(Place::file(&file))
+                    .hint("give it another name: the report on a build has this one"),
+                ),
+            }
+        }
         for chart in charts {
             let found = match Inspection::of(root, chart) {
                 Ok(found) => found,
@@ -118,11 +153,20 @@ impl<'a> Plan<'a> {
         if problems.is_empty() { Ok(plan) } else { Err(problems) }
     }
 
+    fn is_done(&self) -> bool {
+        self.changed.is_empty() && self.report.is_none()
+    }
+
     fn stage(&self, site: &Site) -> Result<(), Diagnostics> {
-        let rewritten = self.changed.iter().map(|(chart, _)| chart.dir.as_path()).collect();
+        let mut rewritten: BTreeSet<&Path> =
+            self.changed.iter().map(|(chart, _)| chart.dir.as_path()).collect();
+        rewritten.extend(self.report.map(|_| Path::new(ownership::BUILD_REPORT)));
         let mut stage = Stage::carry(&site.out, &site.stage, &rewritten)?;
         for (chart, found) in &self.changed {
             stage.add_chart(chart, found)?;
+        }
+        if let Some(report) = self.report {
+            stage.add_file(Path::new(ownership::BUILD_REPORT), report.as_bytes())?;
         }
         stage.finish()
     }
@@ -130,6 +174,7 @@ impl<'a> Plan<'a> {
     /// Files, relative to the output folder, that may disappear with the old tree.
     fn ours(&self) -> BTreeSet<PathBuf> {
         let mut ours = BTreeSet::new();
+        ours.extend(self.report.map(|_| PathBuf::from(ownership::BUILD_REPORT)));
         for (chart, found) in &self.changed {
             let recorded = match &found.standing {
                 Standing::Ours(recorded) => Some(recorded.sums.keys()),
@@ -218,31 +263,32 @@ fn refusals(root: &Path, chart: &ChartFiles, found: &Inspection, replace: bool) 
     if replace || found.is_current() {
         return problems;
     }
-    let refused = if recorded.version == chart.version && *recorded != chart.ownership() {
-        error(
-            Code::ChartVersionExists,
-            format!(
-                "the chart `{shown}` exists with version {} and other content: {}",
-                chart.version,
-                name_some(&differing(found))
-            ),
-        )
-        .hint(
-            "raise `chart-version` of this bundle in bundles.toml; where nobody has installed \
+    let refused =
+        if recorded.version == chart.version && !recorded.is_same_chart(&chart.ownership()) {
+            error(
+                Code::ChartVersionExists,
+                format!(
+                    "the chart `{shown}` exists with version {} and other content: {}",
+                    chart.version,
+                    name_some(&differing(found))
+                ),
+            )
+            .hint(
+                "raise `chart-version` of this bundle in bundles.toml; where nobody has installed \
              the old chart, build with `--replace`",
-        )
-    } else if !found.edited.is_empty() {
-        error(
-            Code::ChartEdited,
-            format!("files of the chart `{shown}` were edited: {}", name_some(&found.edited)),
-        )
-        .hint(
-            "declare the change in bundles.toml so that it outlives the next build, or discard \
+            )
+        } else if !found.edited.is_empty() {
+            error(
+                Code::ChartEdited,
+                format!("files of the chart `{shown}` were edited: {}", name_some(&found.edited)),
+            )
+            .hint(
+                "declare the change in bundles.toml so that it outlives the next build, or discard \
              it with `--replace`",
-        )
-    } else {
-        return problems;
-    };
+            )
+        } else {
+            return problems;
+        };
     problems.push(found.edited.iter().fold(refused, |refused, path| {
         refused.related(
             Place::file(folder.join(path).display().to_string()),

@@ -90,6 +90,23 @@ pub enum Expr {
     },
 }
 
+impl Expr {
+    /// The path of the values that it reads, if any.
+    pub fn path(&self) -> Option<&ValuesPath> {
+        match self {
+            Expr::Values(path)
+            | Expr::Entries(path)
+            | Expr::Integer(path)
+            | Expr::Text(path)
+            | Expr::Base64(path) => Some(path),
+            Expr::ReleaseNamespace
+            | Expr::Concat(_)
+            | Expr::Truncated(..)
+            | Expr::Certificate { .. } => None,
+        }
+    }
+}
+
 /// When something is present. Truth is Helm's: not empty, not zero, not false, not null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
@@ -99,4 +116,16 @@ pub enum Condition {
     Any(Vec<Condition>),
     /// All of these hold; never empty.
     All(Vec<Condition>),
+}
+
+impl Condition {
+    /// Whether it depends on this path of the values.
+    pub fn reads(&self, path: &ValuesPath) -> bool {
+        match self {
+            Condition::Set(read) => read == path,
+            Condition::Any(conditions) | Condition::All(conditions) => {
+                conditions.iter().any(|condition| condition.reads(path))
+            }
+        }
+    }
 }

@@ -26,8 +26,33 @@ pub enum Origin {
         /// For example `.spec.install.spec.deployments[0]`.
         path: String,
     },
+    /// A document of an overlay, which is kept beside the bundle.
+    Overlay {
+        /// The file, as places name it.
+        file: String,
+        /// 1-based number of the YAML document.
+        document: usize,
+        /// 1-based line on which the object begins.
+        line: usize,
+        /// JSON path inside the document: empty, or `.items[2]` for an item of a List.
+        path: String,
+    },
+    /// A stand-in for a CRD of another project, for clusters that do not have it.
+    Stub,
     /// Added by a pass or by the configuration, for this reason.
     Added(&'static str),
+}
+
+/// When an object is installed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Before the operator.
+    Before,
+    /// With the operator.
+    #[default]
+    With,
+    /// When the operator is up: by a chart of its own.
+    Operand,
 }
 
 /// Who an object is in a cluster.
@@ -35,9 +60,10 @@ pub enum Origin {
 pub struct ObjectId {
     /// `kind`
     pub kind: String,
-    /// Literal `metadata.namespace`; empty for the release namespace and for cluster scope.
+    /// Literal `metadata.namespace`, or the path of the value that names it; empty for the release
+    /// namespace and for cluster scope.
     pub namespace: String,
-    /// `metadata.name`
+    /// `metadata.name`, or the path of the value that gives it.
     pub name: String,
     /// API group; empty for the core group.
     pub group: String,
@@ -52,12 +78,14 @@ pub struct Object {
     pub origin: Origin,
     /// Present only while this holds; always present when there is none.
     pub when: Option<Condition>,
+    /// When it is installed.
+    pub phase: Phase,
 }
 
 impl Object {
-    /// An object that is always present.
+    /// An object that is always present, and installed with the operator.
     pub fn new(root: Map, origin: Origin) -> Self {
-        Object { root, origin, when: None }
+        Object { root, origin, when: None, phase: Phase::default() }
     }
 
     /// `apiVersion`, or nothing readable.
@@ -122,48 +150,44 @@ impl Object {
         found
     }
 
-    /// Whether an expression in it reads this path of the values.
+    /// Whether an expression or the condition of it reads this path of the values.
     pub fn reads(&self, path: &ValuesPath) -> bool {
-        self.expressions().into_iter().any(|expr| match expr {
-            Expr::Values(read)
-            | Expr::Entries(read)
-            | Expr::Integer(read)
-            | Expr::Text(read)
-            | Expr::Base64(read) => read == path,
-            _ => false,
-        })
+        let conditional = self.when.as_ref().is_some_and(|condition| condition.reads(path));
+        conditional || self.expressions().into_iter().any(|expr| expr.path() == Some(path))
     }
 
     /// Who it is.
     pub fn id(&self) -> ObjectId {
+        let text = |key: &str| match self.metadata(key) {
+            Some(Value::Text(text)) => text.clone(),
+            Some(Value::Expr(expr)) => expr.path().map(ToString::to_string).unwrap_or_default(),
+            _ => String::new(),
+        };
         ObjectId {
             kind: self.kind().to_owned(),
-            namespace: self
-                .metadata("namespace")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
-            name: self.name().to_owned(),
+            namespace: text("namespace"),
+            name: text("name"),
             group: self.group().to_owned(),
         }
     }
 
     /// `Kind/name`, for messages.
     pub fn label(&self) -> String {
-        format!("{}/{}", self.kind(), self.name())
+        format!("{}/{}", self.kind(), self.id().name)
     }
 
     /// Where a diagnostic about this object points.
     pub fn place(&self) -> Place {
         let place = match &self.origin {
-            Origin::File { file, document, line, path } => {
+            Origin::File { file, document, line, path }
+            | Origin::Overlay { file, document, line, path } => {
                 Place { document: Some(*document), line: Some(*line), ..Place::file(file) }
                     .path(path)
             }
             Origin::Csv { file, document, path } => {
                 Place { document: Some(*document), ..Place::file(file) }.path(path)
             }
-            Origin::Added(_) => Place::default(),
+            Origin::Stub | Origin::Added(_) => Place::default(),
         };
         place.object(self.label())
     }

@@ -11,6 +11,10 @@ pub(super) fn accounts(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
     for object in unit.objects.iter_mut().filter(|object| object.kind() == "ServiceAccount") {
         let path = ValuesPath::new(["serviceAccounts", object.name(), "annotations"]);
         let schema = annotate(object.metadata_mut(), &path);
+        // Accounts of one name in several namespaces have one value.
+        if unit.values.iter().any(|value| value.path == path) {
+            continue;
+        }
         unit.values.push(ValueSpec {
             path,
             default: json!({}),

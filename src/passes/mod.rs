@@ -5,6 +5,7 @@
 
 mod accounts;
 mod auth_reader;
+mod before;
 mod filter;
 mod keep_crds;
 mod lint;
@@ -13,12 +14,16 @@ mod namespace;
 mod pods;
 mod pull_secret;
 mod scope;
+mod strip_descriptions;
 
 pub use filter::{Filtered, filter, unused_filters};
 pub use lint::CODES as LINTS;
 
+use crate::config::CrdPlacement;
 use crate::diag::Diagnostics;
-use crate::ir::Unit;
+use crate::ir::{Expr, Unit};
+use crate::overlay::namespace_value;
+use std::collections::BTreeMap;
 
 /// What the passes know besides the unit.
 #[derive(Clone, Debug)]
@@ -27,25 +32,41 @@ pub struct Context {
     pub chart: String,
     /// Namespaces that the bundle means when it names its own: the configured one first.
     pub namespaces: Vec<String>,
+    /// Namespaces of operands, by the name of their value.
+    pub operand_namespaces: BTreeMap<String, String>,
     /// Default name of the pull secret.
     pub pull_secret: Option<String>,
     /// Whether the operator may read the API server's authentication settings.
     pub auth_reader: bool,
-    /// Whether CRDs are templates of the chart, and so belong to the release.
-    pub crds_in_templates: bool,
+    /// Where CRDs go.
+    pub crds: CrdPlacement,
+    /// Whether the schemas of CRDs lose their descriptions.
+    pub strip_descriptions: bool,
+}
+
+impl Context {
+    /// What stands for a namespace that the bundle or an overlay names: the release's, or a value.
+    fn namespace(&self, name: &str) -> Option<Expr> {
+        if let Some((value, _)) = self.operand_namespaces.iter().find(|(_, ns)| *ns == name) {
+            return Some(Expr::Text(namespace_value(value)));
+        }
+        self.namespaces.iter().any(|own| own == name).then_some(Expr::ReleaseNamespace)
+    }
 }
 
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 9] = [
+const PASSES: [Pass; 11] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
     pods::pods,
     accounts::accounts,
     auth_reader::auth_reader,
+    before::before,
     keep_crds::keep_crds,
+    strip_descriptions::strip_descriptions,
     names::names,
     lint::lint,
 ];

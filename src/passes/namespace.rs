@@ -14,7 +14,7 @@ pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Di
         match object.kind() {
             "RoleBinding" | "ClusterRoleBinding" => subjects(object, &accounts, context),
             "CustomResourceDefinition" => conversion_service(object),
-            "Deployment" => hosts(object, context),
+            "Deployment" | "DaemonSet" | "StatefulSet" | "Job" => hosts(object, context),
             _ => {}
         }
         if object.kind() != "CustomResourceDefinition" {
@@ -31,11 +31,10 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
         if text("kind") != "ServiceAccount" {
             continue;
         }
-        let own = accounts.contains(text("name"))
-            || text("namespace").is_empty()
-            || context.namespaces.iter().any(|namespace| namespace == text("namespace"));
-        if own {
-            subject.insert("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
+        let meant = context.namespace(text("namespace"));
+        let own = accounts.contains(text("name")) || text("namespace").is_empty();
+        if let Some(namespace) = meant.or(own.then_some(Expr::ReleaseNamespace)) {
+            subject.insert("namespace".to_owned(), Value::Expr(namespace));
         }
     }
 }

@@ -21,6 +21,56 @@ pub(super) fn pods(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
         }
         unit.values.append(&mut settings.values);
     }
+    if unit.values.iter().any(|value| value.path.to_string().starts_with("deployments")) {
+        unit.values.extend(PROXIES.iter().map(|proxy| proxy.value()));
+    }
+}
+
+/// A proxy for every container.
+struct Proxy {
+    variable: &'static str,
+    key: &'static str,
+    description: &'static str,
+}
+
+/// OLM: the variables that v0 sets from the cluster's proxy settings.
+const PROXIES: [Proxy; 3] = [
+    Proxy {
+        variable: "HTTP_PROXY",
+        key: "http",
+        description: "Proxy for plain HTTP, as a variable of every container; empty for none.",
+    },
+    Proxy { variable: "HTTPS_PROXY", key: "https", description: "Proxy for HTTPS." },
+    Proxy {
+        variable: "NO_PROXY",
+        key: "noProxy",
+        description: "Hosts that are reached without a proxy; name the cluster's own, such as \
+                      `.svc,.cluster.local`.",
+    },
+];
+
+impl Proxy {
+    fn path(&self) -> ValuesPath {
+        ValuesPath::new(["proxy", self.key])
+    }
+
+    fn value(&self) -> ValueSpec {
+        ValueSpec {
+            path: self.path(),
+            default: json!(""),
+            schema: json!({"type": "string"}),
+            description: self.description.to_owned(),
+        }
+    }
+
+    /// The variable, where the value is set.
+    fn variable(&self) -> Value {
+        let fields = [
+            ("name".to_owned(), Value::text(self.variable)),
+            ("value".to_owned(), Expr::Text(self.path()).into()),
+        ];
+        Value::when(Condition::Set(self.path()), Value::from(Map::from_iter(fields)))
+    }
 }
 
 struct Settings {
@@ -122,11 +172,16 @@ impl Settings {
         let mut variables = Vec::new();
         let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
         for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
-            variables.extend(names(container.get("env")));
+            let own = names(container.get("env"));
+            for proxy in PROXIES.iter().filter(|proxy| !own.iter().any(|o| o == proxy.variable)) {
+                push(container, "env", proxy.variable());
+            }
+            variables.extend(own);
             add(container, "env", &env);
             add(container, "envFrom", &env_from);
             add(container, "volumeMounts", &mounts);
         }
+        variables.extend(PROXIES.iter().map(|proxy| proxy.variable.to_owned()));
         variables.sort_unstable();
         variables.dedup();
         let fields = json!({"value": {"type": "string"}, "valueFrom": {"type": "object"}});
@@ -135,7 +190,7 @@ impl Settings {
             json!([]),
             named_items(&variables, &fields, &json!(false)),
             "More variables of every container. One that the operator sets is changed in \
-             bundles.toml, by `[bundle.config]`.",
+             bundles.toml, by `[bundle.config]`; proxies are the value `proxy`.",
         );
         let schema = json!({"type": "array", "items": {"type": "object"}});
         self.declare(&env_from, json!([]), schema, "Sources of variables of every container.");
@@ -206,12 +261,17 @@ fn settable(map: &mut Map, key: &str, path: &ValuesPath) -> Option<Json> {
 
 /// Adds the items of the value to the list at `key`.
 fn add(map: &mut Map, key: &str, path: &ValuesPath) {
+    push(map, key, Expr::Values(path.clone()).into());
+}
+
+/// Adds an item to the list at `key`.
+fn push(map: &mut Map, key: &str, item: Value) {
     let list = map.entry(key.to_owned()).or_insert(Value::Null);
     if list.as_seq().is_none() {
         *list = Value::Seq(Vec::new());
     }
     if let Some(list) = list.as_seq_mut() {
-        list.push(Expr::Values(path.clone()).into());
+        list.push(item);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::diag::Diagnostics;
 use crate::ir::{Condition, Expr, Map, Object, Origin, Unit, Value, ValueSpec, ValuesPath};
+use crate::overlay::namespace_value;
 use serde_json::json;
 
 /// Adds the pull secrets of the values to every ServiceAccount, and to the pods of Deployments
@@ -14,7 +15,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
     for object in &mut unit.objects {
         let holder = match object.kind() {
             "ServiceAccount" => Some(&mut object.root),
-            "Deployment" => {
+            "Deployment" | "Job" => {
                 pod_spec(&mut object.root).filter(|pod| !accounts.contains(account(pod)))
             }
             _ => None,
@@ -25,7 +26,10 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         }
     }
     if used {
-        unit.objects.push(secret());
+        unit.objects.push(secret(Expr::ReleaseNamespace));
+        // Where the operator makes pods, they pull images as well.
+        let operands = context.operand_namespaces.keys();
+        unit.objects.extend(operands.map(|name| secret(Expr::Text(namespace_value(name)))));
         unit.values.extend(values(context.pull_secret.as_deref().unwrap_or_default()));
         unit.constraints.push(content_needs_name());
     }
@@ -63,7 +67,7 @@ fn secret_content() -> ValuesPath {
     ValuesPath::new(["pullSecret", "dockerConfigJson"])
 }
 
-fn secret() -> Object {
+fn secret(namespace: Expr) -> Object {
     let root = Map::from_iter([
         ("apiVersion".to_owned(), Value::text("v1")),
         ("kind".to_owned(), Value::text("Secret")),
@@ -71,7 +75,7 @@ fn secret() -> Object {
             "metadata".to_owned(),
             Value::map([
                 ("name", Value::Expr(Expr::Text(secret_name()))),
-                ("namespace", Value::Expr(Expr::ReleaseNamespace)),
+                ("namespace", Value::Expr(namespace)),
             ]),
         ),
         ("type".to_owned(), Value::text("kubernetes.io/dockerconfigjson")),

@@ -4,13 +4,18 @@ use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Origin, Unit, Value};
 use crate::olm::{Scope, supported_kinds, supported_scope};
+use crate::overlay;
 
 /// Namespaced objects go to the release namespace, except those in `kube-system`, which mean that
 /// namespace; cluster-scoped ones lose a bogus `metadata.namespace`. A kind that a bundle may not
 /// ship is refused.
 ///
+/// Objects of overlays say themselves where they go; the namespaces that the configuration knows
+/// become what stands for them.
+///
 /// OLM: operator-controller, additional resources generator, and its object support validator.
-pub(super) fn scope(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
+pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
+    overlays(unit, context);
     for object in &mut unit.objects {
         if !matches!(object.origin, Origin::File { .. }) {
             continue;
@@ -29,10 +34,38 @@ pub(super) fn scope(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
     }
 }
 
+fn overlays(unit: &mut Unit, context: &Context) {
+    let scopes: Vec<Option<Scope>> = unit
+        .objects
+        .iter()
+        .map(|object| match object.origin {
+            Origin::Overlay { .. } => overlay::scope(object, unit.objects.iter()),
+            _ => None,
+        })
+        .collect();
+    for (object, scope) in unit.objects.iter_mut().zip(scopes) {
+        if !matches!(object.origin, Origin::Overlay { .. }) || scope == Some(Scope::Cluster) {
+            continue;
+        }
+        let written = object.metadata("namespace").and_then(Value::as_str).unwrap_or_default();
+        // Of an unknown kind without a namespace, Helm finds out whether it needs one.
+        let namespace = match written {
+            "" => scope.map(|_| Expr::ReleaseNamespace),
+            name => context.namespace(name),
+        };
+        if let Some(namespace) = namespace {
+            set(object, Value::Expr(namespace));
+        }
+    }
+}
+
 /// Sets the release namespace right behind the name, where a reader expects it.
 fn set_namespace(object: &mut Object) {
+    set(object, Value::Expr(Expr::ReleaseNamespace));
+}
+
+fn set(object: &mut Object, value: Value) {
     let metadata = object.metadata_mut();
-    let value = Value::Expr(Expr::ReleaseNamespace);
     if let Some(namespace) = metadata.get_mut("namespace") {
         *namespace = value;
         return;

@@ -73,7 +73,7 @@ pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
         let object = manifests[owner].label();
         let place = Place::default().object(object.clone()).path(path);
         let (container, name) = (container.to_owned(), String::new());
-        let used = Use { kind: UseKind::Container, object, container, name, place };
+        let used = Use { kind: UseKind::Model, object, container, name, place };
         found.entry(reference.to_owned()).or_default().push(used);
     };
     for template in &view.templates {

@@ -8,6 +8,7 @@ mod access;
 mod archive;
 mod cache;
 pub mod catalog;
+pub mod chart;
 mod compression;
 mod digest;
 mod directory;
@@ -19,6 +20,7 @@ mod limits;
 mod local;
 mod manifests;
 mod mirror;
+mod overlays;
 mod reference;
 mod registry;
 mod supply;
@@ -29,6 +31,7 @@ mod vendor;
 pub use access::{Access, Download, Environment, Reporter};
 pub use limits::Limits;
 pub use manifests::manifests;
+pub use overlays::OverlayFile;
 pub use reference::Reference;
 pub use supply::{Pin, Supply};
 pub use vendor::Vendored;
@@ -58,6 +61,8 @@ pub struct BundleFiles {
     pub image: Option<ImageIdentity>,
     /// The image's reference, when a catalog named it and not the configuration.
     pub reference: Option<String>,
+    /// What the configuration keeps beside the bundle, in its order.
+    pub overlays: Vec<OverlayFile>,
 }
 
 impl BundleFiles {

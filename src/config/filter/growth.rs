@@ -6,6 +6,7 @@
 //! one and then forgotten, and refused for values that are built (lists, objects, strings).
 
 use super::lint::allowed;
+use super::patch;
 use super::rules::{Rule, TEXT};
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Pattern, Term};
@@ -79,6 +80,10 @@ pub(super) enum Refusal<'s> {
     Word { word: &'s str, name: &'static str },
     /// A call that is not allowed.
     Call { name: &'s str, arguments: usize },
+    /// Something that a patch may not assign to; `word` is a word of it.
+    Path { word: &'s str },
+    /// A product of anything but objects; `word` is a word of it.
+    Product { word: &'s str },
 }
 
 type Checked<'s> = Result<Growth, Refusal<'s>>;
@@ -273,6 +278,16 @@ impl Growth {
         operator: &BinaryOp<&'s str>,
         right: &Term<&'s str>,
     ) -> Checked<'s> {
+        use BinaryOp::{Assign, Math as Calculate, Update, UpdateAlt, UpdateMath};
+        if let Assign | Update | UpdateMath(_) | UpdateAlt = operator {
+            patch::path(left, false)?;
+        }
+        if let Calculate(Math::Mul) | UpdateMath(Math::Mul) = operator
+            && !matches!(right, Term::Obj(_))
+        {
+            return Err(Refusal::Product { word: "" });
+        }
+        let names = names(left);
         let (left, right) = (Self::of(left)?, Self::of(right)?);
         let before = left.built.max(right.built);
         let pairs = left.count.by(right.count);
@@ -289,16 +304,25 @@ impl Growth {
             }
             BinaryOp::Comma | BinaryOp::Alt => left.or(right),
             BinaryOp::Or | BinaryOp::And | BinaryOp::Cmp(_) => Self::scalars(pairs, before),
-            BinaryOp::Math(Math::Add) => Self::made(left.single.plus(right.single), pairs, before),
+            BinaryOp::Math(Math::Add | Math::Mul) => {
+                Self::made(left.single.plus(right.single), pairs, before)
+            }
             // Of two strings, a quotient is a list of parts.
             BinaryOp::Math(_) => Self::made(
                 left.single.times(2.0).plus(Bound { slope: 0.0, base: ENTRY }),
                 pairs,
                 before,
             ),
-            // The operators are refused before; if one comes here, nothing bounds it.
-            BinaryOp::Assign | BinaryOp::Update | BinaryOp::UpdateMath(_) | BinaryOp::UpdateAlt => {
-                Self::VARIABLE.collected()
+            // Assignments, which only patches may have. Each path is visited once, and gets what
+            // is on the right: for `|=` made of what was there, otherwise of the whole input. The
+            // names of fields that were not there come on top.
+            BinaryOp::Update => {
+                let made = left.then(right);
+                Self::made(SIZE.plus(made.total).plus(names), ONE, before.max(made.built))
+            }
+            BinaryOp::Assign | BinaryOp::UpdateMath(_) | BinaryOp::UpdateAlt => {
+                let given = left.count.by(right.single);
+                Self::made(SIZE.plus(given).plus(names), right.count, before)
             }
         })
     }
@@ -307,6 +331,9 @@ impl Growth {
         let Some((_, _, rule)) = allowed(name, arguments.len()) else {
             return Err(Refusal::Call { name, arguments: arguments.len() });
         };
+        if let (Rule::Delete, [argument]) = (rule, arguments) {
+            patch::path(argument, true)?;
+        }
         let arguments: Vec<Growth> = arguments.iter().map(Self::of).collect::<Result<_, _>>()?;
         let first = arguments.first().copied().unwrap_or(Self::IDENTITY);
         let second = arguments.get(1).copied().unwrap_or(Self::IDENTITY);
@@ -338,6 +365,8 @@ impl Growth {
                 built: before.max(SIZE.times(2.0)),
             }
             .repeated(combinations),
+            Rule::Delete => Self::made(SIZE, ONE, before),
+            Rule::MapValues => Self::made(SIZE.plus(each.total), ONE, before.max(each.built)),
             Rule::Add => Self::made(first.total, ONE, before),
             Rule::Join => {
                 let between = SIZE.by(first.single);
@@ -345,6 +374,22 @@ impl Growth {
             }
         })
     }
+}
+
+/// What the fields of a path take where they are made.
+fn names(path: &Term<&str>) -> Bound {
+    let mut base = 0.0;
+    visit(path, &mut |term| {
+        if let Term::Str(_, parts) = term {
+            let texts = parts.iter().map(|part| match part {
+                StrPart::Str(text) => text.len(),
+                _ => 4,
+            });
+            // Far below 2^52, so exact.
+            base += ENTRY + texts.sum::<usize>() as f64;
+        }
+    });
+    Bound { slope: 0.0, base }
 }
 
 /// The computed keys of a pattern such as `{(f): $x}`.

@@ -2,8 +2,8 @@
 //! that stay in proportion to the object.
 
 use super::growth::{Growth, Refusal};
-use super::rules::{ALLOWED, Allowed, OTHER_JQ, instead_of};
-use super::{FilterError, definitions};
+use super::rules::{ALLOWED, Allowed, IN_PATCHES, OTHER_JQ, instead_of};
+use super::{FilterError, Use, definitions};
 use crate::config::suggest;
 use jaq_core::load::lex::{StrPart, Tok, Token};
 use jaq_core::load::parse::Term;
@@ -23,7 +23,7 @@ pub(super) fn range(text: &str, part: &str) -> Range<usize> {
 }
 
 /// Refuses operators that change or multiply values, and programs of several files.
-pub(super) fn tokens(text: &str, tokens: &[Token<&str>]) -> Result<(), FilterError> {
+pub(super) fn tokens(text: &str, tokens: &[Token<&str>], purpose: Use) -> Result<(), FilterError> {
     if let Some(Token(word @ ("import" | "include" | "module"), Tok::Word)) = tokens.first() {
         return Err(FilterError::refused(
             range(text, word),
@@ -31,7 +31,11 @@ pub(super) fn tokens(text: &str, tokens: &[Token<&str>]) -> Result<(), FilterErr
             "a filter is one expression and reads no other file",
         ));
     }
-    operators(text, tokens)
+    match purpose {
+        Use::Filter => operators(text, tokens),
+        // What they may do with which operators depends on what stands beside them.
+        Use::Patch => Ok(()),
+    }
 }
 
 fn operators(text: &str, tokens: &[Token<&str>]) -> Result<(), FilterError> {
@@ -68,7 +72,20 @@ fn operator_allowed(text: &str, operator: &str) -> Result<(), FilterError> {
 }
 
 /// Refuses what may not end, what is not on the list, and what may grow too large.
-pub(super) fn term(text: &str, term: &Term<&str>) -> Result<(), FilterError> {
+pub(super) fn term(text: &str, term: &Term<&str>, purpose: Use) -> Result<(), FilterError> {
+    if purpose == Use::Filter {
+        let mut changing = None;
+        super::growth::visit(term, &mut |term| {
+            if let Term::Call(name, arguments) = term
+                && IN_PATCHES.iter().any(|(known, ..)| known == name)
+            {
+                changing.get_or_insert((*name, arguments.len()));
+            }
+        });
+        if let Some((name, arguments)) = changing {
+            return Err(unknown_call(text, name, arguments));
+        }
+    }
     let growth = Growth::of(term).map_err(|refusal| match refusal {
         Refusal::Word { word, name } => FilterError::refused(
             range(text, word),
@@ -79,6 +96,17 @@ pub(super) fn term(text: &str, term: &Term<&str>) -> Result<(), FilterError> {
             },
         ),
         Refusal::Call { name, arguments } => unknown_call(text, name, arguments),
+        Refusal::Path { word } => FilterError::refused(
+            range(text, word),
+            "a patch may not change what this names",
+            "name it by a path of fields, `[]` and `select`, such as \
+             `(.spec.list[] | select(.name == \"a\") | .value) = 1`",
+        ),
+        Refusal::Product { word } => FilterError::refused(
+            range(text, word),
+            "a patch may not multiply: `\"x\" * 1000000000` would fill the memory",
+            "to merge objects, write `. * {…}` with an object in braces on the right",
+        ),
     })?;
     let (slope, base) = growth.built();
     if slope > GROWTH_LIMIT || base > CONSTANT_LIMIT {
@@ -101,7 +129,8 @@ pub(super) fn term(text: &str, term: &Term<&str>) -> Result<(), FilterError> {
 
 /// The rule for a call, if it is allowed.
 pub(super) fn allowed(name: &str, arguments: usize) -> Option<&'static Allowed> {
-    ALLOWED.iter().find(|(known, arity, _)| *known == name && *arity == arguments)
+    let mut rules = ALLOWED.iter().chain(IN_PATCHES);
+    rules.find(|(known, arity, _)| *known == name && *arity == arguments)
 }
 
 fn unknown_call(text: &str, name: &str, arguments: usize) -> FilterError {

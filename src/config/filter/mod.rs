@@ -7,7 +7,10 @@
 
 mod growth;
 mod lint;
+mod patch;
 mod rules;
+
+pub use patch::Patch;
 
 use super::Filter;
 use super::watchdog::{FILTER_DEADLINE, Stopped, run_watched};
@@ -66,6 +69,15 @@ impl Filter {
     }
 }
 
+/// What a program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// To say whether an object is meant.
+    Filter,
+    /// To change it.
+    Patch,
+}
+
 /// A compiled filter. It is tied to its thread; compiling takes about a millisecond.
 pub struct Program {
     filter: jaq_core::Filter<JustLut<Val>>,
@@ -75,13 +87,17 @@ impl Program {
     /// Compiles `text`. This recurses with the length of the filter: call it on a thread with a
     /// large stack, which [`run_watched`] gives.
     pub fn compile(text: &str) -> Result<Program, FilterError> {
+        Self::compile_as(text, Use::Filter)
+    }
+
+    fn compile_as(text: &str, purpose: Use) -> Result<Program, FilterError> {
         bounded(text)?;
         let tokens = lex::Lexer::new(text).lex().map_err(|errors| lexical(text, &errors))?;
-        lint::tokens(text, &tokens)?;
+        lint::tokens(text, &tokens, purpose)?;
         let term = parse::Parser::new(&tokens)
             .parse(|parser| parser.term())
             .map_err(|errors| syntactic(text, &errors))?;
-        lint::term(text, &term)?;
+        lint::term(text, &term, purpose)?;
         let program = build(text)?;
         for (pattern, range) in lint::patterns(text, &term) {
             check_pattern(&pattern, range)?;

@@ -31,14 +31,18 @@ pub(super) enum Rule {
     Add,
     /// The entries of the input put together with the argument between them.
     Join,
+    /// The input without what the argument names.
+    Delete,
+    /// The input with each entry replaced by the argument's output for it.
+    MapValues,
 }
 
 /// A filter by name and number of arguments.
 pub(super) type Allowed = (&'static str, usize, Rule);
 
 use Rule::{
-    Add, By, EachScalar, Empty, Join, Map, MapEntries, One, PipeScalar, Recurse, Scalar, Select,
-    Sized, Splits,
+    Add, By, Delete, EachScalar, Empty, Join, Map, MapEntries, MapValues, One, PipeScalar, Recurse,
+    Scalar, Select, Sized, Splits,
 };
 
 /// Writing a value as text takes at most this many times its size (a control character becomes
@@ -126,6 +130,9 @@ pub(super) const ALLOWED: &[Allowed] = &[
     ("tostring", 0, Sized(TEXT)),
     ("tojson", 0, Sized(TEXT)),
 ];
+
+/// What patches may call besides, since they change what they are given.
+pub(super) const IN_PATCHES: &[Allowed] = &[("del", 1, Delete), ("map_values", 1, MapValues)];
 
 /// Filters of jq that jaq does not define, so that they are refused rather than unknown.
 pub(super) const OTHER_JQ: &[&str] = &[

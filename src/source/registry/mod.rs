@@ -24,7 +24,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
-use pace::{LONGEST_PAUSE, Slots, Stopwatch, pause_after, retry_after, wait};
+use pace::{LONGEST_PAUSE, Paced, Slots, Stopwatch, pause_after, retry_after, wait};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -260,7 +260,12 @@ impl Repository<'_> {
         let registry = host.endpoint.parse().map_err(|_| {
             Failure::Refused(format!("`{}` is not the host of a registry", host.name))
         })?;
-        let purpose = token::Purpose { registry: &registry, scope: &scope, trusted: &host.trusted };
+        let purpose = token::Purpose {
+            registry: &registry,
+            scope: &scope,
+            trusted: &host.trusted,
+            patience: self.client.network.timeout,
+        };
         let token = token::answer(&host.http, &offers, credentials.as_ref(), &purpose);
         let token = token.map_err(|failure| with_origin(failure, credentials.as_ref()))?;
         let Some(token) = token else { return self.good(response, credentials.as_ref()) };
@@ -324,7 +329,7 @@ impl Repository<'_> {
         }
         let place = shown(&response.from);
         let after = response.header("retry-after").and_then(retry_after);
-        let said = said(response);
+        let said = said(response, self.client.network.timeout);
         let answers = format!("{place} answers {status}{said}");
         Err(match status.as_u16() {
             401 | 403 => {
@@ -351,7 +356,7 @@ fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
 
 /// The codes of the distribution specification in an error's body. Its messages are left out: a
 /// registry could repeat what it was sent.
-fn said(response: Response) -> String {
+fn said(response: Response, patience: Duration) -> String {
     #[derive(Deserialize)]
     struct Body {
         errors: Vec<Entry>,
@@ -361,7 +366,8 @@ fn said(response: Response) -> String {
         code: String,
     }
     let mut bytes = Vec::new();
-    if response.body.take(ERROR_BYTES).read_to_end(&mut bytes).is_err() {
+    let body = Paced::new(response.body, patience);
+    if body.take(ERROR_BYTES).read_to_end(&mut bytes).is_err() {
         return String::new();
     }
     let Ok(body) = serde_json::from_slice::<Body>(&bytes) else { return String::new() };

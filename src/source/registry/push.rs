@@ -6,6 +6,7 @@ use super::{Repository, Request};
 use crate::diag::Diagnostics;
 use oci_spec::image::Descriptor;
 use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
 use ureq::http::Method;
 
 impl Repository<'_> {
@@ -15,7 +16,6 @@ impl Repository<'_> {
         descriptor: &Descriptor,
         open: impl Fn() -> Result<File, Diagnostics>,
     ) -> Result<bool, Diagnostics> {
-        let _slot = self.client.slots.take();
         let path = format!("blobs/{}", descriptor.digest());
         let request = |method, path| Request {
             method,
@@ -24,16 +24,22 @@ impl Repository<'_> {
             body: Content::None,
             push: true,
         };
+        let asking = self.client.slots.take();
         let has = self.patiently(|| match self.send(&request(Method::HEAD, &path)) {
             Ok(_) => Ok(true),
             Err(Failure::NotFound(_)) => Ok(false),
             Err(failure) => Err(failure),
         });
+        drop(asking);
         if has.map_err(|failure| failure.diagnostic(&self.host.name))? {
             return Ok(false);
         }
+        // Opening may take a download, and so a slot of its own.
+        let mut file = open()?;
+        let _slot = self.client.slots.take();
         let pushed = self.patiently(|| {
-            let file = open().map_err(super::first)?;
+            file.seek(SeekFrom::Start(0))
+                .map_err(|error| Failure::Refused(format!("a copy cannot be read: {error}")))?;
             let begun = self.send(&request(Method::POST, "blobs/uploads/"))?;
             let place = shown(&begun.from);
             let location = begun.header("location").and_then(|l| join(&begun.from, l));

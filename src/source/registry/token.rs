@@ -4,10 +4,12 @@ use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
 use super::http::{Content, Http, Query, is_https, shown};
+use super::pace::Paced;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use std::io::Read as _;
+use std::time::Duration;
 use ureq::http::{Method, Uri};
 
 /// Bytes of an answer with a token.
@@ -21,6 +23,8 @@ pub(super) struct Purpose<'p> {
     pub(super) scope: &'p str,
     /// Hosts, with a port where they have one, that may see the credentials too.
     pub(super) trusted: &'p [String],
+    /// How long an answer may stay silent, or slow.
+    pub(super) patience: Duration,
 }
 
 /// Answers a challenge. `None` when it can only be answered with credentials and there are none.
@@ -143,8 +147,7 @@ fn fetch(
         _ => return Err(Failure::Refused(format!("{place} answers {}", response.status))),
     }
     let mut text = Vec::new();
-    response
-        .body
+    Paced::new(response.body, purpose.patience)
         .take(TOKEN_BYTES)
         .read_to_end(&mut text)
         .map_err(|error| Failure::Unreachable(format!("{place}: {error}")))?;

@@ -1,0 +1,96 @@
+//! Objects that are kept by hand beside a bundle, read as the bundle's own are.
+
+use super::load::{Position, documents, drop_server_fields, flatten};
+use crate::config::text::locate;
+use crate::diag::{Diagnostics, Place, Span};
+use crate::ir::{Object, Origin};
+use crate::source::{BundleFiles, OverlayFile};
+
+/// The objects of all overlays, in order, each with the phase of its overlay.
+pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let mut objects = Vec::new();
+    for file in &files.overlays {
+        let Some(read) = documents(&file.name, &file.content, files, &mut diagnostics) else {
+            continue;
+        };
+        let first = objects.len();
+        for document in read.documents {
+            let position = Position {
+                file: &file.name,
+                document: document.number,
+                line: document.line,
+                path: String::new(),
+                overlay: true,
+            };
+            flatten(
+                document.value,
+                &position,
+                &document.item_lines,
+                &mut objects,
+                &mut diagnostics,
+            );
+        }
+        for object in objects.iter_mut().skip(first) {
+            object.phase = file.phase;
+            if let Origin::File { file, document, line, path } = &object.origin {
+                let (file, path) = (file.clone(), path.clone());
+                object.origin = Origin::Overlay { file, document: *document, line: *line, path };
+            }
+            drop_server_fields(object);
+        }
+    }
+    (objects, diagnostics)
+}
+
+/// Places in overlays that stand in the configuration itself become places there.
+pub fn locate_inline(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
+    if files.overlays.iter().all(|file| file.inline.is_none()) {
+        return diagnostics;
+    }
+    diagnostics
+        .into_iter()
+        .map(|mut diagnostic| {
+            let related = diagnostic.related.iter_mut().map(|(place, _)| place);
+            for place in std::iter::once(&mut diagnostic.place).chain(related) {
+                let file = files.overlays.iter().find(|f| place.file.as_ref() == Some(&f.name));
+                if let Some((file, inline)) =
+                    file.and_then(|file| Some((file, file.inline.as_ref()?)))
+                {
+                    let span = within(file, inline, place);
+                    *place = Place {
+                        span: Some(span),
+                        file: None,
+                        line: None,
+                        column: None,
+                        document: None,
+                        ..place.clone()
+                    };
+                }
+            }
+            diagnostic
+        })
+        .collect()
+}
+
+/// The place in the configuration: the rest of the line that is meant, or all of the overlay.
+fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
+    let source = inline.source.text.as_str();
+    let is_text = source.get(inline.range.clone()).is_some_and(|raw| raw.starts_with(['"', '\'']));
+    let text = std::str::from_utf8(&file.content).unwrap_or_default();
+    let (Some(line), true) = (place.line, is_text) else { return inline.clone() };
+    let mut start = 0;
+    for (index, content) in text.split_inclusive('\n').enumerate() {
+        if index + 1 == line {
+            let content = content.trim_end();
+            let blanks = content.len() - content.trim_start().len();
+            let column = place.column.map_or(blanks, |column| {
+                content.char_indices().nth(column.saturating_sub(1)).map_or(blanks, |(at, _)| at)
+            });
+            let part = start + column..start + content.len();
+            return Span::new(&inline.source, locate(source, inline.range.clone(), part));
+        }
+        start += content.len();
+    }
+    inline.clone()
+}

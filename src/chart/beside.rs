@@ -1,0 +1,104 @@
+//! README and NOTES of the charts beside the operator's: its CRDs, and what needs it.
+
+use super::crds::Crds;
+use super::notes::{CLIENT_SIDE_LIMIT, INSTALLED};
+use super::readme::{contents, one_line, provenance, values};
+use super::{Description, Part};
+use crate::emit::{escape, yaml};
+use crate::ir::{Object, Unit};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// README.md and NOTES.txt of the chart of CRDs.
+pub(super) fn crds(unit: &Unit, description: &Description<'_>, crds: &Crds) -> (String, String) {
+    let name = Part::Crds.name(description.config);
+    let main = &description.config.name;
+    let namespace = description.namespace;
+    let mut readme = head(&name, description);
+    let _ = write!(
+        readme,
+        "The CustomResourceDefinitions of {main}. Install and upgrade this chart first, always in the version of \
+         {main}; uninstall it last. `helm uninstall` leaves the CustomResourceDefinitions, and with them all their \
+         objects, in the cluster.\n\n\
+         ```sh\nhelm upgrade --install {name} . --namespace {namespace} --create-namespace\n```\n"
+    );
+    if description.config.strip_descriptions {
+        readme.push_str(STRIPPED);
+    }
+    readme.push_str("\n## CustomResourceDefinitions\n\n");
+    let mut sorted: Vec<&Object> = unit.objects.iter().collect();
+    sorted.sort_by_key(|object| object.id());
+    for crd in sorted {
+        let size = yaml::plain(&crd.root).map_or(0, |text| text.len());
+        let mut note = String::new();
+        if crds.holds(crd) {
+            note.push_str(", only where the cluster does not have it");
+        }
+        if size > CLIENT_SIDE_LIMIT {
+            note.push_str(" (too large for client-side `kubectl apply`; Helm does not mind)");
+        }
+        let _ = writeln!(readme, "- `{}`, {size} bytes{note}", crd.name());
+    }
+    provenance(&mut readme, description);
+    let notes = format!(
+        "{INSTALLED}\nSee that the API server knows them:\n  \
+         kubectl wait --for=condition=Established crd {}\n\n\
+         Then install {main} in the same version.\n",
+        names(unit)
+    );
+    (readme, notes)
+}
+
+/// README.md and NOTES.txt of the chart of operands.
+pub(super) fn operands(unit: &Unit, description: &Description<'_>) -> (String, String) {
+    let name = Part::Operands.name(description.config);
+    let main = &description.config.name;
+    let namespace = description.namespace;
+    let mut readme = head(&name, description);
+    let _ = write!(
+        readme,
+        "What the operator of {main} is to work on. Install it when the operator is up, and uninstall it before \
+         {main}: the operator cleans up behind its objects only while it runs.\n\n\
+         ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
+    );
+    contents(&mut readme, unit);
+    values(&mut readme, unit);
+    provenance(&mut readme, description);
+    let mut notes = format!("{INSTALLED}\nSee what the operator makes of it:\n");
+    let mut objects: Vec<&Object> = unit.objects.iter().collect();
+    objects.sort_by_key(|object| object.id());
+    for object in objects.iter().filter(|object| !object.name().is_empty()) {
+        let namespaced = object.metadata("namespace").is_some();
+        let _ = writeln!(
+            notes,
+            "  kubectl{} get {}{} {} --output yaml",
+            if namespaced { " --namespace {{ .Release.Namespace }}" } else { "" },
+            escape(&object.kind().to_lowercase()),
+            match object.group() {
+                "" => String::new(),
+                group => escape(&format!(".{group}")),
+            },
+            escape(object.name())
+        );
+    }
+    let _ =
+        write!(notes, "\nUninstall this release before {main}, or nobody cleans up behind it.\n");
+    (readme, notes)
+}
+
+/// What a README says about descriptions that were left out.
+pub(super) const STRIPPED: &str = "\nThe schemas have no descriptions (`strip-descriptions` in bundles.toml), so \
+     `kubectl explain` shows types only.\n";
+
+fn head(name: &str, description: &Description<'_>) -> String {
+    format!(
+        "# {name}\n\nFor version {} of the operator, compiled from its OLM bundle by bundle2chart. Do not edit: \
+         change bundles.toml and build again.\n\n",
+        one_line(&description.bundle.csv.version)
+    )
+}
+
+fn names(unit: &Unit) -> String {
+    let names: BTreeSet<&str> = unit.objects.iter().map(Object::name).collect();
+    escape(&names.into_iter().collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,187 @@
+//! `bundle2chart diff [OLD] NEW`
+
+use super::access::access;
+use super::output::Output;
+use super::{Exit, Global};
+use crate::config::{Config, Network};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diff::render::{html, json, markdown, text};
+use crate::diff::{self, ChangeSet, Class, Ignore, Options, Pattern};
+use crate::pipeline::operand::{self, Operands};
+use crate::source::{Limits, Supply};
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+
+/// Show what an upgrade will do.
+#[derive(Debug, clap::Args)]
+pub(super) struct Diff {
+    /// What is installed, and what is to come: the folder or package of a chart; `NAME@VERSION`, or
+    /// `NAME` for the highest version, in the output folder; a bundle folder, layout or tar; or the
+    /// reference of a bundle image. With `--rev`, OLD may be left out.
+    #[arg(value_names = ["OLD", "NEW"], num_args = 1..=2, required = true)]
+    operands: Vec<String>,
+    /// Take OLD from the output folder as it was in this Git revision.
+    #[arg(long, value_name = "REV")]
+    rev: Option<String>,
+    /// Values to render charts with, over their defaults; may be repeated.
+    #[arg(short = 'f', long, value_name = "FILE")]
+    values: Vec<PathBuf>,
+    /// Namespace of the release.
+    #[arg(long, value_name = "NS", default_value = operand::NAMESPACE)]
+    namespace: String,
+    /// How to write the report.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write the report to a file.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Exit with 1 when a change of this class, or a worse one, is found.
+    #[arg(long, value_name = "CLASS", value_enum)]
+    fail_on: Option<FailOn>,
+    /// Exit with 1 when there is any difference.
+    #[arg(long)]
+    exit_code: bool,
+    /// Show only changes of this object or place, for example `Deployment` or
+    /// `Role/reader:.rules`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    only: Vec<String>,
+    /// Leave out changes of this object or place; may be repeated. `[[ignore]]` in the
+    /// configuration does it for good, with a reason.
+    #[arg(long, value_name = "PATTERN")]
+    ignore: Vec<String>,
+    /// Output folder, instead of the configuration's.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Markdown,
+    Json,
+    Html,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Breaking,
+    Risky,
+}
+
+impl Diff {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        let mut diagnostics = Diagnostics::new();
+        let set = self.compare(global, &mut diagnostics);
+        output.diagnostics(&diagnostics);
+        let Some(set) = set.filter(|_| !diagnostics.has_errors()) else { return Exit::Error };
+        let to_terminal = self.output.is_none();
+        let report = match self.format {
+            Format::Text => {
+                let (colour, width) = output.report_style(to_terminal);
+                text::render(&set, text::Style { colour, width, full: global.verbose > 0 })
+            }
+            Format::Markdown => markdown::render(&set, markdown::LIMIT),
+            Format::Json => json::render(&set),
+            Format::Html => html::render(&set),
+        };
+        match &self.output {
+            None => output.data(&report),
+            Some(file) => {
+                if let Err(error) = write(file, &report) {
+                    output.error(&format!(
+                        "error: `{}` cannot be written: {error}\nhint: name a file in a folder that exists\n",
+                        file.display()
+                    ));
+                    return Exit::Error;
+                }
+            }
+        }
+        let failed = match self.fail_on {
+            None => false,
+            Some(FailOn::Breaking) => set.count(Class::Breaking) > 0,
+            Some(FailOn::Risky) => set.count(Class::Breaking) + set.count(Class::Risky) > 0,
+        };
+        if failed || (self.exit_code && !set.is_empty()) { Exit::Findings } else { Exit::Clean }
+    }
+
+    fn compare(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<ChangeSet> {
+        let config = if global.config.exists() {
+            let (config, found) = Config::read(&global.config);
+            diagnostics.append(found);
+            Some(config?)
+        } else {
+            None
+        };
+        let supply = match &config {
+            Some(config) => Supply::of(config, access(global)),
+            None => {
+                let (network, limits) = (Network::default(), Limits::default());
+                Supply::new(Path::new(""), &[], &[], &network, &limits, access(global))
+            }
+        };
+        let configured = config.as_ref().map(Config::out);
+        let out = self.out.clone().or(configured).unwrap_or_else(|| PathBuf::from("out"));
+        let (old, new) = match (self.operands.as_slice(), &self.rev) {
+            ([old, new], _) => (old.as_str(), new.as_str()),
+            // The whole chart, not its version: the old tree has another one.
+            ([new], Some(_)) => (new.split('@').next().unwrap_or(new), new.as_str()),
+            _ => {
+                let message = "`diff` compares two things, and one is named";
+                let hint = "name OLD and NEW, or give `--rev` to take OLD from Git";
+                diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
+                return None;
+            }
+        };
+        let options = self.options(config.as_ref(), diagnostics);
+        let values = operand::read_values(&self.values).map_err(|found| diagnostics.append(found));
+        let operands = Operands {
+            supply: &supply,
+            config: config.as_ref(),
+            out: &out,
+            namespace: &self.namespace,
+            values: values.ok()?,
+            helm: true,
+        };
+        let (old, found) = operands.load(old, self.rev.as_deref());
+        diagnostics.append(found);
+        let (new, found) = operands.load(new, None);
+        diagnostics.append(found);
+        let set = diff::compare(old?, new?, &options);
+        for unused in set.ignored.iter().filter(|ignored| ignored.changes == 0) {
+            let message = format!("`{}` left nothing out", unused.pattern);
+            diagnostics.push(
+                Diagnostic::note(Code::UnusedIgnore, message)
+                    .hint("remove it when it is not for another comparison"),
+            );
+        }
+        Some(set)
+    }
+
+    fn options(&self, config: Option<&Config>, diagnostics: &mut Diagnostics) -> Options {
+        let mut options = Options {
+            only: Vec::new(),
+            ignore: config.map(|config| config.ignore.clone()).unwrap_or_default(),
+        };
+        let mut parse = |text: &String, flag: &str| {
+            Pattern::parse(text)
+                .map_err(|why| {
+                    let message = format!("`{flag} {text}` is no pattern: {why}");
+                    let hint =
+                        "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    diagnostics.push(Diagnostic::error(Code::InvalidPattern, message).hint(hint));
+                })
+                .ok()
+        };
+        options.only.extend(self.only.iter().filter_map(|text| parse(text, "--only")));
+        options.ignore.extend(self.ignore.iter().filter_map(|text| {
+            let pattern = parse(text, "--ignore")?;
+            Some(Ignore { pattern, reason: "asked for with --ignore".to_owned() })
+        }));
+        options
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the report goes where the user says")]
+fn write(file: &Path, report: &str) -> std::io::Result<()> {
+    std::fs::write(file, report)
+}

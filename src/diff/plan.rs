@@ -1,0 +1,285 @@
+//! What to do for an upgrade, in order.
+
+use super::rules::{self, Sides};
+use super::{Action, CHART_KIND, ChangeSet, Class};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+
+/// A step of the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Stable name of the kind of step.
+    pub id: &'static str,
+    /// What to do, in one sentence.
+    pub title: &'static str,
+    /// With what, one by one; never empty.
+    pub items: Vec<String>,
+    /// Commands to copy; may have placeholders in capitals.
+    pub commands: Vec<String>,
+}
+
+/// The plan for a change set.
+pub(super) fn plan(set: &ChangeSet, sides: &Sides<'_>) -> Vec<Step> {
+    let mut steps = vec![
+        step("final", "Know what cannot be rolled back, and back it up first", one_way(set)),
+        step("check", "Check what would break, and change it where you use it", breaking(set)),
+        step("values", "Change your values files", values(set)),
+        step("images", "Mirror the images that are new", images(set, sides)),
+        crds(set, sides),
+        delete(set),
+        step("access", "Have somebody agree to the permissions that are gained", access(set)),
+        upgrade(set, sides),
+        step("restart", "Expect these pods to restart", restarts(set)),
+        step("watch", "Watch afterwards", watch(set)),
+    ];
+    steps.retain(|step| !step.items.is_empty());
+    // An upgrade that changes nothing needs no plan.
+    if set.is_empty() { Vec::new() } else { steps }
+}
+
+fn step(id: &'static str, title: &'static str, items: Vec<String>) -> Step {
+    Step { id, title, items, commands: Vec::new() }
+}
+
+/// Reasons of one object that an item names before it counts the rest.
+const REASONS: usize = 5;
+
+/// Objects with a finding that is wanted, each with the reasons.
+fn with(set: &ChangeSet, wanted: impl Fn(&super::Finding) -> bool) -> Vec<String> {
+    let mut items = Vec::new();
+    for object in &set.objects {
+        let mut reasons: Vec<&str> = Vec::new();
+        let findings = object.changes.iter().flat_map(|change| &change.findings);
+        for finding in findings.filter(|finding| wanted(finding)) {
+            if !reasons.contains(&finding.reason.as_str()) {
+                reasons.push(&finding.reason);
+            }
+        }
+        let more = match reasons.len().saturating_sub(REASONS) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        reasons.truncate(REASONS);
+        if !reasons.is_empty() {
+            items.push(format!("{}: {}{more}", object.id, reasons.join("; ")));
+        }
+    }
+    items
+}
+
+/// Objects with a finding of one of these codes, each with the reasons.
+fn with_codes(set: &ChangeSet, codes: &[&str]) -> Vec<String> {
+    with(set, |finding| codes.contains(&finding.rule.code))
+}
+
+fn one_way(set: &ChangeSet) -> Vec<String> {
+    with_codes(
+        set,
+        &[
+            "crd-storage-moved",
+            "crd-stored-version-removed",
+            "crd-removed",
+            "crd-scope-changed",
+            "crd-property-removed",
+            "crd-free-fields-pruned",
+            "crd-unknown-fields-pruned",
+            "crd-placement-left-templates",
+            "data-removed",
+        ],
+    )
+}
+
+/// Breaking changes that no other step is about.
+fn breaking(set: &ChangeSet) -> Vec<String> {
+    let elsewhere = |code: &str| {
+        code.starts_with("value-")
+            || code == "immutable-field"
+            || code == "crd-placement-left-templates"
+            || [
+                "data-removed",
+                "crd-stored-version-removed",
+                "crd-property-removed",
+                "crd-free-fields-pruned",
+            ]
+            .contains(&code)
+    };
+    with(set, |finding| finding.rule.class == Class::Breaking && !elsewhere(finding.rule.code))
+}
+
+fn values(set: &ChangeSet) -> Vec<String> {
+    let codes = ["value-removed", "value-renamed", "value-type-changed"];
+    let changes = set.changes().flat_map(|(_, change)| &change.findings);
+    let found = changes.filter(|finding| codes.contains(&finding.rule.code));
+    found.map(|finding| finding.reason.clone()).collect()
+}
+
+/// Images of the new side that the old one does not have, in objects of the change set.
+fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
+    let here: BTreeSet<&super::Identity> = set.objects.iter().map(|object| &object.id).collect();
+    let all = |side: &super::Side, here: Option<&BTreeSet<&super::Identity>>| {
+        let mut images = BTreeSet::new();
+        for (id, object) in
+            side.objects.iter().filter(|(id, _)| here.is_none_or(|h| h.contains(id)))
+        {
+            if let Some(template) = rules::pod_template(&id.kind)
+                && let Some(spec) = rules::at(object, template).and_then(|t| t.get("spec"))
+            {
+                collect(spec, &mut images);
+            }
+        }
+        images
+    };
+    all(sides.new, Some(&here)).difference(&all(sides.old, None)).cloned().collect()
+}
+
+/// Images of containers, and environment variables that are for images of operands.
+fn collect(spec: &Json, images: &mut BTreeSet<String>) {
+    for list in ["initContainers", "containers"] {
+        for container in spec.get(list).and_then(Json::as_array).into_iter().flatten() {
+            let image = container.get("image").and_then(Json::as_str);
+            images.extend(image.map(str::to_owned));
+            for variable in container.get("env").and_then(Json::as_array).into_iter().flatten() {
+                let name = variable.get("name").and_then(Json::as_str).unwrap_or_default();
+                let value = variable.get("value").and_then(Json::as_str);
+                if name.contains("IMAGE") {
+                    // Some hold a list, as `version=image` in lines.
+                    let words = value.into_iter().flat_map(|v| v.split([' ', '\n', ',', ';']));
+                    let words = words.map(|word| word.rsplit('=').next().unwrap_or(word));
+                    let image = |word: &&str| word.contains('/') && word.contains([':', '@']);
+                    images.extend(words.filter(image).map(str::to_owned));
+                }
+            }
+        }
+    }
+}
+
+fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
+    let templates = |name: &str| {
+        let chart = sides.new.chart.as_ref();
+        chart.and_then(|chart| chart.crds.get(name)) == Some(&super::Placement::Templates)
+    };
+    let items: Vec<String> = set
+        .objects
+        .iter()
+        .filter(|object| object.id.kind == "CustomResourceDefinition")
+        .filter(|object| object.action != Action::Removed && !templates(&object.id.name))
+        .map(|object| format!("{} ({})", object.id.name, object.action.as_str()))
+        .collect();
+    let folder = sides.new.chart.as_ref().map_or("", |chart| chart.crds_folder.as_str());
+    let folder = if folder.is_empty() { "CRDS".to_owned() } else { format!("CHART/{folder}") };
+    let mut step =
+        step("crds", "Apply the CRDs of the new version, before the rest; Helm does not", items);
+    step.commands.push(format!("kubectl apply --server-side --force-conflicts -f {folder}"));
+    step
+}
+
+fn delete(set: &ChangeSet) -> Step {
+    let mut found: Vec<&super::Identity> = Vec::new();
+    for (object, change) in set.changes() {
+        let fixed = change.findings.iter().any(|f| f.rule.code == "immutable-field");
+        if fixed && !found.contains(&&object.id) {
+            found.push(&object.id);
+        }
+    }
+    let mut step = step(
+        "delete",
+        "Delete what cannot be updated, right before the upgrade, which creates it anew",
+        found.iter().map(|id| id.to_string()).collect(),
+    );
+    step.commands = found
+        .iter()
+        .map(|id| {
+            let cluster = id.kind.starts_with("Cluster") || id.kind.ends_with("Class");
+            let namespace = match (cluster, id.namespace.as_str()) {
+                (true, _) => String::new(),
+                (_, "") => " --namespace NAMESPACE".to_owned(),
+                (_, namespace) => format!(" --namespace {namespace}"),
+            };
+            format!("kubectl{namespace} delete {} {}", id.kind.to_lowercase(), id.name)
+        })
+        .collect();
+    step
+}
+
+fn access(set: &ChangeSet) -> Vec<String> {
+    with_codes(
+        set,
+        &[
+            "rbac-escalation",
+            "rbac-secrets",
+            "rbac-wildcard",
+            "rbac-cluster-scope",
+            "rbac-widened",
+            "rbac-subject-added",
+        ],
+    )
+}
+
+fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
+    let count = |action| {
+        set.objects
+            .iter()
+            .filter(|o| {
+                o.id.kind != CHART_KIND
+                    && o.id.kind != "CustomResourceDefinition"
+                    && o.action.as_str() == action
+            })
+            .count()
+    };
+    let (added, removed, changed, renamed) =
+        (count("added"), count("removed"), count("changed"), count("renamed"));
+    let items = if added + removed + changed + renamed == 0 {
+        Vec::new()
+    } else {
+        vec![format!(
+            "{} created, {} changed, {} deleted",
+            added + renamed,
+            changed,
+            removed + renamed
+        )]
+    };
+    let mut step = step("upgrade", "Upgrade", items);
+    if sides.new.chart.is_some() {
+        step.commands
+            .push("helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES".to_owned());
+    }
+    step
+}
+
+/// Workloads whose pod template changes.
+fn restarts(set: &ChangeSet) -> Vec<String> {
+    let mut items = Vec::new();
+    for object in &set.objects {
+        let Some(template) = rules::pod_template(&object.id.kind) else { continue };
+        let here = |change: &super::Change| change.path.keys().starts_with(template);
+        match object.action {
+            Action::Changed if object.changes.iter().any(here) => {
+                items.push(object.id.to_string());
+            }
+            Action::Renamed(_) => items.push(format!("{} (under another name)", object.id)),
+            _ => {}
+        }
+    }
+    items
+}
+
+fn watch(set: &ChangeSet) -> Vec<String> {
+    with_codes(
+        set,
+        &[
+            "webhook-on-core-added",
+            "webhook-added",
+            "webhook-policy-hardened",
+            "webhook-selector-removed",
+            "webhook-rules-widened",
+            "crd-conversion-changed",
+            "network-policy-added",
+            "network-policy-changed",
+            "service-selector-changed",
+            "container-removed",
+            "replicas-lowered",
+            "probe-removed",
+            "memory-limit-lowered",
+        ],
+    )
+}

@@ -1,0 +1,279 @@
+//! For a browser: one file with everything in it, and nothing from anywhere else.
+//!
+//! Every word is in the page itself; the script only filters. The content security policy allows
+//! the page's own style and script, by digest, and nothing more.
+
+use super::{Sign, lines, objects, visible};
+use crate::diff::{Action, Change, ChangeSet, Class, ObjectChange};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+
+/// Lines of one value.
+const LINES: usize = 1_000;
+
+/// The change set as an HTML page.
+pub fn render(set: &ChangeSet) -> String {
+    let title = format!("{} → {}", set.old, set.new);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; \
+         script-src '{}'; base-uri 'none'; form-action 'none'\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
+        digest(STYLE),
+        digest(SCRIPT),
+        text(&title),
+    );
+    let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title));
+    if set.is_empty() {
+        let _ = writeln!(page, "<p>No difference in {} objects.</p>", set.unchanged);
+    } else {
+        let _ = writeln!(page, "<p id=\"counts\">{} in {}.</p>", strong_counts(set), objects(set));
+    }
+    for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
+        let _ = writeln!(
+            page,
+            "<p class=\"dim\">{} changes left out by <code>{}</code>: {}</p>",
+            ignored.changes,
+            text(&ignored.pattern),
+            text(&ignored.reason)
+        );
+    }
+    page.push_str("</header>\n");
+    if !set.is_empty() {
+        summary(set, &mut page);
+        filters(set, &mut page);
+        changes(set, &mut page);
+        plan(set, &mut page);
+        let _ = writeln!(page, "<script>{SCRIPT}</script>");
+    }
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+/// A source expression of a content security policy.
+fn digest(content: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(content.as_bytes())))
+}
+
+fn strong_counts(set: &ChangeSet) -> String {
+    Class::ALL
+        .map(|class| {
+            let name = class.as_str();
+            format!("<b class=\"{name}\" id=\"count-{name}\">{} {name}</b>", set.count(class))
+        })
+        .join(", ")
+}
+
+fn summary(set: &ChangeSet, page: &mut String) {
+    let mut rows = String::new();
+    for ((class, code), count) in crate::diff::codes(set) {
+        let rule = crate::diff::rules::all().find(|rule| rule.code == code);
+        if let Some(rule) = rule.filter(|_| class != Class::Info) {
+            let _ = writeln!(
+                rows,
+                "<tr class=\"{0}\"><td><b>{0}</b></td><td>{count}</td><td><code>{code}</code></td><td>{1}</td></tr>",
+                class.as_str(),
+                text(rule.title)
+            );
+        }
+    }
+    if !rows.is_empty() {
+        let _ =
+            write!(page, "<section>\n<h2>What matters</h2>\n<table>\n{rows}</table>\n</section>\n");
+    }
+}
+
+fn filters(set: &ChangeSet, page: &mut String) {
+    let kinds: BTreeMap<&str, usize> =
+        set.objects.iter().fold(BTreeMap::new(), |mut all, object| {
+            *all.entry(object.id.kind.as_str()).or_default() += 1;
+            all
+        });
+    page.push_str("<h2>Changes</h2>\n<form id=\"filters\" hidden>\n");
+    for class in Class::ALL {
+        let name = class.as_str();
+        let _ = writeln!(
+            page,
+            "<label class=\"{name}\"><input type=\"checkbox\" value=\"{name}\" checked><b>{} {name}</b></label>",
+            set.count(class)
+        );
+    }
+    page.push_str("<label>Kind <select name=\"kind\"><option value=\"\">all</option>\n");
+    for (kind, count) in kinds {
+        let kind = text(kind);
+        let _ = writeln!(page, "<option value=\"{kind}\">{kind} ({count})</option>");
+    }
+    page.push_str(
+        "</select></label>\n\
+         <input type=\"search\" name=\"q\" placeholder=\"Search (/)\" aria-label=\"Search in changes\">\n\
+         <button type=\"button\" id=\"open\">Open all</button>\n\
+         <button type=\"button\" id=\"close\">Close all</button>\n\
+         <output id=\"shown\" class=\"dim\"></output>\n</form>\n\
+         <p class=\"dim\">Keys: j and k go through the changes, / searches, 1 2 3 switch the classes, o opens and c closes all.</p>\n",
+    );
+}
+
+fn changes(set: &ChangeSet, page: &mut String) {
+    let mut ids = BTreeSet::new();
+    page.push_str("<main>\n");
+    for object in &set.objects {
+        let mut id = slug(&object.id.to_string());
+        while !ids.insert(id.clone()) {
+            id.push('-');
+        }
+        one(object, &id, page);
+    }
+    page.push_str("</main>\n");
+}
+
+/// A name as the target of a link.
+fn slug(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    format!("o-{}", name.chars().map(plain).collect::<String>())
+}
+
+fn one(object: &ObjectChange, id: &str, page: &mut String) {
+    let class = object.class().as_str();
+    let open = if object.class() == Class::Info { "" } else { " open" };
+    let from = match &object.action {
+        Action::Renamed(from) => format!(" from {}", text(&from.to_string())),
+        _ => String::new(),
+    };
+    let tally: Vec<String> = Class::ALL
+        .into_iter()
+        .filter(|class| object.count(*class) > 0)
+        .map(|class| format!("<b class=\"{0}\">{1} {0}</b>", class.as_str(), object.count(class)))
+        .collect();
+    let name = text(&object.id.to_string());
+    let _ = write!(
+        page,
+        "<section class=\"object {class}\" id=\"{id}\" data-kind=\"{}\" data-name=\"{name}\">\n\
+         <details{open}><summary>{} <code>{name}</code>{from} <span class=\"tally\">{}</span></summary>\n",
+        text(&object.id.kind),
+        object.action.as_str(),
+        tally.join(", "),
+    );
+    let mut told = Vec::new();
+    for (number, change) in object.changes.iter().enumerate() {
+        write_change(change, &format!("{id}--{}", number + 1), &mut told, page);
+    }
+    let _ = write!(page, "</details>\n</section>\n");
+}
+
+fn write_change(change: &Change, id: &str, told: &mut Vec<&'static str>, page: &mut String) {
+    let class = change.class().as_str();
+    let _ = writeln!(
+        page,
+        "<article class=\"change {class}\" id=\"{id}\" data-class=\"{class}\"><a class=\"link\" href=\"#{id}\" aria-label=\"Link to this change\">#</a>",
+    );
+    for finding in &change.findings {
+        let rule = finding.rule;
+        let _ = writeln!(
+            page,
+            "<p class=\"finding {0}\"><b>{0}</b> <code title=\"{1}\">{2}</code> {3}</p>",
+            rule.class.as_str(),
+            text(rule.explanation),
+            rule.code,
+            with_code(&finding.reason)
+        );
+        if rule.class != Class::Info && rule.todo != "Nothing." && !told.contains(&rule.code) {
+            told.push(rule.code);
+            let _ = writeln!(page, "<p class=\"todo\">→ {}</p>", with_code(rule.todo));
+        }
+    }
+    if !change.path.steps().is_empty() {
+        let _ =
+            writeln!(page, "<p class=\"dim\"><code>{}</code></p>", text(&change.path.to_string()));
+    }
+    sides(change, page);
+    page.push_str("</article>\n");
+}
+
+fn sides(change: &Change, page: &mut String) {
+    let (lines, more) = lines(change, LINES);
+    let both = change.old.is_some() && change.new.is_some();
+    page.push_str(if both { "<div class=\"sides\">\n" } else { "<div class=\"sides one\">\n" });
+    let mut column = |caption: &str, mine: Sign, tag: &str| {
+        let _ = write!(page, "<figure><figcaption>{caption}</figcaption><pre>");
+        for (sign, line) in &lines {
+            if *sign == mine {
+                let _ = write!(page, "<{tag}>{}</{tag}>", text(line));
+            } else if *sign == Sign::Both {
+                let _ = writeln!(page, "{}", text(line));
+            }
+        }
+        if more > 0 {
+            let _ = write!(page, "… {more} more lines");
+        }
+        page.push_str("</pre></figure>\n");
+    };
+    match (&change.old, &change.new) {
+        (Some(_), Some(_)) => {
+            column("old", Sign::Old, "del");
+            column("new", Sign::New, "ins");
+        }
+        (Some(_), None) => column("old", Sign::Old, "del"),
+        _ => column("new", Sign::New, "ins"),
+    }
+    page.push_str("</div>\n");
+}
+
+fn plan(set: &ChangeSet, page: &mut String) {
+    if set.plan.is_empty() {
+        return;
+    }
+    page.push_str("<section id=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
+    for step in &set.plan {
+        let _ = writeln!(page, "<li><b>{}</b>\n<ul>", text(step.title));
+        for item in &step.items {
+            let _ = writeln!(page, "<li>{}</li>", with_code(item));
+        }
+        page.push_str("</ul>\n");
+        for command in &step.commands {
+            let _ = writeln!(page, "<pre>{}</pre>", text(command));
+        }
+        page.push_str("</li>\n");
+    }
+    page.push_str("</ol>\n</section>\n");
+}
+
+/// Text that means nothing to HTML.
+fn text(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// A sentence whose words in backquotes are code.
+fn with_code(sentence: &str) -> String {
+    let safe = text(sentence);
+    let pieces: Vec<&str> = safe.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return safe;
+    }
+    let mut out = String::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        if index % 2 == 1 {
+            let _ = write!(out, "<code>{piece}</code>");
+        } else {
+            out.push_str(piece);
+        }
+    }
+    out
+}

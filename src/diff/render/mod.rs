@@ -1,0 +1,193 @@
+//! The change set as text, Markdown, JSON and HTML. All four say the same; the first two leave out
+//! details where they would not fit, and say so.
+
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod text;
+
+use super::{Change, ChangeSet, Class};
+use crate::emit::yaml;
+use crate::ir::{Map, Value};
+use serde_json::Value as Json;
+use similar::{ChangeTag, TextDiff};
+use std::collections::BTreeMap;
+
+/// What a line of a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// Only on the old side.
+    Old,
+    /// Only on the new side.
+    New,
+    /// On both sides.
+    Both,
+}
+
+impl Sign {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Sign::Old => "-",
+            Sign::New => "+",
+            Sign::Both => " ",
+        }
+    }
+}
+
+/// Lines of the one times lines of the other text that are compared line by line.
+const LONGEST: usize = 25_000_000;
+
+/// Lines around a difference that are shown.
+const CONTEXT: usize = 1;
+
+/// The old and the new value as lines, at most `most` of them, and how many more there are.
+pub(super) fn lines(change: &Change, most: usize) -> (Vec<(Sign, String)>, usize) {
+    let mut all: Vec<(Sign, String)> = Vec::new();
+    match (&change.old, &change.new) {
+        (Some(Json::Array(old)), Some(Json::Array(new))) if plain(old) && plain(new) => {
+            let spelled = |sign, items: &[Json], other: &[Json]| -> Vec<(Sign, String)> {
+                items.iter().filter(|i| !other.contains(i)).map(|i| (sign, item(i))).collect()
+            };
+            all.extend(spelled(Sign::Old, old, new));
+            all.extend(spelled(Sign::New, new, old));
+            if all.is_empty() {
+                all.extend(old.iter().map(|i| (Sign::Old, item(i))));
+                all.extend(new.iter().map(|i| (Sign::New, item(i))));
+            }
+        }
+        (Some(old), Some(new)) => {
+            let (old, new) = (spell(old), spell(new));
+            if old.contains('\n') || new.contains('\n') {
+                all = differing_lines(&old, &new);
+            } else {
+                all.extend([(Sign::Old, old), (Sign::New, new)]);
+            }
+        }
+        (old, new) => {
+            for (sign, value) in [(Sign::Old, old), (Sign::New, new)] {
+                let text = value.as_ref().map(spell).unwrap_or_default();
+                all.extend(text.lines().map(|line| (sign, line.to_owned())));
+            }
+        }
+    }
+    // A line that says that two more are left out would not be shorter than they are.
+    let most = if all.len() <= most.saturating_add(2) { all.len() } else { most };
+    let more = all.len() - most;
+    all.truncate(most);
+    let visible = |(sign, line): (Sign, String)| (sign, visible(&line));
+    (all.into_iter().map(visible).collect(), more)
+}
+
+fn item(value: &Json) -> String {
+    format!("- {}", spell(value))
+}
+
+/// Whether all are scalars.
+fn plain(items: &[Json]) -> bool {
+    items.iter().all(|item| !item.is_object() && !item.is_array())
+}
+
+fn differing_lines(old: &str, new: &str) -> Vec<(Sign, String)> {
+    let mut all = Vec::new();
+    // The time grows with both texts; of two long ones all is said to differ.
+    if old.lines().count().saturating_mul(new.lines().count()) > LONGEST {
+        all.extend(old.lines().map(|line| (Sign::Old, line.to_owned())));
+        all.extend(new.lines().map(|line| (Sign::New, line.to_owned())));
+        return all;
+    }
+    let diff = TextDiff::from_lines(old, new);
+    for (index, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+        if index > 0 {
+            all.push((Sign::Both, "…".to_owned()));
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Delete => Sign::Old,
+                ChangeTag::Insert => Sign::New,
+                ChangeTag::Equal => Sign::Both,
+            };
+            all.push((sign, change.value().trim_end_matches(['\n', '\r']).to_owned()));
+        }
+    }
+    all
+}
+
+/// A value as a person writes it: text as it is, the rest in YAML.
+fn spell(value: &Json) -> String {
+    match value {
+        Json::String(text) if text.is_empty() => "\"\"".to_owned(),
+        Json::String(text) => text.clone(),
+        Json::Object(map) if !map.is_empty() => {
+            let root: Map =
+                map.iter().map(|(key, value)| (key.clone(), Value::from(value))).collect();
+            yaml::plain(&root).unwrap_or_else(|_| value.to_string())
+        }
+        Json::Array(items) if !plain(items) => {
+            let root = Map::from_iter([("items".to_owned(), Value::from(value))]);
+            let text = yaml::plain(&root).unwrap_or_else(|_| value.to_string());
+            text.strip_prefix("items:\n").unwrap_or(&text).to_owned()
+        }
+        Json::Array(items) => items.iter().map(item).collect::<Vec<_>>().join("\n"),
+        other => other.to_string(),
+    }
+}
+
+/// Text that cannot do anything to a terminal or turn the direction of what follows.
+pub(super) fn visible(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(hidden) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| match c {
+            '\t' => "    ".to_owned(),
+            c if hidden(c) => c.escape_unicode().to_string(),
+            c => c.to_string(),
+        })
+        .collect()
+}
+
+/// `2 breaking, 5 risky, 40 info`
+pub(super) fn counts(set: &ChangeSet) -> String {
+    Class::ALL.map(|class| format!("{} {}", set.count(class), class.as_str())).join(", ")
+}
+
+/// `12 objects: 1 added, 10 changed, 1 removed; 20 unchanged`
+pub(super) fn objects(set: &ChangeSet) -> String {
+    let actions: Vec<String> = ["added", "removed", "renamed", "changed"]
+        .into_iter()
+        .filter(|action| set.acted(action) > 0)
+        .map(|action| format!("{} {action}", set.acted(action)))
+        .collect();
+    let total = set.objects.len();
+    format!(
+        "{total} object{}: {}; {} unchanged",
+        if total == 1 { "" } else { "s" },
+        actions.join(", "),
+        set.unchanged
+    )
+}
+
+/// How many changes there are of each code.
+pub(super) fn tally<'a>(
+    changes: impl IntoIterator<Item = &'a Change>,
+) -> BTreeMap<&'static str, usize> {
+    let mut tally = BTreeMap::new();
+    for change in changes {
+        *tally.entry(change.code()).or_default() += 1;
+    }
+    tally
+}
+
+/// `3 description-changed, 1 field-changed`
+pub(super) fn tallied<'a>(changes: impl IntoIterator<Item = &'a Change>) -> String {
+    let parts: Vec<String> =
+        tally(changes).into_iter().map(|(code, count)| format!("{count} {code}")).collect();
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+"use strict";
+(() => {
+  const form = document.getElementById("filters");
+  const objects = [...document.querySelectorAll(".object")];
+  const shown = document.getElementById("shown");
+  const boxes = [...form.querySelectorAll("input[type=checkbox]")];
+  const text = new Map(objects.map((o) => [o, [...o.querySelectorAll(".change")].map((c) => [c, (o.dataset.name + " " + c.textContent).toLowerCase()])]));
+  form.hidden = false;
+
+  function read() {
+    const query = new URLSearchParams(location.search);
+    if (query.has("class")) {
+      const classes = query.get("class").split(",");
+      boxes.forEach((box) => { box.checked = classes.includes(box.value); });
+    }
+    if (query.has("kind")) form.kind.value = query.get("kind");
+    if (query.has("q")) form.q.value = query.get("q");
+  }
+
+  function write() {
+    const query = new URLSearchParams();
+    if (boxes.some((box) => !box.checked)) query.set("class", boxes.filter((box) => box.checked).map((box) => box.value).join(","));
+    if (form.kind.value) query.set("kind", form.kind.value);
+    if (form.q.value) query.set("q", form.q.value);
+    const search = query.toString();
+    try { history.replaceState(null, "", (search ? "?" + search : location.pathname) + location.hash); } catch { /* some viewers forbid it */ }
+  }
+
+  function filter() {
+    const classes = boxes.filter((box) => box.checked).map((box) => box.value);
+    const kind = form.kind.value;
+    const wanted = form.q.value.toLowerCase();
+    let changes = 0;
+    let visible = 0;
+    for (const object of objects) {
+      let any = false;
+      for (const [change, words] of text.get(object)) {
+        const keep = (!kind || object.dataset.kind === kind) && classes.includes(change.dataset.class) && (!wanted || words.includes(wanted));
+        change.hidden = !keep;
+        any ||= keep;
+        changes += keep ? 1 : 0;
+      }
+      object.hidden = !any;
+      visible += any ? 1 : 0;
+    }
+    const plural = (count, word) => count + " " + word + (count === 1 ? "" : "s");
+    shown.textContent = plural(changes, "change") + " in " + plural(visible, "object");
+  }
+
+  function all(open) { objects.forEach((object) => { object.querySelector("details").open = open; }); }
+
+  function target() {
+    const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const details = found && (found.closest("details") || found.querySelector("details"));
+    if (details) { details.open = true; found.scrollIntoView(); }
+  }
+
+  let current = null;
+  function move(step) {
+    const changes = [...document.querySelectorAll(".object:not([hidden]) .change:not([hidden])")];
+    if (!changes.length) return;
+    const next = changes[Math.max(0, Math.min(changes.length - 1, changes.indexOf(current) + step))];
+    if (current) current.classList.remove("current");
+    current = next;
+    current.closest("details").open = true;
+    current.classList.add("current");
+    current.scrollIntoView({ block: "nearest" });
+  }
+
+  form.addEventListener("input", () => { filter(); write(); });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  document.getElementById("open").addEventListener("click", () => all(true));
+  document.getElementById("close").addEventListener("click", () => all(false));
+  addEventListener("hashchange", target);
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input[type=search], select")) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    const keys = {
+      "j": () => move(1), "k": () => move(-1), "o": () => all(true), "c": () => all(false),
+      "/": () => form.q.focus(), "1": () => boxes[0].click(), "2": () => boxes[1].click(), "3": () => boxes[2].click(),
+    };
+    if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+  });
+  read();
+  filter();
+  target();
+})();

@@ -1,0 +1,1 @@
+#![allow(clippy::expect_used, reason = "a test")]

@@ -1,0 +1,290 @@
+//! For a terminal: counts first, then what breaks, what is risky, and what else there is.
+
+use super::{Sign, counts, lines, objects, tallied, visible};
+use crate::diff::{Action, Change, ChangeSet, Class, ObjectChange};
+use std::fmt::Write as _;
+
+/// How to write text.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// Whether to use ANSI colours.
+    pub colour: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether every change for information is shown, and every line of a value.
+    pub full: bool,
+}
+
+/// Lines of a value that are shown when not everything is.
+const LINES: usize = 8;
+/// Changes of one object and code that are shown with their values.
+const ALIKE: usize = 3;
+/// Changes of one object and code that are named after those.
+const NAMED: usize = 5;
+/// How many changes are too many to take in without a summary.
+const MANY: usize = 10;
+
+struct Writer {
+    out: String,
+    style: Style,
+}
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+
+/// The change set as text.
+pub fn render(set: &ChangeSet, style: Style) -> String {
+    let mut writer = Writer { out: String::new(), style };
+    writer.line(0, &format!("{} → {}", set.old, set.new), BOLD);
+    if set.is_empty() {
+        writer.line(0, &format!("no difference in {} objects", set.unchanged), "");
+        writer.ignored(set);
+        return writer.out;
+    }
+    writer.line(0, &format!("{} in {}", counts(set), objects(set)), "");
+    writer.ignored(set);
+    if set.count(Class::Breaking) + set.count(Class::Risky) > MANY {
+        writer.codes(set);
+    }
+    for class in [Class::Breaking, Class::Risky] {
+        writer.class(set, class);
+    }
+    writer.info(set);
+    writer.plan(set);
+    writer.out
+}
+
+fn colour_of(class: Class) -> &'static str {
+    match class {
+        Class::Breaking => RED,
+        Class::Risky => YELLOW,
+        Class::Info => "",
+    }
+}
+
+impl Writer {
+    fn paint(&self, text: &str, colour: &str) -> String {
+        if self.style.colour && !colour.is_empty() {
+            format!("\u{1b}[{colour}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// A line, cut at the width of the terminal.
+    fn line(&mut self, indent: usize, text: &str, colour: &str) {
+        let room = self.style.width.saturating_sub(indent).max(20);
+        let text = cut(&visible(text), room);
+        let painted = self.paint(&text, colour);
+        let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
+    }
+
+    /// Words, broken into lines.
+    fn words(&mut self, indent: usize, first: &str, text: &str, colour: &str) {
+        let room = self.style.width.saturating_sub(indent).max(20);
+        let mut line = first.to_owned();
+        let mut width = first.chars().count();
+        let margin = " ".repeat(first.chars().count().clamp(2, 4));
+        for word in visible(text).split_whitespace() {
+            let length = word.chars().count();
+            if width + 1 + length > room && width > margin.len() {
+                let painted = self.paint(&line, colour);
+                let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
+                line = margin.clone();
+                width = margin.len();
+            }
+            if !(line.is_empty() || line.ends_with(' ')) {
+                line.push(' ');
+                width += 1;
+            }
+            line.push_str(word);
+            width += length;
+        }
+        let painted = self.paint(&line, colour);
+        let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
+    }
+
+    fn ignored(&mut self, set: &ChangeSet) {
+        for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
+            let text = format!(
+                "{} changes left out by `{}`: {}",
+                ignored.changes, ignored.pattern, ignored.reason
+            );
+            self.line(0, &text, DIM);
+        }
+    }
+
+    fn class(&mut self, set: &ChangeSet, class: Class) {
+        if set.count(class) == 0 {
+            return;
+        }
+        let heading = format!("{} ({})", class.as_str(), set.count(class));
+        let _ = writeln!(self.out);
+        self.line(0, &heading, &format!("{BOLD};{}", colour_of(class)));
+        for object in set.objects.iter().filter(|object| object.count(class) > 0) {
+            self.line(2, &title(object), BOLD);
+            let mut told: Vec<&str> = Vec::new();
+            let changes: Vec<&Change> =
+                object.changes.iter().filter(|change| change.class() == class).collect();
+            let mut codes: Vec<&str> = Vec::new();
+            for change in &changes {
+                if !codes.contains(&change.code()) {
+                    codes.push(change.code());
+                }
+            }
+            for code in codes {
+                let alike: Vec<&&Change> = changes.iter().filter(|c| c.code() == code).collect();
+                let most =
+                    if self.style.full || alike.len() <= ALIKE + 1 { usize::MAX } else { ALIKE };
+                for change in alike.iter().take(most) {
+                    self.change(change, &mut told);
+                }
+                self.alike(code, alike.get(most..).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Changes of one code after those that are shown in full: what they are, and no values.
+    fn alike(&mut self, code: &str, more: &[&&Change]) {
+        if more.is_empty() {
+            return;
+        }
+        self.line(4, &format!("{} more {code}:", more.len()), "");
+        for change in more.iter().take(NAMED) {
+            let reason = change.findings.first().map_or("", |finding| finding.reason.as_str());
+            self.line(6, reason, "");
+        }
+        if more.len() > NAMED {
+            let text = format!("… and {} more (-v shows all)", more.len() - NAMED);
+            self.line(6, &text, DIM);
+        }
+    }
+
+    /// The codes of what breaks or is risky, when there are more than a few.
+    fn codes(&mut self, set: &ChangeSet) {
+        let codes = crate::diff::codes(set);
+        for ((class, code), count) in codes.iter().filter(|((class, _), _)| *class != Class::Info) {
+            let objects = set.objects.iter().filter(|object| {
+                object.changes.iter().any(|c| c.class() == *class && c.code() == *code)
+            });
+            let title = crate::diff::rules::all().find(|rule| rule.code == *code);
+            let title = title.map_or("", |rule| rule.title);
+            let text = format!(
+                "{:<8} {count:>5} × {code} ({} objects): {title}",
+                class.as_str(),
+                objects.count()
+            );
+            self.line(2, &text, colour_of(*class));
+        }
+    }
+
+    fn change(&mut self, change: &Change, told: &mut Vec<&'static str>) {
+        for finding in &change.findings {
+            let first = format!("{}:", finding.rule.code);
+            self.words(4, &first, &finding.reason, colour_of(finding.rule.class));
+        }
+        if !change.path.steps().is_empty() {
+            self.line(
+                6,
+                &middle(&change.path.to_string(), self.style.width.saturating_sub(6)),
+                DIM,
+            );
+            let (lines, more) = lines(change, if self.style.full { usize::MAX } else { LINES });
+            for (sign, line) in lines {
+                let colour = match sign {
+                    Sign::Old => RED,
+                    Sign::New => GREEN,
+                    Sign::Both => DIM,
+                };
+                self.line(6, &format!("{} {line}", sign.as_str()), colour);
+            }
+            if more > 0 {
+                self.line(6, &format!("… {more} more lines (-v shows all)"), DIM);
+            }
+        }
+        for finding in &change.findings {
+            let rule = finding.rule;
+            if rule.class != Class::Info && rule.todo != "Nothing." && !told.contains(&rule.code) {
+                told.push(rule.code);
+                self.words(6, "→", rule.todo, "");
+            }
+        }
+    }
+
+    fn info(&mut self, set: &ChangeSet) {
+        if set.count(Class::Info) == 0 {
+            return;
+        }
+        let _ = writeln!(self.out);
+        self.line(0, &format!("info ({})", set.count(Class::Info)), BOLD);
+        for object in set.objects.iter().filter(|object| object.count(Class::Info) > 0) {
+            let changes = object.changes.iter().filter(|change| change.class() == Class::Info);
+            if self.style.full {
+                self.line(2, &title(object), BOLD);
+                let mut told = Vec::new();
+                for change in changes {
+                    self.change(change, &mut told);
+                }
+            } else {
+                self.words(2, "", &format!("{}: {}", title(object), tallied(changes)), "");
+            }
+        }
+    }
+
+    fn plan(&mut self, set: &ChangeSet) {
+        if set.plan.is_empty() {
+            return;
+        }
+        let _ = writeln!(self.out);
+        self.line(0, "plan", BOLD);
+        for (number, step) in set.plan.iter().enumerate() {
+            self.words(2, &format!("{}.", number + 1), step.title, BOLD);
+            let most = if self.style.full { usize::MAX } else { LINES };
+            for item in step.items.iter().take(most) {
+                self.words(5, "-", item, "");
+            }
+            if step.items.len() > most {
+                let more = step.items.len() - most;
+                self.line(5, &format!("… {more} more (-v shows all)"), DIM);
+            }
+            for command in &step.commands {
+                self.words(5, "$", command, "");
+            }
+        }
+    }
+}
+
+fn title(object: &ObjectChange) -> String {
+    let mark = match &object.action {
+        Action::Added => "+ ".to_owned(),
+        Action::Removed => "- ".to_owned(),
+        Action::Renamed(from) => format!("> {from} → "),
+        Action::Changed => "~ ".to_owned(),
+    };
+    format!("{mark}{}", object.id)
+}
+
+/// The beginning of a text that fits.
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(room.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// A text whose ends fit.
+fn middle(text: &str, room: usize) -> String {
+    let count = text.chars().count();
+    if count <= room {
+        return text.to_owned();
+    }
+    let tail = room * 2 / 3;
+    let head: String = text.chars().take(room.saturating_sub(tail + 1)).collect();
+    let end: String = text.chars().skip(count - tail).collect();
+    format!("{head}…{end}")
+}

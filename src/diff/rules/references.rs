@@ -1,0 +1,118 @@
+//! Which objects name which others, so that a removed one that is still named is noticed.
+
+use crate::diff::{Identity, Side};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// Objects by kind, namespace and name, and who names them.
+pub(super) struct References {
+    named: BTreeMap<(&'static str, String, String), Vec<String>>,
+    /// The release namespace, which identities leave out.
+    release: String,
+}
+
+impl References {
+    /// What the objects of a side name.
+    pub(super) fn of(side: &Side) -> Self {
+        let mut references = References { named: BTreeMap::new(), release: side.namespace.clone() };
+        for (id, object) in &side.objects {
+            match id.kind.as_str() {
+                "CustomResourceDefinition" => {
+                    if let Some(conversion) = object.pointer("/spec/conversion") {
+                        references.walk(conversion, id);
+                    }
+                }
+                super::super::CHART_KIND => {}
+                _ => references.walk(object, id),
+            }
+        }
+        references
+    }
+
+    /// Who still names an object.
+    pub(super) fn to(&self, id: &Identity) -> &[String] {
+        let kind = KINDS.iter().find(|kind| **kind == id.kind);
+        kind.and_then(|kind| self.named.get(&(*kind, id.namespace.clone(), id.name.clone())))
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    fn add(&mut self, kind: &'static str, namespace: &str, name: Option<&Json>, from: &Identity) {
+        if let Some(name) = name.and_then(Json::as_str).filter(|name| !name.is_empty()) {
+            let namespace = if namespace == self.release { "" } else { namespace };
+            let key = (kind, namespace.to_owned(), name.to_owned());
+            let who = self.named.entry(key).or_default();
+            let from = from.to_string();
+            if !who.contains(&from) {
+                who.push(from);
+            }
+        }
+    }
+
+    fn walk(&mut self, value: &Json, from: &Identity) {
+        let map = match value {
+            Json::Array(items) => return items.iter().for_each(|item| self.walk(item, from)),
+            Json::Object(map) => map,
+            _ => return,
+        };
+        let here = from.namespace.clone();
+        for (key, value) in map {
+            match key.as_str() {
+                "serviceAccountName" => self.add("ServiceAccount", &here, Some(value), from),
+                "configMapRef" | "configMapKeyRef" | "configMap" if !optional(value) => {
+                    self.add("ConfigMap", &here, value.get("name"), from);
+                }
+                "secretRef" | "secretKeyRef" if !optional(value) => {
+                    self.add("Secret", &here, value.get("name"), from);
+                }
+                "secret" if !optional(value) => {
+                    self.add("Secret", &here, value.get("secretName").or(value.get("name")), from);
+                }
+                "persistentVolumeClaim" => {
+                    self.add("PersistentVolumeClaim", &here, value.get("claimName"), from);
+                }
+                "imagePullSecrets" => {
+                    for item in value.as_array().into_iter().flatten() {
+                        self.add("Secret", &here, item.get("name"), from);
+                    }
+                }
+                "priorityClassName" => self.add("PriorityClass", "", Some(value), from),
+                "service" | "backend" => {
+                    let namespace = value.get("namespace").and_then(Json::as_str);
+                    let namespace = namespace.unwrap_or(&here).to_owned();
+                    self.add("Service", &namespace, value.get("name"), from);
+                }
+                "subjects" => {
+                    for item in value.as_array().into_iter().flatten() {
+                        if item.get("kind").and_then(Json::as_str) == Some("ServiceAccount") {
+                            let namespace = item.get("namespace").and_then(Json::as_str);
+                            let namespace = namespace.unwrap_or(&here).to_owned();
+                            self.add("ServiceAccount", &namespace, item.get("name"), from);
+                        }
+                    }
+                }
+                "roleRef" => match value.get("kind").and_then(Json::as_str) {
+                    Some("ClusterRole") => self.add("ClusterRole", "", value.get("name"), from),
+                    _ => self.add("Role", &here, value.get("name"), from),
+                },
+                _ => {}
+            }
+            self.walk(value, from);
+        }
+    }
+}
+
+const KINDS: [&str; 8] = [
+    "ServiceAccount",
+    "ConfigMap",
+    "Secret",
+    "PersistentVolumeClaim",
+    "PriorityClass",
+    "Service",
+    "ClusterRole",
+    "Role",
+];
+
+fn optional(value: &Json) -> bool {
+    value.get("optional").and_then(Json::as_bool).unwrap_or_default()
+}

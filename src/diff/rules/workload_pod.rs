@@ -1,0 +1,165 @@
+//! What pods may do on their node: facts about a pod, and which of them are new.
+//!
+//! A fact is found in the whole pod, because a container inherits from its pod, and is told at the
+//! edit that made it.
+
+use super::{at, below, found, rules, workload};
+use crate::diff::identity::Pair;
+use crate::diff::path::Step;
+use crate::diff::tree::Edit;
+use crate::diff::{Finding, Rule};
+use serde_json::Value as Json;
+
+rules! {
+    PRIVILEGED "pod-privileged" Risky
+        "A container gained privileges on its node."
+        "A privileged container, or one that may become root, can take over the node. Namespaces with the restricted or baseline Pod Security Standard refuse it."
+        "Find out why it needs this, and whether your namespaces admit it.";
+    CAPABILITY "pod-capability" Risky
+        "A container gained a Linux capability."
+        "Capabilities are parts of root's power."
+        "Find out why it needs this, and whether your namespaces admit it.";
+    HARDENING "pod-hardening-lost" Risky
+        "A container is confined less than before."
+        "A writable root file system or no seccomp profile gives whoever breaks in more to work with."
+        "Check whether policies of your cluster require it.";
+    HOST "pod-host-access" Risky
+        "Pods gained access to their node."
+        "Host networks, processes, files and ports go around the walls between pods. Most Pod Security Standards refuse them."
+        "Find out why it needs this, and whether your namespaces admit it.";
+}
+
+/// Something that a pod may do: the rule, what it is, and the path below the pod's `spec`.
+#[derive(Debug)]
+struct Fact {
+    rule: &'static Rule,
+    /// Of which container, or of the pod.
+    text: String,
+    path: Vec<Step>,
+}
+
+/// Adds what is new about the pods of a workload to the findings of the edits that made it.
+pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]) {
+    let Some(template) = workload::pod_template(&pair.id.kind) else { return };
+    let Some(new) = pair.new else { return };
+    let spec = |object: &Json| -> Vec<Fact> {
+        at(object, template)
+            .and_then(|template| template.get("spec"))
+            .map(facts)
+            .unwrap_or_default()
+    };
+    let before = pair.old.map(spec).unwrap_or_default();
+    let mut base: Vec<Step> = template.iter().map(|key| Step::Key((*key).to_owned())).collect();
+    base.push(Step::Key("spec".to_owned()));
+    for fact in spec(new) {
+        if before.iter().any(|old| old.text == fact.text) {
+            continue;
+        }
+        let path: Vec<Step> = base.iter().chain(&fact.path).cloned().collect();
+        let related = |edit: &Edit| {
+            let steps = edit.path.steps();
+            path.starts_with(steps) || below(&edit.path, &path)
+        };
+        // The nearest edit; a fact can also come from the pod's own settings.
+        let near = (0..=path.len()).rev().find_map(|length| {
+            edits.iter().position(|edit| {
+                related(edit) || (length < path.len() && below(&edit.path, &path[..length]))
+            })
+        });
+        if let Some(findings) = near.and_then(|at| judged.get_mut(at)) {
+            findings.push(found(fact.rule, fact.text));
+        }
+    }
+}
+
+fn key(key: &str) -> Step {
+    Step::Key(key.to_owned())
+}
+
+fn facts(spec: &Json) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for (field, what) in [
+        ("hostNetwork", "pods use the network of their node"),
+        ("hostPID", "pods see the processes of their node"),
+        ("hostIPC", "pods share memory with their node"),
+    ] {
+        if is_true(spec.get(field)) {
+            facts.push(Fact { rule: &HOST, text: what.to_owned(), path: vec![key(field)] });
+        }
+    }
+    let items = |list: &str| spec.get(list).and_then(Json::as_array).into_iter().flatten();
+    for volume in items("volumes") {
+        if let Some(path) = at(volume, &["hostPath", "path"]).and_then(Json::as_str) {
+            facts.push(Fact {
+                rule: &HOST,
+                text: format!("pods have `{path}` of their node"),
+                path: vec![key("volumes"), named(volume)],
+            });
+        }
+    }
+    let pod = spec.get("securityContext");
+    for list in ["containers", "initContainers"] {
+        for container in items(list) {
+            let path = [key(list), named(container)];
+            let mut add = |rule, text: String, rest: &[&str]| {
+                let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
+                facts.push(Fact {
+                    rule,
+                    text: format!("`{name}` {text}"),
+                    path: path.iter().cloned().chain(rest.iter().map(|k| key(k))).collect(),
+                });
+            };
+            let own = container.get("securityContext");
+            let either = |field: &str| {
+                own.and_then(|own| own.get(field)).or_else(|| pod.and_then(|pod| pod.get(field)))
+            };
+            let sc = |field| ["securityContext", field];
+            if is_true(own.and_then(|own| own.get("privileged"))) {
+                add(&PRIVILEGED, "is privileged".to_owned(), &sc("privileged"));
+            }
+            let escalates = own.and_then(|own| own.get("allowPrivilegeEscalation"));
+            if escalates.and_then(Json::as_bool) != Some(false) {
+                let text = "may gain privileges (allowPrivilegeEscalation)".to_owned();
+                add(&PRIVILEGED, text, &sc("allowPrivilegeEscalation"));
+            }
+            let user = either("runAsUser").and_then(Json::as_i64);
+            let not_root = is_true(either("runAsNonRoot")) || user.is_some_and(|user| user != 0);
+            if !not_root {
+                let field = if user == Some(0) { "runAsUser" } else { "runAsNonRoot" };
+                add(&PRIVILEGED, "may run as root".to_owned(), &sc(field));
+            }
+            for added in super::texts(own.and_then(|own| at(own, &["capabilities", "add"]))) {
+                let text = format!("has the capability {added}");
+                add(&CAPABILITY, text, &["securityContext", "capabilities", "add"]);
+            }
+            let dropped = super::texts(own.and_then(|own| at(own, &["capabilities", "drop"])));
+            if !dropped.iter().any(|name| name.eq_ignore_ascii_case("ALL")) {
+                let text = "keeps the usual capabilities".to_owned();
+                add(&CAPABILITY, text, &["securityContext", "capabilities", "drop"]);
+            }
+            if !is_true(own.and_then(|own| own.get("readOnlyRootFilesystem"))) {
+                let text = "may write to its root file system".to_owned();
+                add(&HARDENING, text, &sc("readOnlyRootFilesystem"));
+            }
+            if either("seccompProfile").is_none() {
+                add(&HARDENING, "has no seccomp profile".to_owned(), &sc("seccompProfile"));
+            }
+            for port in container.get("ports").and_then(Json::as_array).into_iter().flatten() {
+                if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0)
+                {
+                    add(&HOST, format!("takes port {number} of the node"), &["ports"]);
+                }
+            }
+        }
+    }
+    facts
+}
+
+fn named(item: &Json) -> Step {
+    let name = item.get("name").and_then(Json::as_str).unwrap_or_default();
+    Step::Item(vec![("name".to_owned(), name.to_owned())])
+}
+
+fn is_true(value: Option<&Json>) -> bool {
+    value.and_then(Json::as_bool).unwrap_or_default()
+}

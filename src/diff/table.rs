@@ -1,0 +1,286 @@
+//! For every rule a pair of sides that it is about, and a near miss that it is not about.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod apis;
+mod runs;
+
+use super::{ChangeSet, ChartFacts, Options, Placement, Side, compare, rules};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+
+use apis::{crds, rbac, schemas};
+use runs::{charts, objects, services, webhooks, workloads};
+
+/// Objects of a side, or the facts of a chart.
+#[derive(Clone)]
+enum Of {
+    Objects(Vec<Json>),
+    Chart(ChartFacts),
+}
+
+fn side(of: Of) -> Side {
+    match of {
+        Of::Objects(objects) => Side::new("x", objects, "ns", None),
+        Of::Chart(facts) => Side::new("x", [], "ns", Some(facts)),
+    }
+}
+
+fn diff(old: Of, new: Of) -> ChangeSet {
+    compare(side(old), side(new), &Options::default())
+}
+
+fn found(set: &ChangeSet) -> BTreeSet<&'static str> {
+    set.changes().flat_map(|(_, change)| &change.findings).map(|f| f.rule.code).collect()
+}
+
+fn one(object: Json) -> Of {
+    Of::Objects(vec![object])
+}
+
+fn none() -> Of {
+    Of::Objects(Vec::new())
+}
+
+fn object(api: &str, kind: &str, name: &str, rest: Json) -> Json {
+    let mut object = json!({"apiVersion": api, "kind": kind, "metadata": {"name": name}});
+    let (Json::Object(object_map), Json::Object(rest)) = (&mut object, rest) else {
+        panic!("maps")
+    };
+    object_map.extend(rest);
+    object
+}
+
+/// A CRD with this `spec` over a usual one.
+fn crd(spec: Json) -> Json {
+    let mut usual = json!({"group": "g", "scope": "Namespaced",
+        "names": {"kind": "K", "plural": "ks"},
+        "versions": [version("v1", json!({"type": "object"}))]});
+    let (Json::Object(usual_map), Json::Object(spec)) = (&mut usual, spec) else { panic!("maps") };
+    usual_map.extend(spec);
+    object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "ks.g", json!({"spec": usual}))
+}
+
+fn version(name: &str, schema: Json) -> Json {
+    json!({"name": name, "served": true, "storage": name == "v1",
+        "schema": {"openAPIV3Schema": schema}})
+}
+
+fn versions(list: &[Json]) -> Of {
+    one(crd(json!({"versions": list})))
+}
+
+/// A CRD with this schema for its spec.
+fn schema(spec: Json) -> Of {
+    versions(&[version("v1", json!({"type": "object", "properties": {"spec": spec}}))])
+}
+
+/// The same with the field `a`.
+fn field(a: Json) -> Of {
+    schema(json!({"type": "object", "properties": {"a": a}}))
+}
+
+fn text(rest: Json) -> Of {
+    let mut a = json!({"type": "string"});
+    let (Json::Object(map), Json::Object(rest)) = (&mut a, rest) else { panic!("maps") };
+    map.extend(rest);
+    field(a)
+}
+
+fn status(status: Json) -> Of {
+    versions(&[version("v1", json!({"type": "object", "properties": {"status": status}}))])
+}
+
+fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Json {
+    json!({"apiGroups": groups, "resources": resources, "verbs": verbs})
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+fn role(kind: &str, name: &str, rules: &[Json]) -> Json {
+    object(RBAC, kind, name, json!({"rules": rules}))
+}
+
+fn binding(kind: &str, name: &str, role: &str, subjects: &[&str]) -> Json {
+    let role_kind = if kind == "RoleBinding" { "Role" } else { "ClusterRole" };
+    let subjects: Vec<Json> = subjects
+        .iter()
+        .map(|name| json!({"kind": "ServiceAccount", "name": name, "namespace": "ns"}))
+        .collect();
+    object(
+        RBAC,
+        kind,
+        name,
+        json!({"subjects": subjects, "roleRef": {
+        "apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role}}),
+    )
+}
+
+/// A Role with these rules, bound to `sa`.
+fn bound(rules: &[Json]) -> Of {
+    Of::Objects(vec![role("Role", "r", rules), binding("RoleBinding", "b", "r", &["sa"])])
+}
+
+/// A ClusterRole with these rules, bound to `sa`.
+fn everywhere(rules: &[Json]) -> Of {
+    Of::Objects(vec![
+        role("ClusterRole", "r", rules),
+        binding("ClusterRoleBinding", "b", "r", &["sa"]),
+    ])
+}
+
+/// A confined Deployment with this container over a usual one, and this pod spec.
+fn pod(container: Json, spec: Json) -> Json {
+    let mut usual = json!({"name": "c", "image": "r.io/a:1",
+        "securityContext": {"allowPrivilegeEscalation": false, "runAsNonRoot": true,
+            "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"}}});
+    join(&mut usual, container);
+    let mut pod = json!({"containers": [usual]});
+    join(&mut pod, spec);
+    object(
+        "apps/v1",
+        "Deployment",
+        "d",
+        json!({"spec": {"replicas": 2,
+        "selector": {"matchLabels": {"app": "d"}},
+        "template": {"metadata": {"labels": {"app": "d"}}, "spec": pod}}}),
+    )
+}
+
+/// Map over map; null removes.
+fn join(under: &mut Json, over: Json) {
+    match (under, over) {
+        (Json::Object(under), Json::Object(over)) => {
+            for (key, value) in over {
+                if value.is_null() {
+                    under.shift_remove(&key);
+                } else {
+                    join(under.entry(key).or_insert(Json::Null), value);
+                }
+            }
+        }
+        (under, over) => *under = over,
+    }
+}
+
+fn container(rest: Json) -> Of {
+    one(pod(rest, json!({})))
+}
+
+fn pod_spec(rest: Json) -> Of {
+    one(pod(json!({}), rest))
+}
+
+fn confined(context: Json) -> Of {
+    container(json!({"securityContext": context}))
+}
+
+fn deployment(rest: Json) -> Of {
+    let mut deployment = pod(json!({}), json!({}));
+    join(&mut deployment, json!({"spec": rest}));
+    one(deployment)
+}
+
+fn hook(rest: Json) -> Json {
+    let mut usual = json!({"name": "w.g", "failurePolicy": "Ignore", "sideEffects": "None",
+        "rules": [{"apiGroups": ["g"], "apiVersions": ["v1"], "resources": ["ks"],
+            "operations": ["CREATE"]}],
+        "clientConfig": {}});
+    join(&mut usual, rest);
+    usual
+}
+
+fn hooks(list: &[Json]) -> Of {
+    one(object(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+        "w",
+        json!({"webhooks": list}),
+    ))
+}
+
+fn webhook(rest: Json) -> Of {
+    hooks(&[hook(rest)])
+}
+
+fn service(rest: Json) -> Of {
+    let mut service = object(
+        "v1",
+        "Service",
+        "s",
+        json!({"spec": {"selector": {"app": "d"},
+        "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}}),
+    );
+    join(&mut service, json!({"spec": rest}));
+    one(service)
+}
+
+fn policy(spec: Json) -> Of {
+    one(object("networking.k8s.io/v1", "NetworkPolicy", "n", json!({"spec": spec})))
+}
+
+fn values(values: Json) -> Of {
+    Of::Chart(ChartFacts { values, ..ChartFacts::default() })
+}
+
+fn placed(at: Placement) -> Of {
+    Of::Chart(ChartFacts { crds: [("ks.g".to_owned(), at)].into(), ..ChartFacts::default() })
+}
+
+fn kube(version: &str) -> Of {
+    Of::Chart(ChartFacts { kube_version: version.to_owned(), ..ChartFacts::default() })
+}
+
+fn config_map(name: &str, data: Json) -> Json {
+    object("v1", "ConfigMap", name, json!({"data": data}))
+}
+
+/// A rule, a pair that it is about, and a pair that looks like it and is not.
+type Case = (&'static str, [Of; 2], [Of; 2]);
+
+fn cases() -> Vec<Case> {
+    [crds(), schemas(), rbac(), workloads(), webhooks(), services(), charts(), objects()].concat()
+}
+
+#[test]
+fn every_rule_hits_and_misses() {
+    let mut wrong = Vec::new();
+    for (index, (code, [old, new], [near_old, near_new])) in cases().into_iter().enumerate() {
+        let codes = found(&diff(old, new));
+        if !codes.contains(code) {
+            wrong.push(format!("{index}: {code} not in {codes:?}"));
+        }
+        let codes = found(&diff(near_old, near_new));
+        if codes.contains(code) {
+            wrong.push(format!("{index}: {code} in the near miss {codes:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let tested: BTreeSet<&str> = cases().iter().map(|(code, ..)| *code).collect();
+    let all: BTreeSet<&str> = rules::all().map(|rule| rule.code).collect();
+    assert_eq!(tested, all);
+    assert!(cases().len() * 2 >= 160, "{} pairs", cases().len() * 2);
+}
+
+#[test]
+fn equal_sides_do_not_differ_and_swapped_sides_swap() {
+    for (code, [old, new], _) in cases() {
+        assert!(diff(old.clone(), old.clone()).is_empty(), "{code}");
+        let (there, back) = (diff(old.clone(), new.clone()), diff(new, old));
+        for (one, other) in [("added", "removed"), ("renamed", "renamed"), ("changed", "changed")] {
+            assert_eq!(there.acted(one), back.acted(other), "{code}");
+            assert_eq!(there.acted(other), back.acted(one), "{code}");
+        }
+        let places = |set: &ChangeSet| {
+            let mut places: Vec<String> = set
+                .changes()
+                .filter(|(object, _)| object.action.as_str() != "renamed")
+                .map(|(object, change)| format!("{}{}", object.id, change.path))
+                .collect();
+            places.sort();
+            places
+        };
+        assert_eq!(places(&there), places(&back), "{code}");
+    }
+}

@@ -1,0 +1,448 @@
+//! Pairs about what runs, and everything else.
+
+use super::*;
+
+pub(super) fn workloads() -> Vec<Case> {
+    let image = |image: &str| container(json!({"image": image}));
+    let env = |value: &str| container(json!({"env": [{"name": "E", "value": value}]}));
+    let limit = |memory: &str| container(json!({"resources": {"limits": {"memory": memory}}}));
+    let volume = |volume: Json| pod_spec(json!({"volumes": [volume]}));
+    let digest = "r.io/a@sha256:0000";
+    let usual = || container(json!({}));
+    vec![
+        (
+            "image-registry-changed",
+            [image("r.io/a:1"), image("q.io/a:1")],
+            [image("r.io/a:1"), image("r.io/a:2")],
+        ),
+        (
+            "image-changed",
+            [image("r.io/a:1"), image("r.io/a:2")],
+            [image("r.io/a:1"), image("q.io/a:1")],
+        ),
+        ("image-unpinned", [image(digest), image("r.io/a:1")], [image("r.io/a:1"), image(digest)]),
+        (
+            "operand-registry-changed",
+            [env("r.io/a:1"), env("q.io/a:1")],
+            [env("r.io/a:1"), env("r.io/a:2")],
+        ),
+        ("operand-image-changed", [env("r.io/a:1"), env("r.io/a:2")], [env("a b"), env("b c")]),
+        (
+            "container-added",
+            [usual(), pod_spec(json!({"initContainers": [{"name": "i"}]}))],
+            [pod_spec(json!({"initContainers": [{"name": "i"}]})), usual()],
+        ),
+        (
+            "container-removed",
+            [
+                pod_spec(json!({"initContainers": [{"name": "i"}, {"name": "j"}]})),
+                pod_spec(json!({"initContainers": [{"name": "i"}]})),
+            ],
+            [
+                pod_spec(json!({"initContainers": [{"name": "i"}]})),
+                pod_spec(json!({"initContainers": [{"name": "i", "tty": true}]})),
+            ],
+        ),
+        (
+            "command-changed",
+            [container(json!({"command": ["a"]})), container(json!({"command": ["b"]}))],
+            [
+                container(json!({"command": ["a"]})),
+                container(json!({"command": ["a"], "tty": true})),
+            ],
+        ),
+        (
+            "args-changed",
+            [container(json!({"args": ["--a"]})), container(json!({"args": ["--a", "--b"]}))],
+            [container(json!({"args": ["--a"]})), container(json!({"args": ["--a"], "tty": true}))],
+        ),
+        ("env-changed", [env("a"), env("b")], [env("r.io/a:1"), env("r.io/a:2")]),
+        (
+            "env-removed",
+            [env("a"), container(json!({"env": []}))],
+            [container(json!({"env": []})), env("a")],
+        ),
+        (
+            "service-account-changed",
+            [
+                pod_spec(json!({"serviceAccountName": "a"})),
+                pod_spec(json!({"serviceAccountName": "b"})),
+            ],
+            [
+                pod_spec(json!({"automountServiceAccountToken": true})),
+                pod_spec(json!({"automountServiceAccountToken": false})),
+            ],
+        ),
+        (
+            "probe-removed",
+            [container(json!({"livenessProbe": {"exec": {}}})), usual()],
+            [usual(), container(json!({"livenessProbe": {"exec": {}}}))],
+        ),
+        (
+            "replicas-lowered",
+            [deployment(json!({"replicas": 2})), deployment(json!({"replicas": 1}))],
+            [deployment(json!({"replicas": 1})), deployment(json!({"replicas": 2}))],
+        ),
+        (
+            "replicas-changed",
+            [deployment(json!({"replicas": 1})), deployment(json!({"replicas": 2}))],
+            [deployment(json!({"replicas": 2})), deployment(json!({"replicas": 0}))],
+        ),
+        ("memory-limit-lowered", [limit("1Gi"), limit("1000Mi")], [limit("1000Mi"), limit("1Gi")]),
+        (
+            "resources-changed",
+            [limit("1Gi"), limit("2Gi")],
+            [usual(), container(json!({"resizePolicy": []}))],
+        ),
+        (
+            "volume-changed",
+            [
+                volume(json!({"name": "v", "emptyDir": {}})),
+                volume(json!({"name": "v", "secret": {}})),
+            ],
+            [usual(), pod_spec(json!({"hostname": "h"}))],
+        ),
+        (
+            "pod-privileged",
+            [usual(), confined(json!({"privileged": true}))],
+            [confined(json!({"privileged": true})), usual()],
+        ),
+        (
+            "pod-privileged",
+            [usual(), confined(json!({"runAsNonRoot": null}))],
+            // The pod says what the container said.
+            [
+                usual(),
+                one(pod(
+                    json!({"securityContext": {"runAsNonRoot": null}}),
+                    json!({"securityContext": {"runAsNonRoot": true}}),
+                )),
+            ],
+        ),
+        (
+            "pod-privileged",
+            [usual(), confined(json!({"allowPrivilegeEscalation": null}))],
+            [confined(json!({"allowPrivilegeEscalation": null})), usual()],
+        ),
+        (
+            "pod-capability",
+            [usual(), confined(json!({"capabilities": {"add": ["NET_ADMIN"]}}))],
+            [confined(json!({"capabilities": {"add": ["NET_ADMIN"]}})), usual()],
+        ),
+        (
+            "pod-hardening-lost",
+            [usual(), confined(json!({"readOnlyRootFilesystem": false}))],
+            [confined(json!({"seccompProfile": null})), usual()],
+        ),
+        (
+            "pod-host-access",
+            [usual(), pod_spec(json!({"hostNetwork": true}))],
+            [usual(), pod_spec(json!({"hostNetwork": false}))],
+        ),
+        (
+            "pod-host-access",
+            [
+                volume(json!({"name": "v", "emptyDir": {}})),
+                volume(json!({"name": "v", "hostPath": {"path": "/dev"}})),
+            ],
+            [
+                volume(json!({"name": "v", "hostPath": {"path": "/dev"}})),
+                volume(json!({"name": "w", "hostPath": {"path": "/dev"}})),
+            ],
+        ),
+        (
+            "pod-host-access",
+            [
+                container(json!({"ports": [{"containerPort": 80}]})),
+                container(json!({"ports": [{"containerPort": 80, "hostPort": 80}]})),
+            ],
+            [usual(), container(json!({"ports": [{"containerPort": 80}]}))],
+        ),
+    ]
+}
+
+pub(super) fn webhooks() -> Vec<Case> {
+    let on = |group: &str, operations: &[&str]| {
+        json!({"rules": [{"apiGroups": [group], "apiVersions": ["v1"], "resources": ["ks"],
+            "operations": operations}]})
+    };
+    let core = |name: &str| {
+        let mut core = hook(on("", &["CREATE"]));
+        core["name"] = json!(name);
+        core
+    };
+    let selects = |labels: Json| webhook(json!({"namespaceSelector": {"matchLabels": labels}}));
+    vec![
+        (
+            "webhook-on-core-added",
+            [hooks(&[]), hooks(&[core("w")])],
+            [hooks(&[]), hooks(&[hook(json!({}))])],
+        ),
+        (
+            "webhook-on-core-added",
+            [webhook(json!({})), webhook(on("apps", &["CREATE"]))],
+            [webhook(json!({})), webhook(on("h", &["CREATE"]))],
+        ),
+        (
+            "webhook-added",
+            [hooks(&[hook(json!({}))]), hooks(&[hook(json!({})), hook(json!({"name": "x"}))])],
+            [hooks(&[hook(json!({})), hook(json!({"name": "x"}))]), hooks(&[hook(json!({}))])],
+        ),
+        (
+            "webhook-removed",
+            [hooks(&[hook(json!({})), hook(json!({"name": "x"}))]), hooks(&[hook(json!({}))])],
+            [hooks(&[hook(json!({}))]), hooks(&[hook(json!({})), hook(json!({"name": "x"}))])],
+        ),
+        (
+            "webhook-policy-hardened",
+            [webhook(json!({})), webhook(json!({"failurePolicy": "Fail"}))],
+            [webhook(json!({"failurePolicy": "Fail"})), webhook(json!({"failurePolicy": null}))],
+        ),
+        (
+            "webhook-rules-widened",
+            [webhook(json!({})), webhook(on("g", &["CREATE", "UPDATE"]))],
+            [webhook(on("g", &["*"])), webhook(on("g", &["CREATE", "UPDATE"]))],
+        ),
+        (
+            "webhook-selector-removed",
+            [selects(json!({"a": "b"})), webhook(json!({}))],
+            [selects(json!({"a": "b"})), selects(json!({"a": "b", "c": "d"}))],
+        ),
+        (
+            "webhook-selector-removed",
+            [
+                webhook(json!({"matchConditions": [{"name": "a", "expression": "x"}]})),
+                webhook(json!({})),
+            ],
+            [
+                webhook(json!({})),
+                webhook(json!({"matchConditions": [{"name": "a", "expression": "x"}]})),
+            ],
+        ),
+        (
+            "webhook-timeout-raised",
+            [webhook(json!({})), webhook(json!({"timeoutSeconds": 30}))],
+            [webhook(json!({})), webhook(json!({"timeoutSeconds": 10}))],
+        ),
+        (
+            "webhook-side-effects",
+            [webhook(json!({})), webhook(json!({"sideEffects": "Some"}))],
+            [webhook(json!({})), webhook(json!({"sideEffects": "NoneOnDryRun"}))],
+        ),
+    ]
+}
+
+pub(super) fn services() -> Vec<Case> {
+    let ports = |ports: Json| service(json!({"ports": ports}));
+    vec![
+        (
+            "service-port-changed",
+            [service(json!({})), ports(json!([{"name": "http", "port": 81, "targetPort": 8080}]))],
+            [service(json!({})), ports(json!([{"name": "http", "port": 80, "targetPort": 9090}]))],
+        ),
+        (
+            "service-port-added",
+            [
+                service(json!({})),
+                ports(
+                    json!([{"name": "http", "port": 80, "targetPort": 8080}, {"name": "b", "port": 81}]),
+                ),
+            ],
+            [service(json!({})), ports(json!([{"name": "http", "port": 80, "targetPort": 8081}]))],
+        ),
+        (
+            "service-port-renamed",
+            [service(json!({})), ports(json!([{"name": "web", "port": 80, "targetPort": 8080}]))],
+            [
+                service(json!({})),
+                ports(
+                    json!([{"name": "http", "port": 80, "targetPort": 8080, "appProtocol": "http"}]),
+                ),
+            ],
+        ),
+        (
+            "service-selector-changed",
+            [service(json!({})), service(json!({"selector": {"app": "e"}}))],
+            [service(json!({})), service(json!({"sessionAffinity": "ClientIP"}))],
+        ),
+        (
+            "service-type-changed",
+            [service(json!({})), service(json!({"type": "LoadBalancer"}))],
+            [service(json!({})), service(json!({"type": "ClusterIP"}))],
+        ),
+        ("network-policy-added", [none(), policy(json!({}))], [policy(json!({})), none()]),
+        (
+            "network-policy-changed",
+            [policy(json!({})), policy(json!({"policyTypes": ["Egress"]}))],
+            [none(), policy(json!({}))],
+        ),
+    ]
+}
+
+pub(super) fn charts() -> Vec<Case> {
+    vec![
+        (
+            "value-removed",
+            [values(json!({"a": {"b": 1}})), values(json!({"a": {}}))],
+            [values(json!({"a": {"b": 1}})), values(json!({"c": {"b": 1}}))],
+        ),
+        (
+            "value-renamed",
+            [values(json!({"a": {"image": "r.io/a"}})), values(json!({"b": {"image": "r.io/a"}}))],
+            [values(json!({"a": true})), values(json!({"b": true}))],
+        ),
+        (
+            "value-type-changed",
+            [values(json!({"a": "1"})), values(json!({"a": 1}))],
+            [values(json!({"a": null})), values(json!({"a": 1}))],
+        ),
+        (
+            "value-default-changed",
+            [values(json!({"a": 1})), values(json!({"a": 2}))],
+            [values(json!({"a": 1})), values(json!({"a": "1"}))],
+        ),
+        (
+            "value-added",
+            [values(json!({})), values(json!({"a": 1}))],
+            [values(json!({"a": 1})), values(json!({}))],
+        ),
+        (
+            "crd-placement-left-templates",
+            [placed(Placement::Templates), placed(Placement::Crds)],
+            [placed(Placement::Crds), placed(Placement::Templates)],
+        ),
+        (
+            "crd-placement-entered-templates",
+            [placed(Placement::Crds), placed(Placement::Templates)],
+            [placed(Placement::Crds), placed(Placement::Crds)],
+        ),
+        (
+            "kube-version-changed",
+            [kube(">=1.30.0-0"), kube(">=1.31.0-0")],
+            [kube(">=1.30.0-0"), kube("")],
+        ),
+        (
+            "chart-version-changed",
+            [
+                Of::Chart(ChartFacts { version: "1".to_owned(), ..ChartFacts::default() }),
+                Of::Chart(ChartFacts { version: "2".to_owned(), ..ChartFacts::default() }),
+            ],
+            [kube("a"), kube("b")],
+        ),
+    ]
+}
+
+pub(super) fn objects() -> Vec<Case> {
+    let mounts =
+        |name: &str| pod(json!({"envFrom": [{"configMapRef": {"name": name}}]}), json!({}));
+    let data = || json!({"a": "1", "b": "2", "c": "3", "d": "4", "e": "5", "f": "6"});
+    let claim = |api: &str, kind: &str| one(object(api, kind, "x", json!({"spec": {}})));
+    let frozen = |text: &str| {
+        let mut map = config_map("m", json!({"a": text}));
+        map["immutable"] = json!(true);
+        one(map)
+    };
+    let role_ref = |role: &str| one(binding("RoleBinding", "b", role, &["sa"]));
+    let stateful = |name: &str| {
+        one(object(
+            "apps/v1",
+            "StatefulSet",
+            name,
+            json!({"spec": {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}}),
+        ))
+    };
+    let labelled = |labels: Json| {
+        let mut map = config_map("m", json!({}));
+        map["metadata"]["labels"] = labels;
+        one(map)
+    };
+    vec![
+        (
+            "object-removed-referenced",
+            [Of::Objects(vec![config_map("m", json!({})), mounts("m")]), one(mounts("m"))],
+            [Of::Objects(vec![config_map("m", json!({})), mounts("m")]), one(mounts("n"))],
+        ),
+        (
+            "data-removed",
+            [claim("v1", "PersistentVolumeClaim"), none()],
+            [claim("v1", "Endpoints"), none()],
+        ),
+        (
+            "immutable-field",
+            [deployment(json!({})), deployment(json!({"selector": {"matchLabels": {"app": "e"}}}))],
+            [deployment(json!({})), deployment(json!({"strategy": {"type": "Recreate"}}))],
+        ),
+        ("immutable-field", [role_ref("a"), role_ref("b")], [role_ref("a"), role_ref("a")]),
+        (
+            "immutable-field",
+            [frozen("a"), frozen("b")],
+            [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))],
+        ),
+        ("workload-removed", [deployment(json!({})), none()], [claim("v1", "Service"), none()]),
+        ("service-removed", [service(json!({})), none()], [deployment(json!({})), none()]),
+        (
+            "object-renamed-in-use",
+            [stateful("a"), stateful("b")],
+            [one(config_map("a", data())), one(config_map("b", data()))],
+        ),
+        (
+            "object-renamed",
+            [one(config_map("a", data())), one(config_map("b", data()))],
+            [one(config_map("a", data())), one(config_map("b", json!({"a": "2"})))],
+        ),
+        (
+            "object-renamed",
+            // Nearly the same, and called the same but for its version.
+            [
+                one(config_map("a-v1.0.0", json!({"a": "1", "b": "2", "c": "3"}))),
+                one(config_map("a-v1.1.0", json!({"a": "1", "b": "2", "c": "4"}))),
+            ],
+            [
+                one(config_map("a-x", json!({"a": "1", "b": "2", "c": "3"}))),
+                one(config_map("b-y", json!({"a": "1", "b": "3", "c": "4"}))),
+            ],
+        ),
+        (
+            "object-removed",
+            [one(config_map("m", json!({}))), none()],
+            [none(), one(config_map("m", json!({})))],
+        ),
+        (
+            "object-added",
+            [none(), one(config_map("m", json!({})))],
+            [one(config_map("m", json!({}))), none()],
+        ),
+        (
+            "api-version-changed",
+            [
+                one(object("policy/v1beta1", "PodDisruptionBudget", "x", json!({}))),
+                one(object("policy/v1", "PodDisruptionBudget", "x", json!({}))),
+            ],
+            [
+                one(object("a/v1", "PodDisruptionBudget", "x", json!({}))),
+                one(object("b/v1", "PodDisruptionBudget", "x", json!({}))),
+            ],
+        ),
+        (
+            "metadata-changed",
+            [labelled(json!({"a": "1"})), labelled(json!({"a": "2"}))],
+            [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))],
+        ),
+        (
+            "order-changed",
+            [
+                container(json!({"env": [{"name": "A"}, {"name": "B"}]})),
+                container(json!({"env": [{"name": "B"}, {"name": "A"}]})),
+            ],
+            [
+                container(json!({"env": [{"name": "A"}]})),
+                container(json!({"env": [{"name": "B"}, {"name": "A"}]})),
+            ],
+        ),
+        (
+            "field-changed",
+            [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))],
+            [labelled(json!({"a": "1"})), labelled(json!({"a": "2"}))],
+        ),
+    ]
+}

@@ -1,0 +1,292 @@
+//! Two JSON trees to the edits that turn one into the other, and back together.
+//!
+//! Lists whose items have a merge key are compared item by item, as the API server merges them.
+//! Other lists of maps are compared by index where they are equally long. Every other list is one
+//! value: its old and its new items say more together than apart.
+
+use super::path::{Path, Step};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    /// Where.
+    pub path: Path,
+    /// What was there; nothing when it is new.
+    pub old: Option<Json>,
+    /// What is there now; nothing when it is gone.
+    pub new: Option<Json>,
+    /// For a new item of a list: its 0-based index in the new list.
+    pub index: Option<usize>,
+}
+
+impl Edit {
+    fn changed(path: &Path, old: &Json, new: &Json) -> Self {
+        Edit { path: path.clone(), old: Some(old.clone()), new: Some(new.clone()), index: None }
+    }
+
+    fn removed(path: &Path, old: &Json) -> Self {
+        Edit { path: path.clone(), old: Some(old.clone()), new: None, index: None }
+    }
+
+    fn added(path: &Path, new: &Json, index: Option<usize>) -> Self {
+        Edit { path: path.clone(), old: None, new: Some(new.clone()), index }
+    }
+}
+
+/// The differences between two trees, in the order of the old one. Equal trees have none.
+pub fn edits(old: &Json, new: &Json) -> Vec<Edit> {
+    let mut found = Vec::new();
+    walk(old, new, &mut Path::default(), &mut found);
+    found
+}
+
+fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
+    match (old, new) {
+        (Json::Object(before), Json::Object(after)) => {
+            for (key, old) in before {
+                path.0.push(Step::Key(key.clone()));
+                match after.get(key) {
+                    Some(new) => walk(old, new, path, found),
+                    None => found.push(Edit::removed(path, old)),
+                }
+                path.0.pop();
+            }
+            for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
+                path.0.push(Step::Key(key.clone()));
+                found.push(Edit::added(path, new, None));
+                path.0.pop();
+            }
+        }
+        (Json::Array(before), Json::Array(after)) => {
+            if old == new {
+                return;
+            }
+            let maps = |items: &[Json]| items.iter().all(Json::is_object);
+            if !maps(before) || !maps(after) {
+                found.push(Edit::changed(path, old, new));
+            } else if let Some(fields) = merge_key(path.last_key(), before, after) {
+                walk_items(before, after, fields, path, found);
+            } else if before.len() == after.len() {
+                for (index, (old, new)) in before.iter().zip(after).enumerate() {
+                    path.0.push(Step::Index(index));
+                    walk(old, new, path, found);
+                    path.0.pop();
+                }
+            } else {
+                found.push(Edit::changed(path, old, new));
+            }
+        }
+        _ if old == new => {}
+        _ => found.push(Edit::changed(path, old, new)),
+    }
+}
+
+fn walk_items(
+    before: &[Json],
+    after: &[Json],
+    fields: &'static [&'static str],
+    path: &mut Path,
+    found: &mut Vec<Edit>,
+) {
+    let name = |item: &Json| key_of(item, fields).unwrap_or_default();
+    let old_names: Vec<_> = before.iter().map(name).collect();
+    let new_names: Vec<_> = after.iter().map(name).collect();
+    let index_of = |names: &[Vec<(String, String)>]| -> BTreeMap<_, usize> {
+        names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect()
+    };
+    let (old_index, new_index) = (index_of(&old_names), index_of(&new_names));
+    let mut kept = Vec::new();
+    for (name, old) in old_names.iter().zip(before) {
+        path.0.push(Step::Item(name.clone()));
+        match new_index.get(name).and_then(|index| Some((index, after.get(*index)?))) {
+            Some((index, new)) => {
+                kept.push(*index);
+                walk(old, new, path, found);
+            }
+            None => found.push(Edit::removed(path, old)),
+        }
+        path.0.pop();
+    }
+    for (index, (name, new)) in new_names.iter().zip(after).enumerate() {
+        if !old_index.contains_key(name) {
+            path.0.push(Step::Item(name.clone()));
+            found.push(Edit::added(path, new, Some(index)));
+            path.0.pop();
+        }
+    }
+    if !kept.is_sorted() {
+        let labels = |names: &[Vec<(String, String)>]| {
+            names.iter().map(|name| Json::String(Step::Item(name.clone()).label())).collect()
+        };
+        path.0.push(Step::Order(fields));
+        found.push(Edit {
+            path: path.clone(),
+            old: Some(Json::Array(labels(&old_names))),
+            new: Some(Json::Array(labels(&new_names))),
+            index: None,
+        });
+        path.0.pop();
+    }
+}
+
+/// Merge keys by name of the list, the first that fits both lists; a field with `?` may be missing.
+/// Those of the Kubernetes API (`x-kubernetes-list-map-keys`, patchMergeKey), and what tells items
+/// apart in the other lists.
+const MERGE_KEYS: &[(&str, &[&[&str]])] = &[
+    ("ports", &[&["name"], &["port", "protocol?"], &["containerPort", "protocol?"]]),
+    ("volumeMounts", &[&["mountPath"]]),
+    ("volumeDevices", &[&["devicePath"]]),
+    ("subjects", &[&["kind", "namespace?", "name"]]),
+    ("conditions", &[&["type"]]),
+    (
+        "rules",
+        &[
+            &["verbs!", "apiGroups?", "resources?", "resourceNames?", "nonResourceURLs?"],
+            &["operations!", "apiGroups?", "apiVersions?", "resources?", "scope?"],
+            &["alert?", "record?"],
+            &["host?"],
+        ],
+    ),
+    ("x-kubernetes-validations", &[&["rule"]]),
+    ("additionalPrinterColumns", &[&["name"]]),
+    ("selectableFields", &[&["jsonPath"]]),
+    ("tolerations", &[&["key?", "operator?", "value?", "effect?"]]),
+    ("topologySpreadConstraints", &[&["topologyKey"]]),
+    ("matchExpressions", &[&["key", "operator"]]),
+    ("items", &[&["key"], &["path"]]),
+    ("hostAliases", &[&["ip"]]),
+    ("endpoints", &[&["port"]]),
+];
+
+/// What lists of other names are compared by.
+const USUAL_KEY: &[&[&str]] = &[&["name"]];
+
+/// The fields that tell the items of both lists apart.
+fn merge_key(
+    list: Option<&str>,
+    before: &[Json],
+    after: &[Json],
+) -> Option<&'static [&'static str]> {
+    let candidates = MERGE_KEYS
+        .iter()
+        .find(|(name, _)| Some(*name) == list)
+        .map_or(USUAL_KEY, |(_, candidates)| candidates);
+    let fits = |items: &[Json], fields: &[&str]| {
+        let names: Option<Vec<_>> = items.iter().map(|item| key_of(item, fields)).collect();
+        names.is_some_and(|mut names| {
+            let count = names.len();
+            names.sort();
+            names.dedup();
+            names.len() == count
+        })
+    };
+    candidates.iter().copied().find(|fields| fits(before, fields) && fits(after, fields))
+}
+
+/// The merge key of an item; nothing when it lacks a field. A field with `!` must be there but is
+/// not part of the key.
+fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
+    let mut key = Vec::with_capacity(fields.len());
+    for field in fields {
+        if let Some(field) = field.strip_suffix('!') {
+            item.get(field)?;
+            continue;
+        }
+        let (field, optional) = match field.strip_suffix('?') {
+            Some(field) => (field, true),
+            None => (*field, false),
+        };
+        let text = match item.get(field) {
+            Some(Json::String(text)) => text.clone(),
+            Some(Json::Number(number)) => number.to_string(),
+            Some(Json::Array(items)) if optional => {
+                let mut texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
+                texts.sort_unstable();
+                texts
+                    .iter()
+                    .map(|t| if t.is_empty() { "core" } else { t })
+                    .collect::<Vec<_>>()
+                    .join(",")
+            }
+            None if optional => String::new(),
+            _ => return None,
+        };
+        key.push((field.to_owned(), text));
+    }
+    key.iter().any(|(_, text)| !text.is_empty()).then_some(key)
+}
+
+/// The tree that `edits` make of `old`; nothing when they were not made from it.
+pub fn apply(old: &Json, edits: &[Edit]) -> Option<Json> {
+    let mut tree = old.clone();
+    // Removals and orders first, so that indices of new items count in the new list.
+    let turn = |edit: &Edit| match (edit.path.0.last(), edit.index) {
+        (Some(Step::Order(_)), _) => 1,
+        (_, Some(_)) => 2,
+        _ => 0,
+    };
+    for now in 0..3 {
+        for edit in edits.iter().filter(|edit| turn(edit) == now) {
+            set(&mut tree, edit.path.steps(), edit)?;
+        }
+    }
+    Some(tree)
+}
+
+fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
+    let Some((step, rest)) = steps.split_first() else {
+        *tree = edit.new.clone()?;
+        return Some(());
+    };
+    match (step, tree) {
+        (Step::Key(key), Json::Object(map)) if rest.is_empty() => {
+            match &edit.new {
+                Some(new) => map.insert(key.clone(), new.clone()),
+                None => map.shift_remove(key),
+            };
+            Some(())
+        }
+        (Step::Key(key), Json::Object(map)) => set(map.get_mut(key)?, rest, edit),
+        (Step::Index(index), Json::Array(items)) => set(items.get_mut(*index)?, rest, edit),
+        (Step::Order(fields), Json::Array(items)) => {
+            let wanted = edit.new.as_ref()?.as_array()?;
+            let place = |item: &Json| {
+                let label = Step::Item(key_of(item, fields)?).label();
+                wanted.iter().position(|name| name.as_str() == Some(label.as_str()))
+            };
+            items.sort_by_cached_key(|item| place(item).unwrap_or(usize::MAX));
+            Some(())
+        }
+        (Step::Item(name), Json::Array(items)) => {
+            match items.iter().position(|item| is_item(item, name)) {
+                Some(at) if rest.is_empty() && edit.new.is_none() => {
+                    items.remove(at);
+                    Some(())
+                }
+                Some(at) => set(items.get_mut(at)?, rest, edit),
+                None => {
+                    let at = edit.index?.min(items.len());
+                    items.insert(at, edit.new.clone()?);
+                    Some(())
+                }
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether an item has these values in its merge key.
+pub(super) fn is_item(item: &Json, name: &[(String, String)]) -> bool {
+    name.iter().all(|(field, value)| field_text(item, field).unwrap_or_default() == *value)
+}
+
+/// A field of an item as it is in merge keys.
+fn field_text(item: &Json, field: &str) -> Option<String> {
+    let key = key_of(item, &[format!("{field}?").as_str()])?;
+    key.into_iter().next().map(|(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests;

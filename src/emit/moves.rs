@@ -1,0 +1,117 @@
+//! CRDs that are in another place of a chart than in the version before. Only reads.
+
+#![expect(clippy::disallowed_methods, reason = "looks at what is in the output folder")]
+
+use super::ownership;
+use super::swap::Site;
+use super::tree::ChartFiles;
+use crate::config::CrdPlacement;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a Chart.yaml that are looked at.
+const LONGEST: u64 = 1 << 20;
+/// The annotation of a chart that says where its bundle's CRDs are.
+const ANNOTATION: &str = "bundle2chart/crds: ";
+
+/// A warning for each chart whose CRDs move: they are somewhere else in the version before it that
+/// is in the output folder, or in what is replaced. What cannot be read is nothing to compare with.
+pub fn crds_moved(out: &Path, charts: &[ChartFiles]) -> Diagnostics {
+    let Ok(site) = Site::of(out) else { return Diagnostics::new() };
+    let root = site.readable();
+    let moved = charts.iter().filter_map(|chart| {
+        let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
+        let (dir, before) = previous(root, chart)?;
+        (before != now).then(|| warning(out, chart, &dir, before, now))
+    });
+    moved.collect()
+}
+
+fn warning(
+    out: &Path,
+    chart: &ChartFiles,
+    dir: &Path,
+    before: CrdPlacement,
+    now: CrdPlacement,
+) -> Diagnostic {
+    let name = chart.dir.iter().next().map(Path::new).unwrap_or(Path::new("")).display();
+    let hint = match (templates(before), templates(now)) {
+        (false, true) => format!(
+            "Helm refuses to take over CRDs that it has not made: before the upgrade, give each \
+             `kubectl label crd NAME app.kubernetes.io/managed-by=Helm` and `kubectl annotate crd NAME \
+             meta.helm.sh/release-name=RELEASE meta.helm.sh/release-namespace=NAMESPACE`; or keep \
+             crds = \"{}\"",
+            before.as_str()
+        ),
+        (true, false) => format!(
+            "the upgrade leaves the CRDs in the cluster, because they say `helm.sh/resource-policy: keep`, and \
+             Helm no longer updates them: from now on, apply those of the new chart before each upgrade; or keep \
+             crds = \"{}\"",
+            before.as_str()
+        ),
+        (true, true) => "the release that had the CRDs leaves them in the cluster, and the one that has them now \
+             refuses to take them over until their label app.kubernetes.io/managed-by and the annotations \
+             meta.helm.sh/release-name and -namespace name it"
+            .to_owned(),
+        (false, false) => "nothing changes in a cluster, since Helm installs both in the same way; those who apply \
+             the CRDs by hand or pass --skip-crds look in the new place"
+            .to_owned(),
+    };
+    Diagnostic::warning(
+        Code::CrdsMoved,
+        format!(
+            "the CRDs of `{name}` move from `{}` ({}) to `{}`: a breaking change for who has it installed",
+            before.as_str(),
+            dir.display(),
+            now.as_str()
+        ),
+    )
+    .at(Place::file(out.join(&chart.dir).join("Chart.yaml").display().to_string()))
+    .hint(hint)
+}
+
+/// Whether the CRDs are objects of a release.
+fn templates(placement: CrdPlacement) -> bool {
+    matches!(placement, CrdPlacement::Templates | CrdPlacement::Separate)
+}
+
+/// The newest version of the chart that is older than this one, else what this one replaces.
+fn previous(root: &Path, chart: &ChartFiles) -> Option<(PathBuf, CrdPlacement)> {
+    let name = chart.dir.iter().next()?;
+    let mut dirs = vec![chart.dir.clone()];
+    if chart.dir.components().count() > 1 {
+        let own = semver::Version::parse(&chart.version).ok()?;
+        let entries = fs::read_dir(root.join(name)).ok()?;
+        let mut older: Vec<(semver::Version, PathBuf)> = entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?.file_name();
+                let version = semver::Version::parse(entry.to_str()?).ok()?;
+                (version < own).then(|| (version, Path::new(name).join(entry)))
+            })
+            .collect();
+        older.sort();
+        dirs.extend(older.into_iter().map(|(_, dir)| dir));
+        // The newest first, and this one last.
+        dirs.reverse();
+    }
+    dirs.into_iter().find_map(|dir| Some((dir.clone(), placement_in(&root.join(dir))?)))
+}
+
+/// Where the CRDs of a chart that we wrote are.
+fn placement_in(folder: &Path) -> Option<CrdPlacement> {
+    fs::symlink_metadata(folder.join(ownership::FILE_NAME)).ok()?;
+    let file = folder.join("Chart.yaml");
+    let metadata = fs::symlink_metadata(&file).ok()?;
+    if !metadata.is_file() || metadata.len() > LONGEST {
+        return None;
+    }
+    placement(&fs::read(&file).ok()?)
+}
+
+/// What our own Chart.yaml says: one line, as this crate writes it.
+fn placement(chart: &[u8]) -> Option<CrdPlacement> {
+    let text = std::str::from_utf8(chart).ok()?;
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(ANNOTATION))?;
+    CrdPlacement::named(line.trim())
+}

@@ -1,0 +1,160 @@
+//! Overlays against the CRDs of the same charts: what the API server would say when they are
+//! installed is said when they are built.
+
+use super::definitions::{Definition, Definitions};
+use super::scope::is_built_in;
+use super::{schema, scope};
+use crate::config::{CrdPlacement, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Object, Origin, Phase};
+use crate::olm::Scope;
+
+/// Findings about one object that are shown; more of them have one reason.
+const MOST_FINDINGS: usize = 20;
+
+/// Checks the overlays among `objects`. They hold no expressions yet.
+pub fn check(objects: &[Object], placement: CrdPlacement) -> Diagnostics {
+    let definitions = Definitions::of(objects.iter());
+    let mut found = Diagnostics::new();
+    let overlays = objects.iter().filter(|o| matches!(o.origin, Origin::Overlay { .. }));
+    for object in overlays {
+        match (object.group(), object.kind()) {
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => crd(object, &mut found),
+            ("operators.coreos.com", _) => found.push(
+                Diagnostic::error(
+                    Code::OverlayInvalid,
+                    format!("{} is for OLM, which a chart does without", object.label()),
+                )
+                .at(object.place())
+                .hint("remove it from the overlay"),
+            ),
+            _ => {}
+        }
+        if scope(object, objects.iter()) == Some(Scope::Cluster) {
+            no_namespace(object, &mut found);
+        }
+        match definitions.of_object(object) {
+            Some(definition) => {
+                custom(object, definition, &mut found);
+                together(object, definition, placement, &mut found);
+            }
+            None if is_built_in(object) => {}
+            None => unknown(object, &definitions, &mut found),
+        }
+    }
+    found
+}
+
+fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagnostic {
+    let diagnostic = Diagnostic::error(Code::OverlayInvalid, message);
+    diagnostic.at(object.place().path(path)).hint(hint)
+}
+
+fn crd(object: &Object, found: &mut Diagnostics) {
+    if object.api_version() != "apiextensions.k8s.io/v1" {
+        let message = format!(
+            "{} has the version `{}`, which Kubernetes no longer has",
+            object.label(),
+            object.api_version()
+        );
+        let hint = "write it for apiextensions.k8s.io/v1".to_owned();
+        found.push(invalid(object, ".apiVersion", message, hint));
+    }
+}
+
+fn no_namespace(object: &Object, found: &mut Diagnostics) {
+    if object.metadata("namespace").is_some() {
+        let message =
+            format!("{} has a namespace, but its kind lives in the cluster", object.label());
+        let hint = "remove `metadata.namespace`".to_owned();
+        found.push(invalid(object, ".metadata.namespace", message, hint));
+    }
+}
+
+/// A custom resource against its CRD.
+fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics) {
+    let versions: Vec<_> = definition.versions().collect();
+    let served: Vec<&str> = versions.iter().filter(|v| v.served).map(|v| v.name).collect();
+    let wanted = object.api_version().rsplit('/').next().unwrap_or_default();
+    let Some(version) = versions.iter().find(|version| version.name == wanted && version.served)
+    else {
+        let message = format!("{} has no version `{wanted}`", definition.crd.label());
+        let hint = suggest::hint(wanted, &served, "versions that it serves");
+        let diagnostic = invalid(object, ".apiVersion", message, hint);
+        found.push(diagnostic.related(definition.crd.place(), "the definition"));
+        return;
+    };
+    let Some(schema) = version.schema else { return };
+    let faults = schema::validate(schema, &object.root);
+    let more = faults.len().saturating_sub(MOST_FINDINGS);
+    for fault in faults.into_iter().take(MOST_FINDINGS) {
+        let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);
+        found.push(invalid(object, &fault.path, message, fault.hint));
+    }
+    if more > 0 {
+        let message = format!("{}: {more} more faults are not shown", object.label());
+        found.push(invalid(object, "", message, "is it of this kind at all?".to_owned()));
+    }
+}
+
+/// Helm asks the cluster about all kinds of a release before it makes any object.
+fn together(
+    object: &Object,
+    definition: &Definition<'_>,
+    placement: CrdPlacement,
+    found: &mut Diagnostics,
+) {
+    let crd = definition.crd;
+    let first = match placement {
+        CrdPlacement::Subchart | CrdPlacement::Crds | CrdPlacement::Separate => {
+            !crd.has_expression()
+        }
+        CrdPlacement::Templates => crd.origin == Origin::Stub,
+    };
+    let late = match (object.phase, crd.phase) {
+        (Phase::Operand, Phase::Operand) => true,
+        (Phase::Operand, _) => false,
+        (_, Phase::Operand) => true,
+        _ => !first,
+    };
+    if late {
+        found.push(
+            Diagnostic::error(
+                Code::OverlayPhase,
+                format!("{} would be installed together with the CRD of its kind", object.label()),
+            )
+            .at(object.place())
+            .related(crd.place(), "the CRD, which is a template of the same chart or a later one")
+            .hint(if object.phase == Phase::Operand {
+                "Helm asks the cluster for all kinds of a release before it makes any object: give the CRD an \
+                 earlier phase"
+            } else {
+                "Helm asks the cluster for all kinds of a release before it makes any object: set \
+                 phase = \"operand\", or move the CRDs out of the templates with `crds`"
+            }),
+        );
+    }
+}
+
+/// A kind that nothing here defines.
+fn unknown(object: &Object, definitions: &Definitions<'_>, found: &mut Diagnostics) {
+    let near = suggest::nearest(object.kind(), &definitions.kinds(object.group()));
+    if let Some(kind) = near {
+        let message = format!(
+            "no CRD of the bundle defines the kind `{}` of {}",
+            object.kind(),
+            object.group()
+        );
+        found.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
+        return;
+    }
+    let message = format!("no CRD of the bundle defines {}, so it is not checked", object.label());
+    let diagnostic = match object.phase {
+        Phase::Operand => Diagnostic::note(Code::OverlayUnchecked, message),
+        Phase::Before | Phase::With => Diagnostic::warning(Code::OverlayUnchecked, message).hint(
+            "a cluster that does not know its kind refuses the whole release; if the operator brings the kind, set \
+             phase = \"operand\"",
+        ),
+    };
+    found.push(diagnostic.at(object.place()));
+}

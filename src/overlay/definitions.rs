@@ -1,0 +1,67 @@
+//! CRDs, by the kinds that they define.
+
+use crate::ir::{Object, Value};
+use crate::olm::Scope;
+
+/// A kind that a CRD defines.
+pub(super) struct Definition<'o> {
+    pub(super) crd: &'o Object,
+    pub(super) scope: Scope,
+    group: &'o str,
+    kind: &'o str,
+}
+
+/// A version of it.
+pub(super) struct Version<'o> {
+    pub(super) name: &'o str,
+    pub(super) served: bool,
+    /// The schema, where there is one.
+    pub(super) schema: Option<&'o Value>,
+}
+
+impl<'o> Definition<'o> {
+    pub(super) fn versions(&self) -> impl Iterator<Item = Version<'o>> {
+        let versions = self.crd.at(&["spec", "versions"]).and_then(Value::as_seq);
+        versions.unwrap_or_default().iter().filter_map(|version| {
+            Some(Version {
+                name: version.get("name")?.as_str()?,
+                served: version.get("served") == Some(&Value::Bool(true)),
+                schema: version.at(&["schema", "openAPIV3Schema"]),
+            })
+        })
+    }
+}
+
+/// The CRDs of a chart.
+pub(super) struct Definitions<'o>(Vec<Definition<'o>>);
+
+impl<'o> Definitions<'o> {
+    /// Those among the objects.
+    pub(super) fn of(objects: impl Iterator<Item = &'o Object>) -> Self {
+        let crds = objects.filter(|object| object.kind() == "CustomResourceDefinition");
+        let text = |crd: &'o Object, path: &[&str]| crd.at(path).and_then(Value::as_str);
+        Definitions(
+            crds.filter_map(|crd| {
+                let cluster = text(crd, &["spec", "scope"]) == Some("Cluster");
+                Some(Definition {
+                    crd,
+                    scope: if cluster { Scope::Cluster } else { Scope::Namespaced },
+                    group: text(crd, &["spec", "group"])?,
+                    kind: text(crd, &["spec", "names", "kind"])?,
+                })
+            })
+            .collect(),
+        )
+    }
+
+    /// What defines the object's kind.
+    pub(super) fn of_object(&self, object: &Object) -> Option<&Definition<'o>> {
+        let fits = |d: &&Definition<'o>| d.kind == object.kind() && d.group == object.group();
+        self.0.iter().find(fits)
+    }
+
+    /// Kinds of a group.
+    pub(super) fn kinds(&self, group: &str) -> Vec<&'o str> {
+        self.0.iter().filter(|d| d.group == group).map(|d| d.kind).collect()
+    }
+}

@@ -1,0 +1,18 @@
+//! What a configuration adds to a bundle: overlays, patches, what operands need, stand-ins for CRDs.
+//!
+//! They are objects like the bundle's own, and the passes treat them alike; here they are made and
+//! checked.
+
+mod check;
+mod definitions;
+mod operands;
+mod patch;
+mod schema;
+mod scope;
+mod stubs;
+
+pub use check::check;
+pub use operands::{create_namespaces, namespace_value, operands};
+pub use patch::{Patched, patch, unused_patches};
+pub use scope::scope;
+pub use stubs::stubs;

@@ -1,0 +1,426 @@
+//! Objects against the structural schemas of CRDs.
+//!
+//! What is checked is what the API server checks of a custom resource (Kubernetes, structural
+//! schemas of apiextensions.k8s.io/v1): types, `required`, `enum`, bounds, lengths, patterns, sets
+//! and maps, combinations, and fields that the schema does not have, which the server would drop
+//! without a word. Rules in CEL and formats are left to the server.
+
+use crate::config::suggest;
+use crate::ir::{Map, Number, Release, Value, push_key};
+use regex::RegexBuilder;
+use serde_json::Value as Json;
+
+/// Memory that a pattern may take when it is compiled; a larger one is not checked.
+const PATTERN_LIMIT: usize = 1 << 20;
+/// Longest list of values that a hint shows.
+const MOST_VALUES: usize = 12;
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// JSON path.
+    pub(super) path: String,
+    /// What is wrong with what is there.
+    pub(super) message: String,
+    /// What to do.
+    pub(super) hint: String,
+}
+
+impl Fault {
+    /// The path, as a message names it.
+    pub(super) fn shown_path(&self) -> &str {
+        if self.path.is_empty() { "." } else { &self.path }
+    }
+}
+
+/// Everything that is wrong with an object.
+pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
+    let mut validator = Validator { faults: Vec::new() };
+    let Some(schema) = schema.as_map() else { return validator.faults };
+    validator.object(schema, root, "", Root::Yes);
+    validator.combinations(schema, &Value::from(root.clone()), "");
+    validator.faults
+}
+
+/// Whether a map is a whole object, of which the server knows some fields by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Root {
+    Yes,
+    No,
+}
+
+struct Validator {
+    faults: Vec<Fault>,
+}
+
+impl Validator {
+    fn fault(&mut self, path: &str, message: impl Into<String>, hint: impl Into<String>) {
+        let (message, hint) = (message.into(), hint.into());
+        self.faults.push(Fault { path: path.to_owned(), message, hint });
+    }
+
+    fn value(&mut self, schema: &Value, value: &Value, path: &str) {
+        let Some(schema) = schema.as_map() else { return };
+        if value.is_null() {
+            if !is_true(schema, "nullable")
+                && (schema.contains_key("type") || int_or_string(schema))
+            {
+                self.fault(path, "is null", "remove it, or give it a value");
+            }
+            return;
+        }
+        if !self.has_type(schema, value, path) {
+            return;
+        }
+        match value {
+            Value::Map(map) => {
+                let root = if is_true(schema, "x-kubernetes-embedded-resource") {
+                    Root::Yes
+                } else {
+                    Root::No
+                };
+                self.object(schema, map, path, root);
+            }
+            Value::Seq(items) => self.list(schema, items, path),
+            Value::Text(text) => self.text(schema, text, path),
+            Value::Number(number) => self.number(schema, *number, path),
+            _ => {}
+        }
+        self.allowed(schema, value, path);
+        self.combinations(schema, value, path);
+    }
+
+    fn has_type(&mut self, schema: &Map, value: &Value, path: &str) -> bool {
+        let number = match value {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        };
+        if int_or_string(schema) {
+            let fits = matches!(value, Value::Text(_)) || number.is_some_and(is_integer);
+            if !fits {
+                let message = format!("is {}, not a whole number or a string", value.type_name());
+                self.fault(path, message, "write a number, or text in quotes");
+            }
+            return fits;
+        }
+        let Some(wanted) = text(schema, "type") else { return true };
+        let (fits, words) = match wanted {
+            "object" => (matches!(value, Value::Map(_)), "a map"),
+            "array" => (matches!(value, Value::Seq(_)), "a list"),
+            "string" => (matches!(value, Value::Text(_)), "a string"),
+            "boolean" => (matches!(value, Value::Bool(_)), "true or false"),
+            "integer" => (number.is_some_and(is_integer), "a whole number"),
+            "number" => (number.is_some(), "a number"),
+            _ => return true,
+        };
+        if !fits {
+            let hint = match (wanted, value) {
+                ("string", Value::Bool(_) | Value::Number(_)) => "put it in quotes",
+                ("integer" | "number" | "boolean", Value::Text(_)) => "write it without quotes",
+                ("array", _) => "write a list: `- …`",
+                _ => "see the CRD for what stands here",
+            };
+            self.fault(path, format!("is {}, not {words}", value.type_name()), hint);
+        }
+        fits
+    }
+
+    fn object(&mut self, schema: &Map, map: &Map, path: &str, root: Root) {
+        let properties = schema.get("properties").and_then(Value::as_map);
+        let property = |key: &str| properties.and_then(|properties| properties.get(key));
+        let additional = schema.get("additionalProperties");
+        let open = is_true(schema, "x-kubernetes-preserve-unknown-fields")
+            || additional == Some(&Value::Bool(true));
+        for (key, value) in map {
+            let mut path = path.to_owned();
+            push_key(&mut path, key);
+            if root == Root::Yes && ["apiVersion", "kind", "metadata"].contains(&key.as_str()) {
+                continue;
+            }
+            if let Some(property) = property(key) {
+                self.value(property, value, &path);
+            } else if let Some(additional @ Value::Map(_)) = additional {
+                self.value(additional, value, &path);
+            } else if !open {
+                let known = properties.into_iter().flat_map(Map::keys);
+                let known: Vec<&str> = known.map(String::as_str).collect();
+                let hint = unknown_hint(key, &known);
+                self.fault(
+                    &path,
+                    "is not a field that the CRD has; the API server would drop it",
+                    hint,
+                );
+            }
+        }
+        for key in texts(schema, "required") {
+            let given = map.contains_key(key)
+                || root == Root::Yes && ["apiVersion", "kind", "metadata"].contains(&key)
+                // The API server fills it in before it looks.
+                || property(key).and_then(|property| property.get("default")).is_some();
+            if !given {
+                let mut missing = path.to_owned();
+                push_key(&mut missing, key);
+                let hint = description(property(key)).unwrap_or_else(|| format!("add `{key}`"));
+                self.fault(&missing, "is required, and missing", hint);
+            }
+        }
+        let count = map.len();
+        self.count(schema, ["minProperties", "maxProperties"], count, "entries", path);
+    }
+
+    fn list(&mut self, schema: &Map, items: &[Value], path: &str) {
+        if let Some(schema) = schema.get("items") {
+            for (index, item) in items.iter().enumerate() {
+                self.value(schema, item, &format!("{path}[{index}]"));
+            }
+        }
+        self.count(schema, ["minItems", "maxItems"], items.len(), "items", path);
+        let kind = text(schema, "x-kubernetes-list-type");
+        let keys: Vec<&str> = texts(schema, "x-kubernetes-list-map-keys").collect();
+        for (index, item) in items.iter().enumerate() {
+            let earlier = items.iter().take(index);
+            let same = |other: &Value| match kind {
+                Some("set") => other == item,
+                Some("map") => keys.iter().all(|key| item.get(key) == other.get(key)),
+                _ => is_true(schema, "uniqueItems") && other == item,
+            };
+            if earlier.into_iter().any(same) {
+                let what = match kind {
+                    Some("map") => {
+                        format!("has the same {} as an item before it", keys.join(" and "))
+                    }
+                    _ => "is there twice".to_owned(),
+                };
+                self.fault(&format!("{path}[{index}]"), what, "remove one of them");
+            }
+        }
+    }
+
+    fn text(&mut self, schema: &Map, value: &str, path: &str) {
+        self.count(schema, ["minLength", "maxLength"], value.chars().count(), "characters", path);
+        if let Some(pattern) = text(schema, "pattern") {
+            // Go's engine, which the API server has, knows the same language.
+            let regex = RegexBuilder::new(pattern).size_limit(PATTERN_LIMIT).build();
+            if regex.is_ok_and(|regex| !regex.is_match(value)) {
+                let message = format!("is {value:?}, which does not match the pattern of the CRD");
+                self.fault(path, message, format!("the pattern is `{pattern}`"));
+            }
+        }
+    }
+
+    fn number(&mut self, schema: &Map, number: Number, path: &str) {
+        let value = float(number);
+        let shown = Json::from(number);
+        for (key, exclusive, word) in
+            [("minimum", "exclusiveMinimum", "smaller"), ("maximum", "exclusiveMaximum", "larger")]
+        {
+            let Some(Value::Number(bound)) = schema.get(key) else { continue };
+            let (bound, name) = (float(*bound), Json::from(*bound));
+            let outside = if key == "minimum" { value < bound } else { value > bound };
+            let excluded = is_true(schema, exclusive);
+            if outside {
+                let message = format!("is {shown}, {word} than the CRD allows");
+                self.fault(path, message, format!("the {key} is {name}"));
+            } else if excluded && value == bound {
+                let message = format!("is {shown}, which the CRD just does not allow");
+                self.fault(path, message, format!("it must not be the {key}, which is {name}"));
+            }
+        }
+        if let Some(Value::Number(step)) = schema.get("multipleOf") {
+            let ratio = value / float(*step);
+            if ratio.is_finite() && (ratio - ratio.round()).abs() > 1e-9 {
+                let hint = format!("write a multiple of {}", Json::from(*step));
+                self.fault(path, format!("is {shown}, which is not in the steps of the CRD"), hint);
+            }
+        }
+    }
+
+    fn count(&mut self, schema: &Map, keys: [&str; 2], count: usize, what: &str, path: &str) {
+        let [least, most] = keys.map(|key| match schema.get(key) {
+            Some(Value::Number(number)) => Some(float(*number)),
+            _ => None,
+        });
+        // Far below 2^52, so exact.
+        let size = count as f64;
+        if let Some(least) = least.filter(|least| size < *least) {
+            let hint = format!("the CRD demands {least} or more");
+            self.fault(path, format!("has {count} {what}, too few"), hint);
+        }
+        if let Some(most) = most.filter(|most| size > *most) {
+            let hint = format!("the CRD allows {most} at most");
+            self.fault(path, format!("has {count} {what}, too many"), hint);
+        }
+    }
+
+    fn allowed(&mut self, schema: &Map, value: &Value, path: &str) {
+        let Some(Value::Seq(allowed)) = schema.get("enum") else { return };
+        if allowed.contains(value) {
+            return;
+        }
+        let shown = json(value);
+        let words: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
+        let near = value.as_str().and_then(|value| suggest::nearest(value, &words));
+        let list: Vec<String> =
+            allowed.iter().take(MOST_VALUES).map(|v| json(v).to_string()).collect();
+        let more = if allowed.len() > MOST_VALUES { ", …" } else { "" };
+        let mut hint = format!("the CRD allows {}{more}", list.join(", "));
+        if let Some(near) = near {
+            hint = format!("did you mean {near:?}? {hint}");
+        }
+        self.fault(path, format!("is {shown}, which the CRD does not list"), hint);
+    }
+
+    /// `allOf`, `anyOf`, `oneOf` and `not`: in a structural schema they only check values.
+    fn combinations(&mut self, schema: &Map, value: &Value, path: &str) {
+        let schemas = |key: &str| schema.get(key).and_then(Value::as_seq).unwrap_or_default();
+        for part in schemas("allOf") {
+            let faults = Self::inside(part, value, path);
+            self.faults.extend(faults);
+        }
+        let fitting = |key: &str| {
+            schemas(key).iter().filter(|part| Self::inside(part, value, path).is_empty())
+        };
+        if !schemas("anyOf").is_empty() && fitting("anyOf").next().is_none() {
+            let closest = schemas("anyOf").iter().map(|part| Self::inside(part, value, path));
+            let closest = closest.min_by_key(Vec::len).unwrap_or_default();
+            let why =
+                closest.first().map(|fault| format!("`{}` {}", fault.shown_path(), fault.message));
+            let hint = format!("at least one must fit; the closest: {}", why.unwrap_or_default());
+            self.fault(path, "fits none of the forms that the CRD has for it", hint);
+        }
+        if !schemas("oneOf").is_empty() {
+            match fitting("oneOf").count() {
+                1 => {}
+                0 => self.fault(
+                    path,
+                    "fits none of the forms of which the CRD wants exactly one",
+                    format!("the forms: {}", forms(schemas("oneOf"))),
+                ),
+                count => self.fault(
+                    path,
+                    format!("fits {count} of the forms of which the CRD wants exactly one"),
+                    format!("the forms: {}", forms(schemas("oneOf"))),
+                ),
+            }
+        }
+        if let Some(not) = schema.get("not")
+            && Self::inside(not, value, path).is_empty()
+        {
+            self.fault(
+                path,
+                "has a form that the CRD excludes",
+                format!("excluded: {}", json(not)),
+            );
+        }
+    }
+
+    /// What is wrong with a value as a part of a combination says, which has no fields of its own.
+    fn inside(part: &Value, value: &Value, path: &str) -> Vec<Fault> {
+        let mut validator = Validator { faults: Vec::new() };
+        let Some(part) = part.as_map() else { return Vec::new() };
+        if !value.is_null() && validator.has_type(part, value, path) {
+            match value {
+                Value::Map(map) => validator.partial(part, map, path),
+                Value::Seq(items) => {
+                    for (index, item) in items.iter().enumerate() {
+                        let path = format!("{path}[{index}]");
+                        let faults = part.get("items").map(|p| Self::inside(p, item, &path));
+                        validator.faults.extend(faults.into_iter().flatten());
+                    }
+                    validator.count(part, ["minItems", "maxItems"], items.len(), "items", path);
+                }
+                Value::Text(text) => validator.text(part, text, path),
+                Value::Number(number) => validator.number(part, *number, path),
+                _ => {}
+            }
+            validator.allowed(part, value, path);
+            validator.combinations(part, value, path);
+        }
+        validator.faults
+    }
+
+    fn partial(&mut self, part: &Map, map: &Map, path: &str) {
+        let properties = part.get("properties").and_then(Value::as_map);
+        for (key, property) in properties.into_iter().flatten() {
+            let mut path = path.to_owned();
+            push_key(&mut path, key);
+            if let Some(value) = map.get(key) {
+                let faults = Self::inside(property, value, &path);
+                self.faults.extend(faults);
+            }
+        }
+        for key in texts(part, "required").filter(|key| !map.contains_key(*key)) {
+            let mut missing = path.to_owned();
+            push_key(&mut missing, key);
+            self.fault(&missing, "is required, and missing", format!("add `{key}`"));
+        }
+        let count = map.len();
+        self.count(part, ["minProperties", "maxProperties"], count, "entries", path);
+    }
+}
+
+fn forms(parts: &[Value]) -> String {
+    let shown: Vec<String> =
+        parts.iter().take(MOST_VALUES).map(|part| json(part).to_string()).collect();
+    shown.join(", ")
+}
+
+fn unknown_hint(key: &str, known: &[&str]) -> String {
+    match suggest::nearest(key, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => "there are no fields here: remove it".to_owned(),
+        None => {
+            let shown: Vec<&str> = known.iter().copied().take(MOST_VALUES).collect();
+            let more = if known.len() > MOST_VALUES { ", …" } else { "" };
+            format!("the CRD has here: {}{more}", shown.join(", "))
+        }
+    }
+}
+
+/// The first sentence of what the CRD says of a field.
+fn description(schema: Option<&Value>) -> Option<String> {
+    let text = schema?.get("description")?.as_str()?;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = line.find(". ").map_or(line.len(), |end| end + 1);
+    let sentence = line.get(..end).unwrap_or(&line);
+    (!sentence.is_empty()).then(|| format!("the CRD says: {sentence}"))
+}
+
+fn json(value: &Value) -> Json {
+    Release { namespace: "", values: &Json::Null }.value(value)
+}
+
+fn text<'v>(schema: &'v Map, key: &str) -> Option<&'v str> {
+    schema.get(key).and_then(Value::as_str)
+}
+
+fn texts<'v>(schema: &'v Map, key: &str) -> impl Iterator<Item = &'v str> {
+    let list = schema.get(key).and_then(Value::as_seq).unwrap_or_default();
+    list.iter().filter_map(Value::as_str)
+}
+
+fn is_true(schema: &Map, key: &str) -> bool {
+    schema.get(key) == Some(&Value::Bool(true))
+}
+
+fn int_or_string(schema: &Map) -> bool {
+    is_true(schema, "x-kubernetes-int-or-string")
+}
+
+fn is_integer(number: Number) -> bool {
+    match number {
+        Number::Int(_) | Number::Uint(_) => true,
+        Number::Float(value) => value.fract() == 0.0,
+    }
+}
+
+fn float(number: Number) -> f64 {
+    match number {
+        Number::Int(value) => value as f64,
+        Number::Uint(value) => value as f64,
+        Number::Float(value) => value,
+    }
+}
+
+#[cfg(test)]
+mod tests;

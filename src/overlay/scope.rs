@@ -1,0 +1,82 @@
+//! Whether objects of a kind live in a namespace.
+
+use super::definitions::Definitions;
+use crate::ir::Object;
+use crate::olm::Scope;
+
+/// API groups that are Kubernetes' own, besides the core group.
+const GROUPS: [&str; 21] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+];
+
+/// Kinds of these groups that live in the cluster (Kubernetes API, v1.37); all others live in a
+/// namespace.
+const CLUSTER: [&str; 32] = [
+    "APIService",
+    "CSIDriver",
+    "CSINode",
+    "CertificateSigningRequest",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ClusterTrustBundle",
+    "ComponentStatus",
+    "CustomResourceDefinition",
+    "DeviceClass",
+    "DeviceTaintRule",
+    "FlowSchema",
+    "IPAddress",
+    "IngressClass",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PriorityClass",
+    "PriorityLevelConfiguration",
+    "ResourceSlice",
+    "RuntimeClass",
+    "ServiceCIDR",
+    "StorageClass",
+    "StorageVersion",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+    "VolumeAttachment",
+    "VolumeAttributesClass",
+];
+
+/// Whether the object's kind is Kubernetes' own.
+pub(super) fn is_built_in(object: &Object) -> bool {
+    object.group().is_empty() || GROUPS.contains(&object.group())
+}
+
+/// The scope of an object of a kind that Kubernetes has or one of these CRDs defines; nothing for
+/// others.
+pub fn scope<'o>(object: &Object, others: impl Iterator<Item = &'o Object>) -> Option<Scope> {
+    if is_built_in(object) {
+        let cluster = CLUSTER.contains(&object.kind());
+        return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
+    }
+    Definitions::of(others).of_object(object).map(|definition| definition.scope)
+}

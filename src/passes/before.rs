@@ -1,0 +1,65 @@
+//! Jobs that run before the operator is installed.
+
+use super::Context;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Map, Object, Phase, Unit, Value};
+use std::collections::BTreeSet;
+
+const HOOK: &str = "helm.sh/hook";
+
+/// Makes Jobs and Pods of the phase `before` hooks, which Helm waits for. Everything else of that
+/// phase needs none: Helm installs CRDs first, and then by kind, so that namespaces, accounts,
+/// settings and permissions are there before a Deployment; and a hook would be deleted and made
+/// anew with every upgrade.
+pub(super) fn before(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
+    let made_with: BTreeSet<String> = unit
+        .objects
+        .iter()
+        .filter(|object| object.kind() == "ServiceAccount" && !is_hook(object))
+        .map(|object| object.name().to_owned())
+        .collect();
+    for object in &mut unit.objects {
+        if object.phase != Phase::Before || !matches!(object.kind(), "Job" | "Pod") {
+            continue;
+        }
+        if !is_hook(object) {
+            hook(object);
+        }
+        let pod: &[&str] =
+            if object.kind() == "Job" { &["spec", "template", "spec"] } else { &["spec"] };
+        let account = object.at(pod).and_then(|pod| pod.get("serviceAccountName")?.as_str());
+        if let Some(account) = account.filter(|account| made_with.contains(*account)) {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::OverlayPhase,
+                    format!(
+                        "{} runs before anything is installed, as ServiceAccount/{account}, which is installed later",
+                        object.label()
+                    ),
+                )
+                .at(object.place())
+                .hint(
+                    "give it an account of its own in an overlay, and that and its permissions the annotation \
+                     `helm.sh/hook: pre-install,pre-upgrade` with a `helm.sh/hook-weight` below that of the Job; or \
+                     set phase = \"with\"",
+                ),
+            );
+        }
+    }
+}
+
+fn is_hook(object: &Object) -> bool {
+    object.metadata("annotations").is_some_and(|annotations| annotations.get(HOOK).is_some())
+}
+
+fn hook(object: &mut Object) {
+    let annotations = object.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
+    if annotations.as_map().is_none() {
+        *annotations = Value::from(Map::new());
+    }
+    if let Some(annotations) = annotations.as_map_mut() {
+        annotations.insert(HOOK.to_owned(), Value::text("pre-install,pre-upgrade"));
+        let policy = Value::text("before-hook-creation");
+        annotations.entry("helm.sh/hook-delete-policy".to_owned()).or_insert(policy);
+    }
+}

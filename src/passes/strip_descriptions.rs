@@ -1,0 +1,110 @@
+//! CRDs without the texts in their schemas, where those would not fit into a release.
+
+use super::Context;
+use crate::diag::Diagnostics;
+use crate::ir::{Map, Unit, Value};
+
+/// Removes `description` from every schema of every CRD, when the configuration wants that. A
+/// property that is called `description` stays.
+pub(super) fn strip_descriptions(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+    if !context.strip_descriptions {
+        return;
+    }
+    let crds = unit.objects.iter_mut().filter(|o| o.kind() == "CustomResourceDefinition");
+    for crd in crds {
+        let spec = crd.root.get_mut("spec").and_then(Value::as_map_mut);
+        let versions = spec.and_then(|spec| spec.get_mut("versions")?.as_seq_mut());
+        for version in versions.into_iter().flatten().filter_map(Value::as_map_mut) {
+            let schema = version.get_mut("schema").and_then(Value::as_map_mut);
+            if let Some(schema) = schema.and_then(|schema| schema.get_mut("openAPIV3Schema")) {
+                strip(schema);
+            }
+        }
+    }
+}
+
+/// The schema and those in it, by the places where a JSONSchemaProps has schemas (Kubernetes API,
+/// apiextensions.k8s.io/v1).
+fn strip(schema: &mut Value) {
+    let Some(schema) = schema.as_map_mut() else { return };
+    if schema.get("description").is_some_and(|text| text.as_str().is_some()) {
+        schema.shift_remove("description");
+    }
+    for (key, value) in schema.iter_mut() {
+        match key.as_str() {
+            "items"
+            | "additionalItems"
+            | "additionalProperties"
+            | "not"
+            | "allOf"
+            | "anyOf"
+            | "oneOf" => strip_some(value),
+            "properties" | "patternProperties" | "definitions" | "dependencies" => {
+                let schemas = value.as_map_mut().into_iter().flat_map(Map::values_mut);
+                schemas.for_each(strip);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A schema, a list of schemas, or a boolean in place of one.
+fn strip_some(value: &mut Value) {
+    match value {
+        Value::Seq(schemas) => schemas.iter_mut().for_each(strip),
+        schema => strip(schema),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle;
+    use crate::emit::yaml;
+
+    #[test]
+    fn only_texts_about_schemas_go() {
+        let text = "\
+description: a text
+type: object
+properties:
+  description:
+    description: another text
+    type: string
+    default: description
+  list:
+    type: array
+    items:
+      description: an item
+      enum: [description]
+    anyOf:
+    - description: one
+      required: [description]
+  open:
+    additionalProperties: {description: value, type: string}
+    default: {description: stays}
+";
+        let mut schema = bundle::parse(text).unwrap().remove(0);
+        strip(&mut schema);
+        insta::assert_snapshot!(yaml::plain_value(&schema).unwrap(), @r"
+        type: object
+        properties:
+          description:
+            type: string
+            default: description
+          list:
+            type: array
+            items:
+              enum:
+              - description
+            anyOf:
+            - required:
+              - description
+          open:
+            additionalProperties:
+              type: string
+            default:
+              description: stays
+        ");
+    }
+}

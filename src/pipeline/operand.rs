@@ -1,0 +1,420 @@
+//! What `diff` compares: a chart or a bundle to the objects that it puts into a cluster.
+
+use crate::bundle;
+use crate::config::{BundleConfig, Config};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diff::{ChartFacts, Placement, Side};
+use crate::emit::render;
+use crate::ir::Release;
+use crate::source::chart::{self as charts, ChartTree};
+use crate::source::{self, Supply};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What reports call the namespace of the release, which identities leave out.
+pub const NAMESPACE: &str = "release-namespace";
+
+/// Where operands are looked for, and how they are rendered.
+pub struct Operands<'a> {
+    /// Reads bundles.
+    pub supply: &'a Supply,
+    /// Says how bundles are compiled, where it knows them.
+    pub config: Option<&'a Config>,
+    /// The output folder, for `NAME@VERSION`.
+    pub out: &'a Path,
+    /// Name of the release namespace.
+    pub namespace: &'a str,
+    /// Values over the defaults of charts.
+    pub values: Json,
+    /// Whether the `helm` program may render what bundle2chart cannot.
+    pub helm: bool,
+}
+
+impl Operands<'_> {
+    /// What `text` names: a chart folder or package, `NAME@VERSION` or `NAME` in the output folder,
+    /// a bundle folder, layout, tar or image. With a Git revision, a chart in the output folder as
+    /// it was then.
+    pub fn load(&self, text: &str, revision: Option<&str>) -> (Option<Side>, Diagnostics) {
+        let mut diagnostics = Diagnostics::new();
+        let side = self.side(text, revision, &mut diagnostics).unwrap_or_else(|problems| {
+            diagnostics.append(problems);
+            None
+        });
+        (side.filter(|_| !diagnostics.has_errors()), diagnostics)
+    }
+
+    fn side(
+        &self,
+        text: &str,
+        revision: Option<&str>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Option<Side>, Diagnostics> {
+        if let Some(revision) = revision {
+            let (name, version) = self.name_of(text);
+            let tree = charts::read_revision(self.out, revision, &name)?;
+            let versions = versions_in(&tree, &name);
+            let (path, version) = pick(&name, version.as_deref(), &versions)?;
+            let start = format!("{path}/");
+            let tree = tree
+                .into_iter()
+                .filter_map(|(path, content)| {
+                    Some((path.strip_prefix(&start)?.to_owned(), content))
+                })
+                .collect();
+            return self.chart(&format!("{name} {version} at {revision}"), &tree).map(Some);
+        }
+        let path = Path::new(text);
+        if path.is_dir() && charts::is_chart(path) {
+            return self.chart("", &charts::read_folder(path)?).map(Some);
+        }
+        if path.is_file()
+            && let Some(tree) = charts::read_package(path)?
+        {
+            return self.chart("", &tree).map(Some);
+        }
+        let (name, version) = self.name_of(text);
+        if !path.exists() && is_name(&name) && self.out.join(&name).is_dir() {
+            let versions = versions_on_disk(self.out, &name);
+            let (folder, _) = pick(&name, version.as_deref(), &versions)?;
+            return self.chart("", &charts::read_folder(&self.out.join(folder))?).map(Some);
+        }
+        self.bundle(text, diagnostics)
+    }
+
+    /// `NAME@VERSION`, `NAME`, or the folder of a chart in the output folder.
+    fn name_of(&self, text: &str) -> (String, Option<String>) {
+        let inside = Path::new(text).strip_prefix(self.out).ok().and_then(Path::to_str);
+        let text = inside.unwrap_or(text);
+        match text.split_once(['@', '/']) {
+            Some((name, version)) => {
+                (name.to_owned(), Some(version.trim_end_matches('/').to_owned()))
+            }
+            None => (text.to_owned(), None),
+        }
+    }
+
+    fn bundle(
+        &self,
+        text: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Option<Side>, Diagnostics> {
+        let source = source::from_argument(text);
+        let (files, found) = self.supply.fetch(&source, None);
+        diagnostics.append(found);
+        let Some(files) = files else { return Ok(None) };
+        let (loaded, found) = bundle::load(&files);
+        let Some(loaded) = loaded else { return Err(found) };
+        let repository = |text: &str| {
+            let end = text.rfind('/').map_or(0, |slash| slash + 1);
+            let tag = text[end..].find([':', '@']).map_or(text.len(), |at| end + at);
+            text[..tag].to_owned()
+        };
+        let bundles = self.config.map(|config| config.bundles.as_slice()).unwrap_or_default();
+        let known = bundles
+            .iter()
+            .find(|bundle| repository(bundle.source.text()) == repository(text))
+            .or_else(|| bundles.iter().find(|bundle| bundle.name == loaded.package));
+        let settings = match known {
+            Some(known) => BundleConfig { source, ..known.clone() },
+            None => BundleConfig::new(&loaded.package, source),
+        };
+        let (compiled, found) = super::compile(&files, &settings);
+        let serious = |d: &Diagnostic| d.severity == crate::diag::Severity::Error;
+        diagnostics.extend(found.into_iter().filter(serious));
+        let Some(compiled) = compiled else { return Ok(None) };
+        let mut values = compiled.unit.default_values();
+        merge(&mut values, &self.values);
+        let release = Release { namespace: self.namespace, values: &values };
+        let objects = compiled.unit.objects.iter().filter_map(|object| release.object(object));
+        let label = format!("{} {}", loaded.package, loaded.csv.version);
+        let objects: Vec<Json> = objects.collect();
+        Ok(Some(Side::new(label, objects, self.namespace, None)))
+    }
+
+    /// The side that a chart's files make; `label` is made of the chart when it is empty.
+    ///
+    /// # Errors
+    /// When a file cannot be understood or rendered.
+    pub fn chart(&self, label: &str, tree: &ChartTree) -> Result<Side, Diagnostics> {
+        let file = |name: &str| -> Result<Json, Diagnostics> {
+            let Some(content) = tree.get(name) else { return Ok(Json::Null) };
+            Ok(documents(name, content)?.into_iter().next().unwrap_or(Json::Null))
+        };
+        let metadata = file("Chart.yaml")?;
+        let text =
+            |key: &str| metadata.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
+        let defaults = match file("values.yaml")? {
+            Json::Null => Json::Object(Map::new()),
+            values => values,
+        };
+        let mut values = defaults.clone();
+        merge(&mut values, &self.values);
+        let annotations = metadata.get("annotations").and_then(Json::as_object);
+        let annotated =
+            annotations.is_some_and(|map| map.keys().any(|key| key.starts_with("bundle2chart/")));
+        let ours = annotated || tree.contains_key(crate::emit::ownership::FILE_NAME);
+        let name = text("name");
+        let rendered = if ours { self.render(tree, &values)? } else { None };
+        let rendered = match rendered {
+            Some(rendered) => rendered,
+            None if !self.helm => {
+                let message = format!(
+                    "the templates of the chart `{name}` are in a language that this version does not know"
+                );
+                return Err(Diagnostic::error(Code::ChartUnreadable, message)
+                    .hint("another version of bundle2chart wrote it; build it again with this one")
+                    .into());
+            }
+            None => self.with_helm(&name, tree)?,
+        };
+        let mut facts = ChartFacts {
+            version: text("version"),
+            app_version: text("appVersion"),
+            kube_version: text("kubeVersion"),
+            values: defaults,
+            crds: BTreeMap::new(),
+            crds_folder: String::new(),
+            name,
+        };
+        let mut objects = Vec::new();
+        for (placement, file, object) in rendered {
+            let kind = object.get("kind").and_then(Json::as_str);
+            if kind == Some("CustomResourceDefinition")
+                && let Some(name) = object.pointer("/metadata/name").and_then(Json::as_str)
+            {
+                facts.crds.insert(name.to_owned(), placement);
+                if let (Placement::Crds, Some((folder, _))) = (placement, file.rsplit_once('/')) {
+                    facts.crds_folder = format!("{folder}/");
+                }
+            }
+            objects.push(object);
+        }
+        let label = match label {
+            "" => format!("{} {}", facts.name, facts.version),
+            label => label.to_owned(),
+        };
+        Ok(Side::new(label, objects, self.namespace, Some(facts)))
+    }
+
+    /// Renders a chart that bundle2chart wrote; nothing when a template is in a language that this
+    /// version does not know.
+    fn render(&self, tree: &ChartTree, values: &Json) -> Result<Option<Rendered>, Diagnostics> {
+        let release = Release { namespace: self.namespace, values };
+        let mut rendered = Vec::new();
+        for (path, content) in tree {
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let yaml = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
+            let in_crds = is_crds(folder);
+            let template = folder == "templates" || folder.starts_with("templates/");
+            if folder.starts_with("charts/") && folder.contains("/templates") {
+                return Ok(None);
+            }
+            if !yaml || name.starts_with('_') || !(in_crds || template) {
+                continue;
+            }
+            let placement = if in_crds { Placement::Crds } else { Placement::Templates };
+            let text;
+            let content = if in_crds {
+                content.as_slice()
+            } else {
+                let Ok(source) = std::str::from_utf8(content) else { return Err(not_utf8(path)) };
+                match render::render(source, &release) {
+                    Ok(done) => text = done,
+                    Err(_) => return Ok(None),
+                }
+                text.as_bytes()
+            };
+            let objects = documents(path, content)?;
+            rendered.extend(
+                objects
+                    .into_iter()
+                    .flat_map(flatten)
+                    .map(|object| (placement, path.clone(), object)),
+            );
+        }
+        Ok(Some(rendered))
+    }
+
+    fn with_helm(&self, name: &str, tree: &ChartTree) -> Result<Rendered, Diagnostics> {
+        // JSON is YAML.
+        let values = self.values.to_string();
+        let text = charts::helm_template(name, tree, self.namespace, &values)?;
+        let mut rendered = Vec::new();
+        for part in text.split("---\n# Source: ").skip(1) {
+            let (path, content) = part.split_once('\n').unwrap_or((part, ""));
+            let path = path.trim().split_once('/').map_or(path, |(_, inside)| inside);
+            let in_crds = is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder));
+            let placement = if in_crds { Placement::Crds } else { Placement::Templates };
+            for object in documents(path, content.as_bytes())? {
+                rendered
+                    .extend(flatten(object).into_iter().map(|o| (placement, path.to_owned(), o)));
+            }
+        }
+        Ok(rendered)
+    }
+}
+
+/// Whether a folder of a chart is `crds/` of it or of a subchart, which may itself be called so.
+fn is_crds(folder: &str) -> bool {
+    let mut parts = folder.split('/');
+    loop {
+        match (parts.next(), parts.clone().next()) {
+            (Some("crds"), _) => return true,
+            (Some("charts"), Some(_)) => parts.next(),
+            _ => return false,
+        };
+    }
+}
+
+/// Objects with where they are in the chart.
+type Rendered = Vec<(Placement, String, Json)>;
+
+/// The documents of a file, as JSON.
+fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnostics> {
+    let text = std::str::from_utf8(content).map_err(|_| not_utf8(path))?;
+    let documents = bundle::parse(text).map_err(|why| {
+        Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not valid YAML: {why}"))
+            .at(Place::file(path))
+            .hint("Check the file; a template is shown as it was rendered.")
+    })?;
+    let release = Release { namespace: "", values: &Json::Null };
+    Ok(documents.iter().map(|document| release.value(document)).filter(|d| !d.is_null()).collect())
+}
+
+fn not_utf8(path: &str) -> Diagnostics {
+    Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not UTF-8 text"))
+        .at(Place::file(path))
+        .hint("Convert the file to UTF-8.")
+        .into()
+}
+
+/// The items of a List, or the object.
+fn flatten(object: Json) -> Vec<Json> {
+    let list = object.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
+    match object {
+        Json::Object(mut map) if list => match map.shift_remove("items") {
+            Some(Json::Array(items)) => items,
+            _ => vec![Json::Object(map)],
+        },
+        other => vec![other],
+    }
+}
+
+/// Values over values, as Helm joins them: maps key by key, null removes.
+pub fn merge(under: &mut Json, over: &Json) {
+    match (under, over) {
+        (Json::Object(under), Json::Object(over)) => {
+            for (key, value) in over {
+                match (under.get_mut(key), value) {
+                    (_, Json::Null) => {
+                        under.shift_remove(key);
+                    }
+                    (Some(place), value) => merge(place, value),
+                    (None, value) => {
+                        under.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+        }
+        (_, Json::Null) => {}
+        (under, over) => *under = over.clone(),
+    }
+}
+
+/// Reads files of values, the later over the earlier.
+///
+/// # Errors
+/// When a file cannot be read or is no map.
+pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
+    let mut values = Json::Object(Map::new());
+    for file in files {
+        let shown = file.display().to_string();
+        let text = charts::read_values(file)?;
+        let wrong = |why: String| -> Diagnostics {
+            Diagnostic::error(Code::ValuesUnreadable, format!("`{shown}`: {why}"))
+                .at(Place::file(&shown))
+                .hint("Write one map in YAML, as for `helm install --values`.")
+                .into()
+        };
+        let mut documents = bundle::parse(&text).map_err(wrong)?;
+        let release = Release { namespace: "", values: &Json::Null };
+        match documents.pop().map(|document| release.value(&document)) {
+            None => {}
+            Some(over @ Json::Object(_)) if documents.is_empty() => merge(&mut values, &over),
+            Some(_) => return Err(wrong("values are one map".to_owned())),
+        }
+    }
+    Ok(values)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+/// Versions of a chart and their folders below the output folder, in a tree of that folder.
+fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
+    tree.keys()
+        .filter_map(|path| path.strip_suffix("/Chart.yaml"))
+        .filter_map(|folder| {
+            if folder == name {
+                let content = tree.get(&format!("{name}/Chart.yaml"))?;
+                return Some((folder.to_owned(), version_of(content)?));
+            }
+            let version = folder.strip_prefix(name)?.strip_prefix('/')?;
+            (!version.contains('/')).then(|| (folder.to_owned(), version.to_owned()))
+        })
+        .collect()
+}
+
+/// The same on disk.
+pub(super) fn versions_on_disk(out: &Path, name: &str) -> Vec<(String, String)> {
+    let folder = out.join(name);
+    if charts::is_chart(&folder) {
+        let version = charts::read_folder(&folder)
+            .ok()
+            .and_then(|tree| version_of(tree.get("Chart.yaml")?))
+            .unwrap_or_default();
+        return vec![(name.to_owned(), version)];
+    }
+    charts::folders(&folder)
+        .into_iter()
+        .filter(|version| charts::is_chart(&folder.join(version)))
+        .map(|version| (format!("{name}/{version}"), version))
+        .collect()
+}
+
+fn version_of(content: &[u8]) -> Option<String> {
+    let documents = documents("Chart.yaml", content).ok()?;
+    documents.first()?.get("version")?.as_str().map(str::to_owned)
+}
+
+/// The folder and version that are wanted, or the highest.
+fn pick(
+    name: &str,
+    version: Option<&str>,
+    versions: &[(String, String)],
+) -> Result<(String, String), Diagnostics> {
+    let found = match version {
+        Some(version) => versions.iter().find(|(_, v)| v == version),
+        None => versions.iter().max_by_key(|(_, version)| precedence(version)),
+    };
+    found.cloned().ok_or_else(|| {
+        let known: Vec<&str> = versions.iter().map(|(_, version)| version.as_str()).collect();
+        let message = match version {
+            Some(version) => format!("there is no version {version} of the chart `{name}`"),
+            None => format!("there is no chart `{name}`"),
+        };
+        let hint = match known.as_slice() {
+            [] => "Build it first, or name another one.".to_owned(),
+            known => format!("There is {}.", known.join(", ")),
+        };
+        Diagnostic::error(Code::ChartNotFound, message).hint(hint).into()
+    })
+}
+
+/// Semantic versions in their order, after everything that is none.
+pub(super) fn precedence(version: &str) -> (Option<semver::Version>, String) {
+    (semver::Version::parse(version).ok(), version.to_owned())
+}

@@ -1,0 +1,167 @@
+#![expect(clippy::disallowed_methods, reason = "reads files that are kept beside a bundle")]
+//! Files that are kept by hand beside a bundle.
+
+use super::{Supply, failure, unreadable};
+use crate::config::{Overlay, OverlaySource};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::ir::Phase;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// Most files of one overlay: a folder of more is another folder than was meant.
+const MOST_FILES: usize = 1_000;
+/// What the names of files in a folder end in.
+const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// A file of an overlay, in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverlayFile {
+    /// Its path as places show it, unique among those of a bundle.
+    pub name: String,
+    /// Its content.
+    pub content: Vec<u8>,
+    /// When its objects are installed.
+    pub phase: Phase,
+    /// Where it stands in the configuration, when it is no file.
+    pub inline: Option<Span>,
+    /// The bundle's table that declares it.
+    pub span: Span,
+}
+
+impl Supply {
+    /// The files of these overlays, in their order; all that cannot be read is reported.
+    pub fn overlays(&self, overlays: &[Overlay]) -> (Vec<OverlayFile>, Diagnostics) {
+        read(overlays, &self.base, self.limits.kept_file_bytes)
+    }
+}
+
+fn read(overlays: &[Overlay], base: &Path, limit: u64) -> (Vec<OverlayFile>, Diagnostics) {
+    let mut files: Vec<OverlayFile> = Vec::new();
+    let mut found = Diagnostics::new();
+    for (index, overlay) in overlays.iter().enumerate() {
+        let span = overlay.span.clone();
+        let phase = overlay.phase;
+        let text = match &overlay.source {
+            OverlaySource::Path(path) => {
+                match read_path(path, base, limit) {
+                    Ok(read) => {
+                        for (name, content) in read {
+                            if let Some(first) = files.iter().find(|file| file.name == name) {
+                                found.push(twice(&name, &span, &first.span));
+                                continue;
+                            }
+                            let inline = None;
+                            files.push(OverlayFile {
+                                name,
+                                content,
+                                phase,
+                                inline,
+                                span: span.clone(),
+                            });
+                        }
+                    }
+                    Err(problems) => {
+                        let at = |mut problem: Diagnostic| {
+                            problem.place = Place::span(span.clone());
+                            problem
+                        };
+                        found.extend(problems.into_iter().map(at));
+                    }
+                }
+                continue;
+            }
+            OverlaySource::Text(text) => text.clone(),
+            // JSON is YAML.
+            OverlaySource::Object(object) => format!("{object:#}\n"),
+        };
+        files.push(OverlayFile {
+            name: format!("[[bundle.overlay]] {}", index + 1),
+            content: text.into_bytes(),
+            phase,
+            inline: Some(span.clone()),
+            span,
+        });
+    }
+    (files, found)
+}
+
+fn twice(name: &str, span: &Span, first: &Span) -> Diagnostic {
+    Diagnostic::error(Code::OverlayUnreadable, format!("`{name}` is read by two overlays"))
+        .at(Place::span(span.clone()))
+        .related(Place::span(first.clone()), "the first one")
+        .hint("its objects can be in the chart only once: remove one of the overlays")
+}
+
+/// The files at `path`, by the names that places show.
+fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>)>, Diagnostics> {
+    let root = base.join(path);
+    let metadata = fs::metadata(&root).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => failure(
+            Code::OverlayUnreadable,
+            format!("the overlay `{path}` does not exist"),
+            "paths are relative to the folder of this file",
+        ),
+        _ => unreadable(path, &error),
+    })?;
+    let mut paths: Vec<PathBuf> = Vec::new();
+    if metadata.is_dir() {
+        for entry in WalkDir::new(&root).follow_links(true).sort_by_file_name() {
+            let entry = entry.map_err(|error| unreadable(path, &io::Error::from(error)))?;
+            let ending = entry.path().extension().and_then(|ending| ending.to_str());
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            let wanted = ending.is_some_and(|ending| ENDINGS.contains(&ending)) && !hidden;
+            if wanted && entry.file_type().is_file() {
+                paths.push(entry.into_path());
+            }
+        }
+    } else {
+        paths.push(root.clone());
+    }
+    if paths.is_empty() {
+        return Err(failure(
+            Code::OverlayUnreadable,
+            format!("the overlay `{path}` has no file that ends in .yaml, .yml or .json"),
+            "name the file, or give it one of these endings",
+        ));
+    }
+    if paths.len() > MOST_FILES {
+        return Err(failure(
+            Code::OverlayUnreadable,
+            format!("the overlay `{path}` has {} files; the limit is {MOST_FILES}", paths.len()),
+            "is this the right folder?",
+        ));
+    }
+    let mut files = Vec::with_capacity(paths.len());
+    for file in paths {
+        let below = file.strip_prefix(&root).unwrap_or(Path::new(""));
+        let name = shown(path, below);
+        let mut content = Vec::new();
+        fs::File::open(&file)
+            .and_then(|file| file.take(limit + 1).read_to_end(&mut content))
+            .map_err(|error| unreadable(&name, &error))?;
+        if content.len() as u64 > limit {
+            return Err(failure(
+                Code::OverlayUnreadable,
+                format!("`{name}` has more than {limit} bytes"),
+                "no object that a cluster takes is as large; is this the right file?",
+            ));
+        }
+        files.push((name, content));
+    }
+    Ok(files)
+}
+
+/// A path as places show it: with `/`, and never like one of the bundle's own files.
+fn shown(path: &str, below: &Path) -> String {
+    let mut name = path.trim_end_matches('/').to_owned();
+    for part in below {
+        name.push('/');
+        name.push_str(&part.to_string_lossy());
+    }
+    match name.split('/').next() {
+        Some("manifests" | "metadata") => format!("./{name}"),
+        _ => name,
+    }
+}
