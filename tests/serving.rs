@@ -11,7 +11,6 @@ mod crd_schemas;
 #[path = "support/helm.rs"]
 mod helm;
 #[path = "support/rendered.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
 mod rendered;
 #[path = "support/shared.rs"]
 mod shared;

@@ -5,7 +5,6 @@
 #![allow(clippy::disallowed_methods, reason = "a test reads what the chart renders")]
 
 #[path = "support/rendered.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
 mod rendered;
 #[path = "support/shared.rs"]
 mod shared;
