@@ -69,4 +69,5 @@ pub mod olm;
 pub mod overlay;
 pub mod passes;
 pub mod pipeline;
+pub mod serving;
 pub mod source;

@@ -7,11 +7,11 @@ use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
-use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, Source};
+use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, ServingConfig, Source};
 use crate::config::{CRDS_SUFFIX, OPERANDS_SUFFIX};
 use crate::dependencies::{self, Member};
 use crate::deploy::{Part, Release as ChartRelease};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
 use crate::ir::{Object, Release, Unit, ValueSpec};
@@ -19,6 +19,7 @@ use crate::lock::{Lock, Locked};
 use crate::olm::{self, Lowered};
 use crate::overlay;
 use crate::passes::{self, Context, Filtered};
+use crate::serving;
 use crate::source::{BundleFiles, Reference, Supply};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -62,7 +63,7 @@ pub fn build<'c>(
     names: &[String],
     jobs: usize,
 ) -> Build {
-    let (selected, diagnostics) = select(config, names);
+    let (selected, models, diagnostics) = select(config, names);
     let mut build = Build { diagnostics, ..Build::default() };
     let mut hits: Vec<(Filter, usize)> = Vec::new();
     let mut members = Vec::new();
@@ -80,6 +81,14 @@ pub fn build<'c>(
             build.locked.extend(built.locked);
         }
     }
+    for model in models {
+        let (chart, found) = build_serving(model, config.output.layout);
+        build.diagnostics.append(found.for_bundle(&model.name));
+        if let Some((chart, release_bytes)) = chart {
+            build.release_bytes.insert(chart.dir.clone(), release_bytes);
+            build.charts.push(chart);
+        }
+    }
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
@@ -93,6 +102,19 @@ pub fn build<'c>(
         build.locked.clear();
     }
     build
+}
+
+/// The chart of a model, with the bytes of a release; none when there is an error.
+fn build_serving(
+    config: &ServingConfig,
+    layout: Layout,
+) -> (Option<(ChartFiles, usize)>, Diagnostics) {
+    let (unit, mut diagnostics) = serving::compile(config);
+    let Some(unit) = unit else { return (None, diagnostics) };
+    diagnostics.append(serving::check(&unit, config));
+    let chart = chart::serving_chart(&unit, config);
+    let release_bytes = chart.release_bytes;
+    (Some((chart_files(chart, layout), release_bytes)), diagnostics)
 }
 
 /// Locks bundles to what their sources lead to now, on up to `jobs` threads.
@@ -115,11 +137,15 @@ pub fn lock(supply: &Supply, bundles: &[&BundleConfig], jobs: usize) -> (Vec<Loc
 
 /// An error for each name that no bundle has.
 pub fn unknown_names(config: &Config, names: &[String]) -> Diagnostics {
-    let known: Vec<&str> = config.bundles.iter().map(|b| b.name.as_str()).collect();
-    let place = config
-        .bundles
+    let bundles = config.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
+    unknown(names, &bundles.collect::<Vec<_>>())
+}
+
+fn unknown(names: &[String], known: &[(&str, &Span)]) -> Diagnostics {
+    let place = known
         .first()
-        .map_or_else(Place::default, |bundle| Place::file(bundle.span.source.name.clone()));
+        .map_or_else(Place::default, |(_, span)| Place::file(span.source.name.clone()));
+    let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     names
         .iter()
         .filter(|name| !known.contains(&name.as_str()))
@@ -140,13 +166,19 @@ pub fn images(
     names: &[String],
     jobs: usize,
 ) -> (Vec<BundleImages>, Diagnostics) {
-    let (selected, mut diagnostics) = select(config, names);
+    let (selected, models, mut diagnostics) = select(config, names);
     let mut all = Vec::new();
     for (bundle, (listed, found)) in
         selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(supply, lock, bundle)))
     {
         diagnostics.append(found.for_bundle(&bundle.name));
         all.extend(listed.map(|images| BundleImages { bundle: bundle.name.clone(), images }));
+    }
+    for model in models {
+        let (unit, found) = serving::compile(model);
+        diagnostics.append(found.for_bundle(&model.name));
+        let images = unit.map(|unit| serving::images(&unit, model));
+        all.extend(images.map(|images| BundleImages { bundle: model.name.clone(), images }));
     }
     if diagnostics.has_errors() {
         all.clear();
@@ -179,18 +211,21 @@ fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
     Some(format!("{name}@{}", files.image.as_ref()?.digest))
 }
 
-/// The named bundles of a configuration; all when none is named, and none when any is unknown.
-fn select<'c>(config: &'c Config, names: &[String]) -> (Vec<&'c BundleConfig>, Diagnostics) {
-    let diagnostics = unknown_names(config, names);
+/// The named bundles and models; all when nothing is named, and none when any name is unknown.
+fn select<'c>(
+    config: &'c Config,
+    names: &[String],
+) -> (Vec<&'c BundleConfig>, Vec<&'c ServingConfig>, Diagnostics) {
+    let bundles = config.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
+    let models = config.servings.iter().map(|model| (model.name.as_str(), &model.span));
+    let diagnostics = unknown(names, &bundles.chain(models).collect::<Vec<_>>());
     if diagnostics.has_errors() {
-        return (Vec::new(), diagnostics);
+        return (Vec::new(), Vec::new(), diagnostics);
     }
-    let selected = config
-        .bundles
-        .iter()
-        .filter(|bundle| names.is_empty() || names.contains(&bundle.name))
-        .collect();
-    (selected, diagnostics)
+    let wanted = |name: &String| names.is_empty() || names.contains(name);
+    let bundles = config.bundles.iter().filter(|bundle| wanted(&bundle.name)).collect();
+    let models = config.servings.iter().filter(|model| wanted(&model.name)).collect();
+    (bundles, models, diagnostics)
 }
 
 /// A bundle that was built.

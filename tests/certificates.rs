@@ -65,6 +65,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         ignore: Vec::new(),
         deploy: bundle2chart::config::Deploy::default(),
         bundles: vec![config],
+        servings: Vec::new(),
     };
     let (built, diagnostics) = offline::build(&configuration, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");

@@ -76,6 +76,35 @@ fn schema() {
 }
 
 #[test]
+fn invariants() {
+    let mut text = "\
+# Invariants of manifests that serve models
+
+`build` holds the charts of `[[serving]]` tables against these, and `bundle2chart check-serving` manifests that anyone
+wrote. A finding names the code; `bundle2chart explain CODE` says more. The field is the key of `[[serving]]` that
+decides it, the source an issue or the API or program that has the rule.
+
+This file is made from `src/serving/invariants.rs`.
+
+| code | severity | field | what happens otherwise | source |
+|---|---|---|---|---|
+"
+    .to_owned();
+    for invariant in bundle2chart::serving::invariants::INVARIANTS {
+        let _ = writeln!(
+            text,
+            "| [{0}](codes.md#{0}) | {1} | `{2}` | {3} | {4} |",
+            invariant.code.as_str(),
+            invariant.severity.as_str(),
+            invariant.field,
+            invariant.reason,
+            invariant.source
+        );
+    }
+    up_to_date("docs/invariants.md", &text);
+}
+
+#[test]
 fn deviations() {
     let mut text = "\
 # Deviations from OLM

@@ -277,6 +277,34 @@ pub(super) fn documents(
     }
 }
 
+/// The objects of a file that is no bundle's, in their order, and what is wrong with it. Documents
+/// that are no objects, such as values of Helm, and kustomizations are passed over.
+pub fn manifests(file: &str, bytes: &[u8]) -> (Vec<Object>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let mut objects = Vec::new();
+    let read = documents(file, bytes, &BundleFiles::default(), &mut diagnostics);
+    for document in read.into_iter().flat_map(|read| read.documents) {
+        let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        if api_version.is_empty()
+            || kind.is_empty()
+            || api_version.starts_with("kustomize.config.k8s.io/")
+        {
+            continue;
+        }
+        let position = Position {
+            file,
+            document: document.number,
+            line: document.line,
+            path: String::new(),
+            overlay: false,
+        };
+        let lines = &document.item_lines;
+        flatten(document.value, &position, lines, &mut objects, &mut diagnostics);
+    }
+    (objects, diagnostics)
+}
+
 /// Where a document is.
 pub(super) struct Position<'a> {
     pub(super) file: &'a str,

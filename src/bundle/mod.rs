@@ -14,7 +14,7 @@ mod yaml;
 
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
 pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
-pub use load::load;
+pub use load::{load, manifests};
 pub use overlay::{locate_inline, overlays};
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};

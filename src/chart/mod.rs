@@ -11,10 +11,12 @@ mod manifest;
 mod metadata;
 mod notes;
 mod readme;
+mod serving;
 mod values;
 
 pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
 pub use crds::FOLDERS as CRD_FOLDERS;
+pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX};

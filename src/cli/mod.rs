@@ -2,6 +2,7 @@
 
 mod access;
 mod build;
+mod check_serving;
 mod diff;
 mod explain;
 mod generate;
@@ -80,6 +81,8 @@ enum Command {
     Inspect(inspect::Inspect),
     /// List the images that charts need.
     Images(images::Images),
+    /// Check manifests for serving models that anyone wrote.
+    CheckServing(check_serving::CheckServing),
     /// Explain a diagnostic code.
     Explain(explain::Explain),
     /// Print the JSON schema of bundles.toml.
@@ -127,6 +130,7 @@ pub fn main() -> ExitCode {
         Command::Diff(diff) => diff.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
         Command::Images(images) => images.run(&cli.global, &mut output),
+        Command::CheckServing(check) => check.run(&mut output),
         Command::Explain(explain) => explain.run(&mut output),
         Command::Schema => generate::schema(&mut output),
         Command::Completions { shell } => generate::completions(*shell, &mut output),

@@ -5,7 +5,7 @@ use super::read::Draft;
 use super::tree::{At, Reader};
 use super::values::plain;
 use super::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source, suggest};
-use crate::diag::{Code, Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -33,7 +33,11 @@ pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
 }
 
 /// The charts beside a bundle's own have names that fit, and that no other bundle has.
-pub(super) fn companions(reader: &mut Reader<'_>, bundles: &[BundleConfig]) {
+pub(super) fn companions(
+    reader: &mut Reader<'_>,
+    bundles: &[BundleConfig],
+    charts: &[(&str, &Span)],
+) {
     for bundle in bundles {
         for (suffix, why) in bundle.companions() {
             let name = format!("{}{suffix}", bundle.name);
@@ -46,11 +50,11 @@ pub(super) fn companions(reader: &mut Reader<'_>, bundles: &[BundleConfig]) {
                 let hint = format!("Helm's releases have at most {NAME_LIMIT}: use a shorter name");
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message);
                 reader.found.push(diagnostic.at(place).hint(hint));
-            } else if let Some(other) = bundles.iter().find(|other| other.name == name) {
+            } else if let Some((_, other)) = charts.iter().find(|(other, _)| *other == name) {
                 let message = format!("{why} makes a chart `{name}`, and a bundle has that name");
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
                     .at(place)
-                    .related(Place::span(other.span.clone()), "the other one")
+                    .related(Place::span((*other).clone()), "the other one")
                     .hint("give one of the bundles another name");
                 reader.found.push(diagnostic);
             }
@@ -131,6 +135,7 @@ pub(super) fn outputs(
     reader: &mut Reader<'_>,
     output: &Output,
     bundles: &[BundleConfig],
+    charts: &[(&str, &Span)],
     mirrors: &[Mirror],
 ) {
     let bundle_sources = bundles.iter().filter_map(|bundle| match &bundle.source {
@@ -150,8 +155,8 @@ pub(super) fn outputs(
         });
     let mut found = Vec::new();
     for (path, span) in bundle_sources.chain(mirror_sources).chain(overlay_sources) {
-        for chart in bundles {
-            let folder = output.dir.join(&chart.name);
+        for (chart, chart_span) in charts {
+            let folder = output.dir.join(chart);
             let holds = plain(path).starts_with(plain(&folder));
             let inside = ["manifests", "metadata"]
                 .iter()
@@ -159,14 +164,14 @@ pub(super) fn outputs(
             if holds || inside {
                 let message = format!(
                     "the chart of `{}` would be written to {}, which {} what this reads",
-                    chart.name,
+                    chart,
                     folder.display(),
                     if holds { "holds" } else { "is part of" }
                 );
                 found.push(
                     Diagnostic::error(Code::OverlappingOutput, message)
                         .at(Place::span(span.clone()))
-                        .related(Place::span(chart.span.clone()), "the chart's bundle")
+                        .related(Place::span((*chart_span).clone()), "the chart's bundle")
                         .hint("move one of them, or change `dir` in `[output]`"),
                 );
             }

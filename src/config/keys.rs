@@ -1,6 +1,7 @@
 //! Every key of `bundles.toml`, as data: the reader, the JSON schema and the reference read it.
 
 mod deploy;
+pub mod serving;
 
 pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 
@@ -590,6 +591,7 @@ pub static ROOT: Table = Table {
         optional("network", Kind::Table(&NETWORK), NETWORK.doc),
         optional("ignore", Kind::Tables(&IGNORE), IGNORE.doc),
         optional("deploy", Kind::Table(&DEPLOY), DEPLOY.doc),
-        required("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
+        optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
+        optional("serving", Kind::Tables(&serving::SERVING), serving::SERVING.doc),
     ],
 };

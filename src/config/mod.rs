@@ -11,6 +11,7 @@ mod overlay;
 mod pods;
 mod read;
 pub mod schema;
+mod serving;
 pub(crate) mod suggest;
 pub(crate) mod text;
 mod tree;
@@ -24,6 +25,10 @@ pub(crate) use operands::STUBS;
 pub use operands::{Account, Adoption, Operands};
 pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
+pub use serving::{
+    Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
+    RouteConfig, ServingConfig, Shape, Topology,
+};
 
 use crate::diag::Span;
 use crate::diff::Ignore;
@@ -56,6 +61,8 @@ pub struct Config {
     pub deploy: Deploy,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
+    /// The models to serve, in the order of the file.
+    pub servings: Vec<ServingConfig>,
 }
 
 impl Config {

@@ -96,7 +96,7 @@ impl Reader<'_> {
     }
 
     /// The value, when it has the type that the API demands, and no field that the type lacks.
-    fn typed<T: Serialize + DeserializeOwned>(
+    pub(super) fn typed<T: Serialize + DeserializeOwned>(
         &mut self,
         key: &str,
         (json, range): At<Json>,

@@ -1,5 +1,6 @@
 //! From the text of `bundles.toml` to a checked [`Config`].
 
+use super::keys::serving::SERVING;
 use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
 use super::tree::{At, Fields, Reader};
 use super::{
@@ -105,7 +106,13 @@ impl Reader<'_> {
         let ignore = self.ignores(&root);
 
         let tables = root.tables("bundle");
-        if let (true, Some((_, range))) = (tables.is_empty(), root.texts("bundle")) {
+        let models = root.tables("serving");
+        let said = tree.contains_key("bundle") || tree.contains_key("serving");
+        if let (false, Some(key)) = (said, ROOT.key("bundle")) {
+            self.missing(&ROOT, &root.header, key);
+        }
+        let empty = tables.is_empty() && models.is_empty();
+        if let (true, Some((_, range))) = (empty, root.texts("bundle")) {
             self.error(
                 Code::MissingKey,
                 &range,
@@ -113,8 +120,9 @@ impl Reader<'_> {
                 "add a `[[bundle]]` with a `name` and an `image` or a `path`",
             );
         }
-        if let Some((_, range)) = tables.get(BUNDLE_LIMIT) {
-            let message = format!("the configuration has {} bundles", tables.len());
+        if let Some((_, range)) = tables.iter().chain(&models).nth(BUNDLE_LIMIT) {
+            let count = tables.len() + models.len();
+            let message = format!("the configuration has {count} bundles");
             let hint = format!("split it: one file may have {BUNDLE_LIMIT}");
             self.error(Code::InvalidValue, range, message, hint);
             return None;
@@ -127,12 +135,24 @@ impl Reader<'_> {
             drafts.push(draft);
             bundles.extend(bundle);
         }
-        check::names(self, &drafts);
         check::dependencies(self, &drafts);
-        check::companions(self, &bundles);
+        let mut servings = Vec::new();
+        for (table, header) in models {
+            let fields = self.fields(&SERVING, header, table);
+            let pull_secret = defaults.pull_secret.as_ref().and_then(Option::as_deref);
+            servings.extend(self.serving(&fields, pull_secret));
+            drafts.push(Draft { name: fields.text("name"), depends_on: Vec::new() });
+        }
+        check::names(self, &drafts);
+        let charts: Vec<_> = bundles
+            .iter()
+            .map(|bundle| (bundle.name.as_str(), &bundle.span))
+            .chain(servings.iter().map(|serving| (serving.name.as_str(), &serving.span)))
+            .collect();
+        check::companions(self, &bundles, &charts);
         bundles.iter().for_each(|bundle| operands::namespaces(self, bundle));
         let output = output?;
-        check::outputs(self, &output, &bundles, &mirrors);
+        check::outputs(self, &output, &bundles, &charts, &mirrors);
         let deploy = self.deploy(&root, &output, &bundles);
         Some(Config {
             base: base.to_owned(),
@@ -143,6 +163,7 @@ impl Reader<'_> {
             ignore,
             deploy,
             bundles,
+            servings,
         })
     }
 

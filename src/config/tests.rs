@@ -196,7 +196,7 @@ name = "b"
 fn unknown_missing_and_mistyped_keys() {
     insta::assert_snapshot!(shown(r#"
 defaults.excludes = []
-serving = []
+whatever = []
 [output]
 dir = 1
 layout = "flatt"
@@ -227,11 +227,11 @@ from = "x"
       |
       = hint: did you mean `exclude`?
 
-    error[unknown-key]: unknown key `serving` at the top of the file
+    error[unknown-key]: unknown key `whatever` at the top of the file
      --> bundles.toml:3:1
       |
-    3 | serving = []
-      | ^^^^^^^
+    3 | whatever = []
+      | ^^^^^^^^
       |
       = hint: known keys: `required-version`, `defaults`, `output`, `mirror`, `registry`, `network`, `ignore`, `deploy`, `bundle`
 

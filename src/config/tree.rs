@@ -81,7 +81,7 @@ impl Reader<'_> {
         self.error(Code::UnknownKey, range, message, suggest::hint(name, &known, "keys"));
     }
 
-    fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
+    pub(super) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
         let (message, hint) = match key.kind {
             Kind::Tables(tables) => (
                 "the configuration has no bundle, so there is nothing to build".to_owned(),
@@ -268,6 +268,11 @@ impl Reader<'_> {
 impl<'t> Fields<'t> {
     fn value(&self, name: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.values.iter().find(|(key, _)| key.name == name).map(|(_, value)| *value)
+    }
+
+    /// Every key that is there, and where its value is.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&'static Key, Range<usize>)> {
+        self.values.iter().map(|(key, value)| (*key, value.span()))
     }
 
     pub(super) fn text(&self, name: &str) -> Option<At<&'t str>> {

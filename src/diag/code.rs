@@ -443,6 +443,101 @@ codes! {
     CertificatesRenewed "certificates-renewed"
         "Argo CD would make new certificates with every sync."
         "With `certificates = \"helm\"` a chart makes its certificates when Helm installs it and finds them again in the cluster. Argo CD renders charts without looking into the cluster, so each sync makes new ones, and whoever has the old authority stops trusting the operator.";
+
+    // --- serving: models, their pools and pickers ------------------------------------------
+    ServingProfile "serving-profile"
+        "An API profile does not have what is asked for."
+        "An API profile (`api`) fixes versions of objects, flags and images that belong together. Older ones lack some of what newer ones have.";
+    ServingGroupSize "serving-group-size"
+        "The ranks of a model do not fit the pods of a group."
+        "Tensor, pipeline and data parallelism together say how many devices a replica has, and a group of pods has as many as its pods have. A rank too few or too many waits for ever. Known from kserve#4946.";
+    ServingNothing "serving-nothing"
+        "Manifests to check have nothing about serving models."
+        "A check that looks at nothing would always succeed. It needs pods with a known model server, InferencePools, or endpoint pickers.";
+    ServingPoolEmpty "serving-pool-empty"
+        "An InferencePool selects no pods."
+        "The pool's selector must be labels of pods that answer requests. A pool without pods makes the picker answer 503.";
+    ServingPoolPorts "serving-pool-ports"
+        "An InferencePool has other ports than its pods answer on."
+        "Every port of the pool is an endpoint of its own on every pod. Requests to a port that nobody listens on fail, and ranks whose port is missing stay idle. Known from llm-d#1855: data parallelism behind one port, and eight ports in the pool.";
+    ServingHeadlessSelected "serving-headless-selected"
+        "An InferencePool selects pods without a server."
+        "The workers of a group that only its leader answers for must not have the labels that the pool selects by. Known from llm-d-router#220.";
+    ServingPoolShape "serving-pool-shape"
+        "An InferencePool is not what its CRD takes."
+        "A pool has one to eight different ports, labels to select by, and a failure mode FailOpen or FailClose. The API server refuses anything else; FailClosed, which the upstream chart's README names, is such a word.";
+    ServingPoolMissing "serving-pool-missing"
+        "Something refers to an InferencePool that is not there."
+        "HTTPRoutes, InferenceObjectives and InferenceModelRewrites name their pool by group and name, in their own namespace unless a route says another. A wrong one is not an error to the API server: nothing happens.";
+    ServingPickerMissing "serving-picker-missing"
+        "An InferencePool names a picker that is not there."
+        "Gateways ask the Service of `endpointPickerRef` on its port. Without it, routes to the pool are not accepted (GAIE#2915).";
+    ServingPickerPort "serving-picker-port"
+        "A picker listens on another port than gateways ask."
+        "`endpointPickerRef`, the Service, and the picker's `--grpc-port` (9002 when it is not said) must agree. The upstream chart's `extProcPort` changes the first two only.";
+    ServingPickerPool "serving-picker-pool"
+        "A picker watches another pool than the one that names it."
+        "`--pool-name`, `--pool-namespace` and `--pool-group` say which pool a picker works for. With another, it answers with pods of another model, or never becomes ready.";
+    ServingPickerRights "serving-picker-rights"
+        "A picker may not read what it must."
+        "A picker lists and watches pods, its pool, and the objectives and rewrites of the groups that it knows; with leader election it writes leases. Without one of these it never becomes ready (istio.io#17528).";
+    ServingPickerReplicas "serving-picker-replicas"
+        "Several pickers get in each other's way."
+        "With leader election, only one pod is ever ready: rolling updates never end, so the strategy must be Recreate (GAIE#1619), and the probes must ask for `liveness` and `readiness`. Without it, each pod knows only of its own requests.";
+    ServingPickerConfig "serving-picker-config"
+        "A picker's configuration is not valid."
+        "Pickers check their EndpointPickerConfig when they start, and stop at unknown plugins, references, gates and fields (llm-d-router#1134). This is the same check before anything starts.";
+    ServingDeprecated "serving-deprecated"
+        "A plugin or flag goes in a coming release."
+        "What is deprecated works in the release of the API profile and stops the program in a later one (llm-d-router#936, llm-d-router#761).";
+    ServingRoles "serving-roles"
+        "A picker looks for roles that no pod has, or the other way around."
+        "Filters for prefill, decode and encode go by the label llm-d.ai/role. When no pod passes a filter, requests fail; when no filter looks at roles, pods that only read prompts get whole requests (llm-d-router#220).";
+    ServingModel "serving-model"
+        "A picker, or pods of one pool, are about different models."
+        "A picker that makes tokens with another model's tokenizer finds no prefix in any cache, and says nothing (llm-d#2221). Pods of a pool are taken for equal.";
+    ServingDevices "serving-devices"
+        "A pod asks for more or fewer accelerators than its ranks use."
+        "Tensor, pipeline and data parallelism in a pod multiply to the number of devices. With too few, the engine waits for ever; with too many, the rest is paid for and idle (kserve#4946, kserve#5773, kserve#6044). A TPU v7 counts as two devices.";
+    ServingStartup "serving-startup"
+        "Pods of a group wait for each other."
+        "A leader is ready when its workers have joined. With `startupPolicy: LeaderReady` they are made only after that, so nothing ever starts (lws#135).";
+    ServingLeaderAddress "serving-leader-address"
+        "A worker may start before its leader has a name."
+        "The name in LWS_LEADER_ADDRESS resolves once the leader's pod runs. A worker whose image is there earlier fails and takes its group with it; waiting with `getent hosts` helps (lws#746).";
+    ServingSidecar "serving-sidecar"
+        "A routing sidecar and its engine do not fit together."
+        "In prefill and decode, requests come to a sidecar in front of each decoding engine, which must know the engine's port and have as many ports as the engine (llm-d-router#329, llm-d-routing-sidecar#59). Without the sidecar, prefill is never asked.";
+    ServingSidecarFlag "serving-sidecar-flag"
+        "A routing sidecar gets a flag that its release does not have."
+        "The sidecar stops at unknown flags. `--connector` and the flags for TLS of single roles went in 0.10 (llm-d-router#761).";
+    ServingPortClash "serving-port-clash"
+        "Two containers of a pod listen on one port."
+        "Containers of a pod share its ports. The second one to start fails, again and again (llm-d-router#329).";
+    ServingProbe "serving-probe"
+        "A probe asks where nobody answers."
+        "A probe on a port that nobody listens on kills or hides the pod for ever. Workers without a server cannot have HTTP probes (aibrix#2116).";
+    ServingImage "serving-image"
+        "An image is missing or stands for another."
+        "A pod with a placeholder for an image cannot start; one without an image depends on something that puts it in.";
+    ServingSharedMemory "serving-shared-memory"
+        "An engine on several GPUs has little shared memory."
+        "Ranks of a pod exchange data over /dev/shm, of which containers have 64 MiB unless a volume in memory is mounted there. Without it, engines fail under load (llm-d#352).";
+    ServingPair "serving-pair"
+        "Prefill and decode are not alike."
+        "Caches travel from prefill to decode only when both have the same engine, block size and type of cache.";
+    ServingGroup "serving-group"
+        "A LeaderWorkerSet or DisaggregatedSet is refused by its webhook."
+        "Names of groups are DNS labels that begin with a letter, an update needs a pod that may be missing or more, subgroups divide groups evenly, and the roles of a DisaggregatedSet have all replicas or none.";
+    ServingAutoscaler "serving-autoscaler"
+        "An autoscaler has no target, or several have one."
+        "Autoscalers name what they scale by kind and name. Two of them, or `replicas` in the object, undo each other's work. Pickers keep state and are not scaled by load.";
+    ServingDisruption "serving-disruption"
+        "A disruption budget never allows an eviction."
+        "Nodes under such pods cannot be drained, and cluster upgrades stop.";
+    ServingDestination "serving-destination"
+        "A DestinationRule is about another host than the picker."
+        "Istio talks to pickers over TLS with a certificate that nobody signed, so it needs a DestinationRule for the very host of the picker's Service. The upstream chart writes the cluster's domain as cluster.local.";
 }
 
 #[cfg(test)]

@@ -54,6 +54,8 @@ fn in_words(used: &Use) -> String {
         UseKind::Argument => format!("argument {name}"),
         UseKind::RelatedImage => format!("related image {name}"),
         UseKind::Annotation => format!("annotation {name}"),
+        UseKind::Model if container.is_empty() => "volume".to_owned(),
+        UseKind::Model => format!("container {container}"),
     }
 }
 

@@ -61,6 +61,8 @@ pub enum UseKind {
     RelatedImage,
     /// An annotation: said about the operator, and pulled by nothing.
     Annotation,
+    /// A container or volume of pods that serve a model, which no list declares.
+    Model,
 }
 
 impl UseKind {
@@ -74,6 +76,7 @@ impl UseKind {
             UseKind::Argument => "argument",
             UseKind::RelatedImage => "relatedImage",
             UseKind::Annotation => "annotation",
+            UseKind::Model => "model",
         }
     }
 
@@ -92,7 +95,8 @@ impl Image {
 
     /// Whether a cluster pulls it for the chart.
     pub fn is_pulled(&self) -> bool {
-        self.uses.iter().any(|used| used.kind.is_in_pod() || used.kind == UseKind::RelatedImage)
+        let others = [UseKind::RelatedImage, UseKind::Model];
+        self.uses.iter().any(|used| used.kind.is_in_pod() || others.contains(&used.kind))
     }
 
     /// Whether pods use it and the ClusterServiceVersion does not list it, so that tools that copy

@@ -18,6 +18,7 @@ mod image;
 mod layout;
 mod limits;
 mod local;
+mod manifests;
 mod mirror;
 mod overlays;
 mod reference;
@@ -29,6 +30,7 @@ mod vendor;
 
 pub use access::{Access, Download, Environment, Reporter};
 pub use limits::Limits;
+pub use manifests::manifests;
 pub use overlays::OverlayFile;
 pub use reference::Reference;
 pub use supply::{Pin, Supply};

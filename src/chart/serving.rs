@@ -1,0 +1,332 @@
+//! The chart of a model: the same layout as that of a bundle, with texts of its own.
+
+use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
+use crate::config::{Model, ServingConfig, Topology};
+use crate::emit::{escape, yaml};
+use crate::ir::{Map, Unit, Value};
+use crate::serving::picker;
+use crate::serving::topology::{Role, Servers, Workload};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Lays the unit of a model out.
+pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
+    let mut files: BTreeMap<String, String> = manifest::templates(unit.objects.iter());
+    let (workloads, _) = Workload::all(config);
+    files.insert("Chart.yaml".to_owned(), metadata(config));
+    files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
+    files.insert("values.schema.json".to_owned(), values::schema(unit, false));
+    files.insert("README.md".to_owned(), readme_of(unit, config, &workloads));
+    files.insert("templates/NOTES.txt".to_owned(), notes(config, &workloads));
+    files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
+    let release_bytes = budget::release_bytes(&config.name, &files, unit, &config.namespace);
+    Chart {
+        release_bytes,
+        name: config.name.clone(),
+        version: config.chart_version.clone(),
+        files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
+    }
+}
+
+/// What comes behind the last colon of an image's name, without a digest.
+fn engine_version(image: &str) -> &str {
+    let name = image.split('@').next().unwrap_or(image);
+    let last = name.rsplit('/').next().unwrap_or(name);
+    last.split_once(':').map_or("", |(_, tag)| tag)
+}
+
+fn metadata(config: &ServingConfig) -> String {
+    let mut root = Map::new();
+    let mut set = |key: &str, value: Value| {
+        root.insert(key.to_owned(), value);
+    };
+    set("apiVersion", "v2".into());
+    set("name", Value::text(&config.name));
+    set("version", Value::text(config.chart_version.to_string()));
+    let version = engine_version(&config.engine.image);
+    if !version.is_empty() {
+        set("appVersion", Value::text(version));
+    }
+    set("description", Value::text(format!("Serves the model {}", config.served_name)));
+    set("type", "application".into());
+    // Sidecars that are init containers, `sleep` before stopping, and images as volumes.
+    let minimum = if matches!(config.model, Model::Image(_)) { "1.35" } else { "1.30" };
+    set("kubeVersion", Value::text(format!(">={minimum}.0-0")));
+    let mut annotations = Map::new();
+    annotations.insert("bundle2chart/model".to_owned(), Value::text(&config.served_name));
+    annotations.insert("bundle2chart/api".to_owned(), Value::text(config.profile.name));
+    set("annotations", annotations.into());
+    yaml::plain(&root).unwrap_or_default()
+}
+
+/// What a workload is, in words.
+fn in_words(workload: &Workload<'_>) -> String {
+    let shape = workload.shape;
+    let devices = match workload.config.accelerator.resource {
+        Some(resource) => format!("{} × `{resource}`", workload.units()),
+        None => "CPUs only".to_owned(),
+    };
+    let mut parallel = vec![format!("tensor parallelism {}", shape.tp)];
+    if shape.pp > 1 {
+        parallel.push(format!("pipeline parallelism {}", shape.pp));
+    }
+    if shape.dp > 1 {
+        parallel.push(format!("data parallelism {} ({} in a pod)", shape.dp, workload.local_ranks));
+    }
+    if shape.expert_parallel {
+        parallel.push("expert parallelism".to_owned());
+    }
+    let what = match shape.topology {
+        Topology::Single => "each replica is one pod".to_owned(),
+        _ => format!(
+            "each replica is a group of {} pods on {} nodes, and {}",
+            shape.nodes,
+            shape.nodes,
+            match workload.servers() {
+                Servers::Leader => "only its leader answers",
+                Servers::All if workload.port_count() > 1 =>
+                    "each rank answers on a port of its own",
+                Servers::All => "each pod answers",
+            }
+        ),
+    };
+    format!("{devices} a pod; {}; {what}", parallel.join(", "))
+}
+
+fn picture(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    let mut text = String::from("```mermaid\nflowchart LR\n  client([client])\n");
+    let gateway = config.route.as_ref().map_or("a Gateway", |route| route.gateway.as_str());
+    let _ = write!(
+        text,
+        "  client --> gateway[Gateway<br>{gateway}]\n  \
+         gateway -->|\"which pod?\"| epp[endpoint picker<br>{}]\n  \
+         gateway --> pool{{{{InferencePool<br>{}}}}}\n",
+        picker::name(config),
+        config.name
+    );
+    for workload in workloads {
+        let role = workload.role.as_str();
+        let ports = workload.ports();
+        let ports = match ports.as_slice() {
+            [first, .., last] => format!("ports {first}–{last}"),
+            [port] => format!("port {port}"),
+            [] => String::new(),
+        };
+        if !workload.is_group() {
+            let _ = writeln!(
+                text,
+                "  {role}[\"{}<br>{} × one pod, {ports}\"]",
+                workload.name(),
+                workload.shape.replicas
+            );
+        } else {
+            let _ = writeln!(
+                text,
+                "  subgraph {role}-group [\"{}: {} × a group of {} pods\"]",
+                workload.name(),
+                workload.shape.replicas,
+                workload.shape.nodes
+            );
+            let leader = if workload.servers() == Servers::All { "pod 0" } else { "leader" };
+            let _ = writeln!(text, "    {role}[\"{leader}<br>{ports}\"]");
+            for node in 1..workload.shape.nodes.min(4) {
+                let what = if workload.servers() == Servers::All {
+                    format!("pod {node}<br>{ports}")
+                } else {
+                    format!("worker {node}<br>no server")
+                };
+                let _ = writeln!(text, "    {role}{node}[\"{what}\"]");
+                let _ = writeln!(text, "    {role} --- {role}{node}");
+            }
+            text.push_str("  end\n");
+        }
+        match workload.role {
+            Role::Decode => {
+                let _ = writeln!(text, "  pool --> {role}");
+            }
+            Role::Prefill => {
+                text.push_str(
+                    "  decode -->|\"1. prompt\"| prefill\n  prefill -.->|\"2. cache\"| decode\n",
+                );
+            }
+        }
+    }
+    text.push_str("  epp -.->|metrics| decode\n```\n");
+    text
+}
+
+fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    let (name, namespace) = (&config.name, &config.namespace);
+    let mut text = format!(
+        "# {name}\n\nServes the model `{}`, made by bundle2chart from its `[[serving]]` table. Do not edit: \
+         change bundles.toml and build again.\n\n## Topology\n\n",
+        config.served_name
+    );
+    if config.kserve {
+        text.push_str("KServe makes all objects from one LLMInferenceService.\n\n");
+    } else {
+        text.push_str(&picture(config, workloads));
+    }
+    text.push_str("\n| Pods | What they are |\n|---|---|\n");
+    for workload in workloads {
+        let _ = writeln!(text, "| `{}` | {} |", workload.name(), in_words(workload));
+    }
+    if !config.kserve {
+        let several = match config.epp.replicas {
+            1 => String::new(),
+            pods => format!("; {pods} pods, of which one works and the others wait unready"),
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | the endpoint picker, which tells the Gateway the best pod for each request{several} |",
+            picker::name(config)
+        );
+    }
+    let _ = write!(
+        text,
+        "\n## Install\n\n```sh\nhelm install {name} . --namespace {namespace} --create-namespace\n```\n\n\
+         The cluster must have {}.\n",
+        requirements(config, workloads)
+    );
+    text.push_str(
+        "\nObjects have fixed names, so that a namespace takes one release of this chart.\n",
+    );
+    let _ = write!(
+        text,
+        "\n## Watch it come up\n\nLoading a model takes minutes; pods are ready when they can answer, at the latest after \
+         {} minutes.\n\n```sh\n{}```\n\n## Send a request\n\n```sh\n{}```\n",
+        config.engine.startup_minutes,
+        watch(config, workloads, namespace),
+        request(config, namespace)
+    );
+    readme::contents(&mut text, unit);
+    readme::values(&mut text, unit);
+    text.push_str(
+        "\nWhat the parallelism decides (ports, labels, arguments, accelerators, the shape of groups) is no value: change it \
+         in bundles.toml.\n",
+    );
+    let _ = write!(
+        text,
+        "\n## Provenance\n\n| | |\n|---|---|\n| model | `{}` |\n| engine | `{}` |\n| API profile | `{}` |\n",
+        config.served_name, config.engine.image, config.profile.name
+    );
+    text
+}
+
+fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    if config.kserve {
+        return "KServe with LLMInferenceService".to_owned();
+    }
+    let mut needed =
+        vec!["the InferencePool CRDs of the Gateway API Inference Extension".to_owned()];
+    if config.profile.llm_d && (!config.objectives.is_empty() || !config.rewrites.is_empty()) {
+        needed.push("the CRDs of llm-d-router".to_owned());
+    }
+    if workloads.iter().any(Workload::is_group) {
+        let what = if config.disaggregated_set { " 0.9 or newer" } else { "" };
+        needed.push(format!("LeaderWorkerSet{what}"));
+    }
+    if let Some(route) = &config.route {
+        needed.push(match (&route.gateway_class, route.provider.as_str()) {
+            (Some(class), _) => format!("the GatewayClass `{class}`"),
+            (None, _) => format!("the Gateway `{}`", route.gateway),
+        });
+        if route.provider == "istio" {
+            needed.push(
+                "Istio with ENABLE_GATEWAY_API_INFERENCE_EXTENSION=true in istiod".to_owned(),
+            );
+        }
+        if route.auth {
+            needed.push("Kuadrant".to_owned());
+        }
+    }
+    if config.monitoring.is_some() {
+        needed.push("the Prometheus operator".to_owned());
+    }
+    if config.autoscaling.as_ref().is_some_and(|scaling| scaling.keda) {
+        needed.push("KEDA".to_owned());
+    }
+    if let Some(secret) = &config.engine.token_secret {
+        needed.push(format!("the Secret `{secret}` with the key HF_TOKEN in the namespace"));
+    }
+    if let Model::Claim(claim, _) = &config.model {
+        needed.push(format!("the claim `{claim}` with the model in the namespace"));
+    }
+    needed.join(", ")
+}
+
+/// Commands to see the pods come up, a line each.
+fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) -> String {
+    let kubectl = format!("kubectl --namespace {namespace}");
+    if config.kserve {
+        return format!("{kubectl} get llminferenceservice {} --watch\n", config.name);
+    }
+    let mut text = String::new();
+    for workload in workloads {
+        let name = workload.name();
+        let _ = if workload.is_group() {
+            writeln!(text, "{kubectl} get pods --selector app.kubernetes.io/name={name} --watch")
+        } else {
+            writeln!(text, "{kubectl} rollout status deployment/{name}")
+        };
+    }
+    let _ = writeln!(text, "{kubectl} rollout status deployment/{}", picker::name(config));
+    let _ = writeln!(text, "{kubectl} get inferencepool {} --output yaml", config.name);
+    text
+}
+
+/// Commands to send a request, a line each.
+fn request(config: &ServingConfig, namespace: &str) -> String {
+    let model = &config.served_name;
+    let body = format!("{{\"model\": \"{model}\", \"prompt\": \"Hello\", \"max_tokens\": 16}}");
+    let mut text = String::new();
+    let Some(route) = &config.route else {
+        let _ = write!(
+            text,
+            "# No route: straight to a pod, past the picker.\n\
+             kubectl --namespace {namespace} port-forward deployment/{}-decode 8000 &\n\
+             curl http://localhost:8000/v1/completions -H 'Content-Type: application/json' -d '{body}'\n",
+            config.name
+        );
+        return text;
+    };
+    let gateway_namespace = route.gateway_namespace.as_deref().unwrap_or(namespace);
+    let path = route.paths.first().map_or("", |path| path.trim_end_matches('/'));
+    let _ = writeln!(
+        text,
+        "ADDRESS=$(kubectl --namespace {gateway_namespace} get gateway {} --output 'jsonpath={{.status.addresses[0].value}}')",
+        route.gateway
+    );
+    let mut headers = String::from(" -H 'Content-Type: application/json'");
+    if let Some(host) = route.hosts.first() {
+        let _ = write!(headers, " -H 'Host: {host}'");
+    }
+    if let Some(header) = &route.model_header {
+        let _ = write!(headers, " -H '{header}: {model}'");
+    }
+    if route.auth {
+        let _ = writeln!(
+            text,
+            "TOKEN=$(kubectl --namespace {namespace} create token default --audience {})",
+            config.name
+        );
+        headers.push_str(" -H \"Authorization: Bearer $TOKEN\"");
+    }
+    let _ = writeln!(text, "curl \"http://$ADDRESS{path}/v1/completions\"{headers} -d '{body}'");
+    text
+}
+
+fn notes(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    let namespace = "NAMESPACE-OF-THE-RELEASE";
+    let commands = |text: String| -> String {
+        let lines: Vec<String> = text.lines().map(|line| format!("  {line}\n")).collect();
+        escape(&lines.concat()).replace(namespace, "{{ .Release.Namespace }}")
+    };
+    format!(
+        "{{{{ .Chart.Name }}}} {{{{ .Chart.Version }}}} serves {} in namespace {{{{ .Release.Namespace }}}}.\n\n\
+         Watch it come up (loading the model takes minutes):\n{}\nSend a request:\n{}",
+        escape(&config.served_name),
+        commands(watch(config, workloads, namespace)),
+        commands(request(config, namespace))
+    )
+}

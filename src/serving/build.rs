@@ -1,0 +1,173 @@
+//! Building objects: JSON for what is fixed, expressions for what Helm fills in.
+
+use crate::ir::{Condition, Expr, Map, Object, Origin, Part, Value, ValueSpec, ValuesPath};
+use serde_json::{Value as Json, json};
+
+/// Why serving objects are there.
+const ORIGIN: Origin = Origin::Added("serving");
+
+/// A namespaced object in the release namespace.
+pub(super) fn object(api_version: &str, kind: &str, name: &str, labels: &Json) -> Object {
+    let mut metadata = Map::new();
+    metadata.insert("name".to_owned(), Value::text(name));
+    metadata.insert("namespace".to_owned(), Expr::ReleaseNamespace.into());
+    if labels.as_object().is_some_and(|labels| !labels.is_empty()) {
+        metadata.insert("labels".to_owned(), labels.into());
+    }
+    let mut root = Map::new();
+    root.insert("apiVersion".to_owned(), Value::text(api_version));
+    root.insert("kind".to_owned(), Value::text(kind));
+    root.insert("metadata".to_owned(), metadata.into());
+    Object::new(root, ORIGIN)
+}
+
+/// An object of the cluster, whose name has the release namespace in it.
+pub(super) fn cluster_object(kind: &str, name: Value, labels: &Json) -> Object {
+    let mut object = object("rbac.authorization.k8s.io/v1", kind, "", labels);
+    let metadata = object.metadata_mut();
+    metadata.shift_remove("namespace");
+    metadata.insert("name".to_owned(), name);
+    object
+}
+
+/// The object with this at its root.
+pub(super) fn with(mut object: Object, key: &str, value: impl Into<Value>) -> Object {
+    object.root.insert(key.to_owned(), value.into());
+    object
+}
+
+/// A map of these entries.
+pub(super) fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::map(entries)
+}
+
+/// `TEXT-NAMESPACE-TEXT` and the like.
+pub(super) fn with_namespace(before: &str, after: &str) -> Value {
+    let texts = [Part::Text(before.to_owned()), Part::ReleaseNamespace];
+    let after = (!after.is_empty()).then(|| Part::Text(after.to_owned()));
+    Expr::Concat(texts.into_iter().chain(after).collect()).into()
+}
+
+/// What a person can set, in the order of values.yaml.
+#[derive(Default)]
+pub(super) struct Values(Vec<ValueSpec>);
+
+/// First segments of paths, in the order of values.yaml.
+const ORDER: [&str; 6] = ["image", "pullSecrets", "decode", "prefill", "sidecar", "epp"];
+
+impl Values {
+    /// All values, those of one table together.
+    pub(super) fn sorted(mut self) -> Vec<ValueSpec> {
+        self.0.sort_by_key(|spec| {
+            let first = spec.path.segments().first();
+            ORDER.iter().position(|name| first.is_some_and(|first| first == name))
+        });
+        self.0
+    }
+
+    fn declare(&mut self, path: &ValuesPath, default: Json, schema: Json, description: &str) {
+        if self.0.iter().any(|spec| spec.path == *path) {
+            return;
+        }
+        let description = description.to_owned();
+        self.0.push(ValueSpec { path: path.clone(), default, schema, description });
+    }
+
+    /// A number of pods.
+    pub(super) fn count(&mut self, path: &[&str], default: u32, description: &str) -> Value {
+        let path = ValuesPath::new(path.iter().copied());
+        let schema = json!({"type": "integer", "minimum": 0});
+        self.declare(&path, json!(default), schema, description);
+        Expr::Integer(path).into()
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&mut self, path: &[&str], default: &str, description: &str) -> Value {
+        let path = ValuesPath::new(path.iter().copied());
+        let schema = json!({"type": "string", "minLength": 1});
+        self.declare(&path, json!(default), schema, description);
+        Expr::Text(path).into()
+    }
+
+    /// A map or list in its place; absent while it is empty.
+    pub(super) fn whole(
+        &mut self,
+        path: &[&str],
+        default: Json,
+        item: Json,
+        description: &str,
+    ) -> Value {
+        let path = ValuesPath::new(path.iter().copied());
+        let schema = if default.is_array() {
+            json!({"type": "array", "items": item})
+        } else {
+            json!({"type": "object", "additionalProperties": item})
+        };
+        self.declare(&path, default, schema, description);
+        Value::when(Condition::Set(path.clone()), Expr::Values(path).into())
+    }
+
+    /// Requests and limits, to which `fixed` (the accelerators) belong whatever a person sets.
+    pub(super) fn resources(
+        &mut self,
+        path: &[&str],
+        default: &Json,
+        fixed: &[(&str, u32)],
+    ) -> Value {
+        let names: Vec<&str> = fixed.iter().map(|(name, _)| *name).collect();
+        let mut resources = Map::new();
+        for group in ["requests", "limits"] {
+            let segments: Vec<&str> = path.iter().copied().chain([group]).collect();
+            let path = ValuesPath::new(segments.iter().copied());
+            let mut schema = json!({
+                "type": "object",
+                "additionalProperties": {"type": ["string", "number"]},
+            });
+            if !names.is_empty() {
+                schema["propertyNames"] = json!({"not": {"enum": names}});
+            }
+            let mut entries = default.get(group).cloned().unwrap_or(json!({}));
+            if let Json::Object(entries) = &mut entries {
+                entries.retain(|name, _| !names.contains(&name.as_str()));
+            }
+            let whose = path.segments().first().map_or("", String::as_str);
+            let description = if names.is_empty() {
+                format!("Resources of {whose}: {group}.")
+            } else {
+                format!(
+                    "Resources of {whose}: {group}, besides accelerators, which belong to the topology."
+                )
+            };
+            self.declare(&path, entries, schema, &description);
+            let mut map = Map::new();
+            for (name, units) in fixed {
+                map.insert((*name).to_owned(), i64::from(*units).into());
+            }
+            map.insert(path.to_string(), Expr::Entries(path.clone()).into());
+            resources.insert(group.to_owned(), map.into());
+        }
+        resources.into()
+    }
+
+    /// More annotations.
+    pub(super) fn annotations(&mut self, path: &[&str], description: &str) -> Value {
+        let path = ValuesPath::new(path.iter().copied());
+        let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
+        self.declare(&path, json!({}), schema, description);
+        let entries = Map::from_iter([(path.to_string(), Expr::Entries(path.clone()).into())]);
+        entries.into()
+    }
+
+    /// The secrets that images are pulled with.
+    pub(super) fn pull_secrets(&mut self, secret: Option<&str>) -> Value {
+        let names: Vec<Json> = secret.iter().map(|name| json!({"name": name})).collect();
+        let item = json!({
+            "type": "object",
+            "properties": {"name": {"type": "string", "minLength": 1}},
+            "required": ["name"],
+            "additionalProperties": false,
+        });
+        let description = "Secrets that images are pulled with; they must exist.";
+        self.whole(&["pullSecrets"], Json::Array(names), item, description)
+    }
+}

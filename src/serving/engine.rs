@@ -1,0 +1,410 @@
+//! The pods of an engine: vLLM's command for each topology, and what its container needs.
+
+use super::build::{Values, map};
+use super::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Servers, TRANSFER_PORT, Workload};
+use crate::config::{Model, Topology};
+use crate::ir::{Map, Value};
+use serde_json::{Value as Json, json};
+
+/// Which pod of a group a template is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pod {
+    /// Every pod, or the only one.
+    Every,
+    /// The first of a group.
+    Leader,
+    /// The others, without a server.
+    Headless,
+}
+
+/// Waits for the name of the leader, which does not resolve before its pod runs (lws#746).
+const WAIT: &str = "\
+set -eu
+tries=0
+until getent hosts \"$LWS_LEADER_ADDRESS\" >/dev/null; do
+  tries=$((tries + 1))
+  if [ \"$tries\" -ge 300 ]; then
+    echo \"the leader $LWS_LEADER_ADDRESS has no address after ten minutes\" >&2
+    exit 1
+  fi
+  sleep 2
+done
+";
+
+/// The template of a pod: metadata and spec.
+pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
+    let role = workload.role.as_str();
+    let mut metadata = Map::new();
+    metadata.insert("labels".to_owned(), labels(workload, pod != Pod::Headless).into());
+    let description = format!("More annotations of the {role} pods.");
+    metadata
+        .insert("annotations".to_owned(), values.annotations(&[role, "annotations"], &description));
+    map([("metadata", metadata.into()), ("spec", spec(workload, pod, values))])
+}
+
+/// Labels of pods. Only pods with a server have those that the pool selects by.
+pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
+    let mut labels = json!({
+        "app.kubernetes.io/name": workload.name(),
+        "app.kubernetes.io/part-of": workload.config.name,
+        "app.kubernetes.io/component": "engine",
+    });
+    if serving {
+        labels["app"] = json!(workload.config.name);
+        if workload.disaggregated {
+            labels["llm-d.ai/role"] = json!(workload.role.as_str());
+        }
+    }
+    labels
+}
+
+fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
+    let config = workload.config;
+    let mut spec = Map::new();
+    let mut set = |key: &str, value: Value| {
+        spec.insert(key.to_owned(), value);
+    };
+    set("serviceAccountName", Value::text(&config.name));
+    set("automountServiceAccountToken", false.into());
+    set("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref()));
+    set("terminationGracePeriodSeconds", 130i64.into());
+    if workload.has_sidecar() && pod != Pod::Headless {
+        set("initContainers", Value::Seq(vec![sidecar(workload, values)]));
+    }
+    set("containers", Value::Seq(vec![container(workload, pod, values)]));
+    scheduling(workload, values, &mut spec);
+    spec.insert("volumes".to_owned(), volumes(workload).into());
+    spec.into()
+}
+
+/// Which nodes pods run on, which is a person's to say.
+pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mut Map) {
+    let config = workload.config;
+    let role = workload.role.as_str();
+    let mut set = |key: &str, value: Value| {
+        spec.insert(key.to_owned(), value);
+    };
+    let selector = config.engine.node_selector.clone().unwrap_or(json!({}));
+    let text = json!({"type": "string"});
+    let description = format!("Labels of the nodes of the {role} pods.");
+    set("nodeSelector", values.whole(&[role, "nodeSelector"], selector, text, &description));
+    let tolerations = Json::Array(config.engine.tolerations.clone());
+    let object = json!({"type": "object"});
+    let description = format!("Tolerations of the {role} pods.");
+    set(
+        "tolerations",
+        values.whole(&[role, "tolerations"], tolerations, object.clone(), &description),
+    );
+    let description = format!("Affinity of the {role} pods.");
+    set("affinity", values.whole(&[role, "affinity"], json!({}), object, &description));
+}
+
+/// Whether the model is on a volume instead of being loaded by the engine.
+fn mounted(model: &Model) -> Option<String> {
+    match model {
+        Model::HuggingFace(_) | Model::Bucket(_) => None,
+        Model::Image(_) => Some("/mnt/model/models".to_owned()),
+        Model::Claim(_, folder) if folder.is_empty() => Some("/mnt/model".to_owned()),
+        Model::Claim(_, folder) => Some(format!("/mnt/model/{}", folder.trim_matches('/'))),
+    }
+}
+
+/// What the engine is told to load.
+pub(super) fn model_argument(model: &Model) -> String {
+    match (mounted(model), model) {
+        (Some(path), _) => path,
+        (None, Model::HuggingFace(text) | Model::Bucket(text)) => text.clone(),
+        (None, Model::Image(text) | Model::Claim(text, _)) => text.clone(),
+    }
+}
+
+fn shared_memory<'a>(workload: &Workload<'a>) -> Option<&'a str> {
+    let config = workload.config;
+    let gpu = !matches!(config.accelerator.resource, None | Some("google.com/tpu"));
+    config.engine.shared_memory.as_deref().or(gpu.then_some("2Gi"))
+}
+
+fn volumes(workload: &Workload<'_>) -> Json {
+    let mut volumes = vec![json!({"name": "cache", "emptyDir": {}})];
+    if let Some(size) = shared_memory(workload) {
+        volumes.push(json!({
+            "name": "shared-memory",
+            "emptyDir": {"medium": "Memory", "sizeLimit": size},
+        }));
+    }
+    match &workload.config.model {
+        Model::Image(reference) => volumes.push(json!({
+            "name": "model",
+            "image": {"reference": reference, "pullPolicy": "IfNotPresent"},
+        })),
+        Model::Claim(claim, _) => volumes.push(json!({
+            "name": "model",
+            "persistentVolumeClaim": {"claimName": claim, "readOnly": true},
+        })),
+        Model::HuggingFace(_) | Model::Bucket(_) => {}
+    }
+    Json::Array(volumes)
+}
+
+fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
+    let config = workload.config;
+    let role = workload.role.as_str();
+    let mut container = Map::new();
+    let mut set = |key: &str, value: Value| {
+        container.insert(key.to_owned(), value);
+    };
+    set("name", "engine".into());
+    set("image", values.text(&["image"], &config.engine.image, "The engine of all pods."));
+    let (command, args) = command(workload, pod);
+    set("command", Value::texts(command));
+    if !args.is_empty() {
+        set("args", Value::texts(args));
+    }
+    set("env", environment(workload).into());
+    let ports = ports(workload, pod);
+    if ports.as_array().is_some_and(|ports| !ports.is_empty()) {
+        set("ports", ports.into());
+    }
+    let fixed: Vec<(&str, u32)> =
+        config.accelerator.resource.iter().map(|name| (*name, workload.units())).collect();
+    let default = workload.shape.resources.clone().unwrap_or(json!({}));
+    set("resources", values.resources(&[role, "resources"], &default, &fixed));
+    if pod != Pod::Headless {
+        let supervised = workload.shape.topology == Topology::DpExternal;
+        let (port, ready) = if supervised {
+            (json!("supervisor"), "/readyz")
+        } else {
+            (json!("engine"), "/v1/models")
+        };
+        let probe = |path: &str, period: u32, failures: u32| {
+            json!({
+                "httpGet": {"path": path, "port": port},
+                "periodSeconds": period,
+                "timeoutSeconds": 5,
+                "failureThreshold": failures,
+            })
+        };
+        let failures = config.engine.startup_minutes.saturating_mul(6);
+        set("startupProbe", probe("/health", 10, failures).into());
+        set("livenessProbe", probe("/health", 10, 3).into());
+        set("readinessProbe", probe(ready, 5, 3).into());
+        // Gateways need a while to hear that the pod goes.
+        set("lifecycle", json!({"preStop": {"sleep": {"seconds": 15}}}).into());
+    }
+    let mut security = json!({
+        "allowPrivilegeEscalation": false,
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "capabilities": {"drop": ["ALL"]},
+    });
+    if !config.engine.capabilities.is_empty() {
+        security["capabilities"]["add"] = json!(config.engine.capabilities);
+    }
+    set("securityContext", security.into());
+    let mut mounts = vec![json!({"name": "cache", "mountPath": "/var/cache/engine"})];
+    if shared_memory(workload).is_some() {
+        mounts.push(json!({"name": "shared-memory", "mountPath": "/dev/shm"}));
+    }
+    if mounted(&config.model).is_some() {
+        mounts.push(json!({"name": "model", "mountPath": "/mnt/model", "readOnly": true}));
+    }
+    set("volumeMounts", Json::Array(mounts).into());
+    container.into()
+}
+
+fn environment(workload: &Workload<'_>) -> Json {
+    let engine = &workload.config.engine;
+    let mut env = vec![
+        json!({"name": "HOME", "value": "/var/cache/engine"}),
+        json!({"name": "HF_HUB_CACHE", "value": "/var/cache/engine/huggingface"}),
+        json!({"name": "VLLM_CACHE_ROOT", "value": "/var/cache/engine/vllm"}),
+    ];
+    if let Some(secret) = &engine.token_secret {
+        env.push(json!({
+            "name": "HF_TOKEN",
+            "valueFrom": {"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}},
+        }));
+    }
+    let pod_ip = json!({"fieldRef": {"fieldPath": "status.podIP"}});
+    if workload.is_group() {
+        env.push(json!({"name": "VLLM_HOST_IP", "valueFrom": pod_ip}));
+    }
+    if workload.disaggregated {
+        env.push(json!({"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": pod_ip}));
+        let port = TRANSFER_PORT.to_string();
+        env.push(json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": port}));
+    }
+    // A person's own come last and win.
+    let own = |name: &Json| engine.env.iter().any(|variable| &variable["name"] == name);
+    env.retain(|variable| !own(&variable["name"]));
+    env.extend(engine.env.iter().cloned());
+    Json::Array(env)
+}
+
+fn ports(workload: &Workload<'_>, pod: Pod) -> Json {
+    let mut ports = Vec::new();
+    if pod != Pod::Headless {
+        for rank in 0..workload.port_count().min(64) {
+            let name = if rank == 0 { "engine".to_owned() } else { format!("rank-{rank}") };
+            ports.push(json!({"name": name, "containerPort": workload.engine_port() + rank}));
+        }
+        if workload.shape.topology == Topology::DpExternal {
+            ports.push(json!({"name": "supervisor", "containerPort": SUPERVISOR_PORT}));
+        }
+    }
+    if workload.disaggregated {
+        ports.push(json!({"name": "transfer", "containerPort": TRANSFER_PORT}));
+    }
+    Json::Array(ports)
+}
+
+/// Command and arguments of the engine.
+fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
+    let args = arguments(workload, pod);
+    let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let Some(script) = script(workload, pod) else { return (texts(&["vllm", "serve"]), args) };
+    // What follows the script are its arguments, from `$0` on.
+    (texts(&["/bin/bash", "-c", &script, "vllm"]), args)
+}
+
+/// The arguments that do not depend on which pod of the group it is.
+fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
+    let (config, shape) = (workload.config, workload.shape);
+    if workload.shape.topology == Topology::Ray && pod == Pod::Headless {
+        return Vec::new();
+    }
+    let mut args = vec![model_argument(&config.model)];
+    let mut flag = |name: &str, value: String| args.push(format!("--{name}={value}"));
+    flag("served-model-name", config.served_name.clone());
+    if pod != Pod::Headless {
+        flag("port", workload.engine_port().to_string());
+    }
+    flag("tensor-parallel-size", shape.tp.to_string());
+    if shape.pp > 1 {
+        flag("pipeline-parallel-size", shape.pp.to_string());
+    }
+    match shape.topology {
+        Topology::Single if shape.dp > 1 => flag("data-parallel-size", shape.dp.to_string()),
+        Topology::Single => {}
+        Topology::Mp => flag("nnodes", shape.nodes.to_string()),
+        Topology::Ray => flag("distributed-executor-backend", "ray".to_owned()),
+        Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => {
+            flag("data-parallel-size", shape.dp.to_string());
+            flag("data-parallel-size-local", workload.local_ranks.to_string());
+            flag("data-parallel-rpc-port", RANKS_PORT.to_string());
+        }
+    }
+    match (shape.topology, pod) {
+        (Topology::DpInternal, Pod::Leader) => {
+            flag("api-server-count", workload.local_ranks.to_string());
+        }
+        (Topology::DpHybrid, _) => args.push("--data-parallel-hybrid-lb".to_owned()),
+        (Topology::DpExternal, _) => {
+            flag("data-parallel-supervisor-port", SUPERVISOR_PORT.to_string());
+            args.push("--data-parallel-multi-port-external-lb".to_owned());
+        }
+        _ => {}
+    }
+    if shape.expert_parallel {
+        args.push("--enable-expert-parallel".to_owned());
+    }
+    if matches!(config.model, Model::Bucket(_)) {
+        args.push("--load-format=runai_streamer".to_owned());
+    }
+    if workload.disaggregated {
+        let role = if workload.role == Role::Prefill { "kv_producer" } else { "kv_consumer" };
+        args.push(format!(
+            "--kv-transfer-config={{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{role}\"}}"
+        ));
+    }
+    if pod == Pod::Headless {
+        args.push("--headless".to_owned());
+    }
+    args.extend(shape.args.iter().cloned());
+    args
+}
+
+/// The script around the engine where it needs to know which pod of the group it is in.
+fn script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
+    let local = workload.local_ranks;
+    let last = match workload.shape.topology {
+        Topology::Single => return None,
+        Topology::Mp => "exec vllm serve \"$@\" --node-rank=\"$LWS_WORKER_INDEX\" \
+             --master-addr=\"$LWS_LEADER_ADDRESS\"\n"
+            .to_owned(),
+        Topology::Ray if pod == Pod::Headless => {
+            "exec ray start --address=\"$LWS_LEADER_ADDRESS:6379\" --block\n".to_owned()
+        }
+        Topology::Ray => "\
+ray start --head --port=6379
+until python3 -c \"import ray, sys
+ray.init(address='auto', log_to_driver=False)
+alive = [node for node in ray.nodes() if node['Alive']]
+sys.exit(len(alive) < $LWS_GROUP_SIZE)\"; do
+  sleep 5
+done
+exec vllm serve \"$@\"
+"
+        .to_owned(),
+        Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => format!(
+            "exec vllm serve \"$@\" --data-parallel-address=\"$LWS_LEADER_ADDRESS\" \
+             --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * {local}))\"\n"
+        ),
+    };
+    Some(format!("{WAIT}{last}"))
+}
+
+/// The routing sidecar of decoding pods: an init container that stays.
+fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
+    let config = workload.config;
+    let default = config.sidecar_image.as_deref().or(config.profile.sidecar_image);
+    let image = values.text(
+        &["sidecar", "image"],
+        default.unwrap_or_default(),
+        "The routing sidecar of decoding pods.",
+    );
+    let mut args = vec![
+        format!("--port={}", super::topology::SERVING_PORT),
+        format!("--{}={}", config.profile.sidecar_engine_port, workload.engine_port()),
+        "--kv-connector=nixlv2".to_owned(),
+        "--secure-proxy=false".to_owned(),
+    ];
+    if workload.port_count() > 1 {
+        args.push(format!("--data-parallel-size={}", workload.port_count()));
+    }
+    let ports: Vec<Json> = workload
+        .ports()
+        .into_iter()
+        .enumerate()
+        .map(|(rank, port)| json!({"name": format!("routing-{rank}"), "containerPort": port}))
+        .collect();
+    let resources = json!({
+        "requests": {"cpu": "500m", "memory": "256Mi"},
+        "limits": {"memory": "1Gi"},
+    });
+    map([
+        ("name", "routing-proxy".into()),
+        ("image", image),
+        ("args", Value::texts(args)),
+        ("restartPolicy", "Always".into()),
+        ("ports", Json::Array(ports).into()),
+        ("resources", values.resources(&["sidecar", "resources"], &resources, &[])),
+        (
+            "securityContext",
+            json!({
+                "allowPrivilegeEscalation": false,
+                "runAsNonRoot": true,
+                "capabilities": {"drop": ["ALL"]},
+                "seccompProfile": {"type": "RuntimeDefault"},
+            })
+            .into(),
+        ),
+    ])
+}
+
+/// Which pods of a group need which template.
+pub(super) fn templates(workload: &Workload<'_>) -> &'static [Pod] {
+    match workload.servers() {
+        Servers::All => &[Pod::Every],
+        Servers::Leader => &[Pod::Leader, Pod::Headless],
+    }
+}

@@ -1,0 +1,124 @@
+//! Serving models: from one `[[serving]]` table to the objects of a chart, and the invariants that
+//! such objects must keep, whoever wrote them.
+
+mod build;
+mod engine;
+mod extras;
+pub mod invariants;
+mod kserve;
+pub mod picker;
+mod plugins;
+mod pool;
+mod presets;
+pub mod profile;
+mod route;
+mod rules;
+pub mod topology;
+mod view;
+mod workload;
+
+use crate::config::ServingConfig;
+use crate::diag::{Diagnostics, Place};
+use crate::images::{Image, Use, UseKind};
+use crate::ir::{Release, Unit};
+use build::Values;
+use profile::Profile;
+use std::collections::BTreeMap;
+use topology::Workload;
+use view::{View, pods};
+
+pub use view::Manifest;
+
+/// The objects and values of a model's chart; none when the parallelism cannot be worked out.
+pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
+    let (workloads, mut diagnostics) = Workload::all(config);
+    if config.kserve {
+        diagnostics.append(kserve::check(config));
+    }
+    if diagnostics.has_errors() {
+        return (None, diagnostics);
+    }
+    let mut values = Values::default();
+    let objects = if config.kserve {
+        vec![kserve::service(config, &workloads, &mut values)]
+    } else {
+        let mut objects = workload::objects(&workloads, &mut values);
+        objects.extend(picker::objects(config, &mut values));
+        objects.extend(pool::objects(config, &workloads));
+        objects.extend(config.route.iter().flat_map(|route| route::objects(config, route)));
+        objects.extend(extras::objects(config, &workloads));
+        objects
+    };
+    (Some(Unit { objects, values: values.sorted(), ..Unit::default() }), diagnostics)
+}
+
+/// What breaks invariants in the chart of a model, at the keys of bundles.toml that decide it.
+pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
+    let manifests = manifests(unit, config);
+    let units = config.accelerator.devices_per_unit;
+    let view = View::new(&manifests, config.profile, Some(units));
+    let placing = |field: &'static str, place: Place| Place {
+        span: Some(config.place(field).clone()),
+        ..place
+    };
+    invariants::check(&view, &manifests, &placing).into_iter().collect()
+}
+
+/// The images of a model's pods, each with where it is used, in the order of their references.
+pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
+    let manifests = manifests(unit, config);
+    let view = View::new(&manifests, config.profile, None);
+    let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    let mut add = |reference: &str, owner: usize, container: &str, path: String| {
+        let object = manifests[owner].label();
+        let place = Place::default().object(object.clone()).path(path);
+        let (container, name) = (container.to_owned(), String::new());
+        let used = Use { kind: UseKind::Model, object, container, name, place };
+        found.entry(reference.to_owned()).or_default().push(used);
+    };
+    for template in &view.templates {
+        for (container, path) in template.containers() {
+            let image = pods::text(container, "image");
+            add(image, template.owner, pods::text(container, "name"), format!("{path}.image"));
+        }
+        for (index, volume) in pods::list(template.spec, "volumes").iter().enumerate() {
+            if let Some(image) = volume.pointer("/image/reference").and_then(|image| image.as_str())
+            {
+                let path = format!("{}.spec.volumes[{index}].image.reference", template.path);
+                add(image, template.owner, "", path);
+            }
+        }
+    }
+    for picker in &view.pickers {
+        let path = ".spec.template.spec.containers[0].image".to_owned();
+        add(pods::text(picker.container, "image"), picker.owner, "epp", path);
+    }
+    found.into_iter().map(|(reference, uses)| Image { reference, uses }).collect()
+}
+
+/// The objects with the default values, as an API server would receive them.
+fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
+    let values = unit.default_values();
+    let release = Release { namespace: &config.namespace, values: &values };
+    unit.objects
+        .iter()
+        .filter_map(|object| release.object(object))
+        .map(|json| Manifest { json, place: Place::default() })
+        .collect()
+}
+
+/// What breaks invariants in manifests that someone else wrote.
+pub fn check_manifests(manifests: &[Manifest], profile: &'static Profile) -> Diagnostics {
+    let view = View::new(manifests, profile, None);
+    invariants::check(&view, manifests, &|_, place| place).into_iter().collect()
+}
+
+/// Whether any of these manifests is a pool or a picker, or makes pods with an engine.
+pub fn is_about_serving(manifests: &[Manifest]) -> bool {
+    let view = View::new(manifests, profile::newest(), None);
+    let engines = view.templates.iter().any(|template| template.engine.is_some());
+    engines || view.pools().next().is_some() || !view.pickers.is_empty()
+}
+
+#[cfg(test)]
+mod tests;

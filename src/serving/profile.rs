@@ -1,0 +1,115 @@
+//! API profiles: which versions of groups, objects, flags and images belong together.
+//!
+//! Sources: the releases of gateway-api-inference-extension (which gave the picker and its objects
+//! away after 1.4), llm-d-router and lws.
+
+/// Versions that belong together.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// As in bundles.toml.
+    pub name: &'static str,
+    /// Version of the picker.
+    pub version: &'static str,
+    /// `apiVersion` of InferencePools.
+    pub pool: &'static str,
+    /// `apiVersion` of InferenceObjectives and InferenceModelRewrites.
+    pub objective: &'static str,
+    /// `apiVersion` of the EndpointPickerConfig.
+    pub picker_config: &'static str,
+    /// Image of the picker.
+    pub picker_image: &'static str,
+    /// Image of the routing sidecar; none where there is no prefill/decode routing.
+    pub sidecar_image: Option<&'static str>,
+    /// The sidecar's flag for the engine's port.
+    pub sidecar_engine_port: &'static str,
+    /// Whether the picker has the flag `--tracing`.
+    pub tracing_flag: bool,
+    /// Most ports of a pool.
+    pub most_ports: usize,
+    /// `apiVersion` of LeaderWorkerSets.
+    pub lws: &'static str,
+    /// `apiVersion` of DisaggregatedSets, where the profile has them.
+    pub disaggregated_set: Option<&'static str>,
+    /// `MAJOR.MINOR` of the picker as a number, for tables of flags and plugins.
+    pub release: (u32, u32),
+    /// Whether the plugins are those of llm-d.
+    pub llm_d: bool,
+}
+
+/// Names of all profiles, the newest first.
+pub const NAMES: &[&str] = &["llm-d-0.10", "llm-d-0.9", "gie-1.4"];
+
+/// The profiles, in the order of [`NAMES`].
+static PROFILES: [Profile; 3] = [
+    Profile {
+        name: "llm-d-0.10",
+        version: "0.10.0",
+        pool: "inference.networking.k8s.io/v1",
+        objective: "llm-d.ai/v1alpha2",
+        picker_config: "llm-d.ai/v1alpha1",
+        picker_image: "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0",
+        sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"),
+        sidecar_engine_port: "model-server-port",
+        tracing_flag: true,
+        most_ports: 8,
+        lws: "leaderworkerset.x-k8s.io/v1",
+        disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
+        release: (0, 10),
+        llm_d: true,
+    },
+    Profile {
+        name: "llm-d-0.9",
+        version: "0.9.0",
+        pool: "inference.networking.k8s.io/v1",
+        objective: "llm-d.ai/v1alpha2",
+        picker_config: "llm-d.ai/v1alpha1",
+        picker_image: "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.9.0",
+        sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.9.0"),
+        sidecar_engine_port: "vllm-port",
+        tracing_flag: true,
+        most_ports: 8,
+        lws: "leaderworkerset.x-k8s.io/v1",
+        disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
+        release: (0, 9),
+        llm_d: true,
+    },
+    Profile {
+        name: "gie-1.4",
+        version: "1.4.0",
+        pool: "inference.networking.k8s.io/v1",
+        objective: "inference.networking.x-k8s.io/v1alpha2",
+        picker_config: "inference.networking.x-k8s.io/v1alpha1",
+        picker_image: "registry.k8s.io/gateway-api-inference-extension/epp:v1.4.0",
+        sidecar_image: None,
+        sidecar_engine_port: "",
+        tracing_flag: false,
+        most_ports: 8,
+        lws: "leaderworkerset.x-k8s.io/v1",
+        disaggregated_set: None,
+        release: (1, 4),
+        llm_d: false,
+    },
+];
+
+/// The newest profile.
+pub fn newest() -> &'static Profile {
+    &PROFILES[0]
+}
+
+/// The profile of this name.
+pub fn named(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().find(|profile| profile.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_profiles() {
+        let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+        assert_eq!(names, NAMES);
+        assert_eq!(newest().name, NAMES[0]);
+        assert!(named("llm-d-0.1").is_none());
+    }
+}

@@ -1,0 +1,352 @@
+//! Invariants about the pods of engines.
+
+use super::super::invariants::Found;
+use super::super::topology::SUPERVISOR_PORT;
+use super::super::view::View;
+use super::super::view::pods::{Engine, Part, Program, Template, list, text};
+use super::ranges;
+use crate::diag::{Code, Severity};
+use serde_json::Value as Json;
+
+/// Devices in a unit of the accelerator: two in a TPU v7.
+fn devices_per_unit(view: &View<'_>, template: &Template<'_>) -> u32 {
+    let label = "cloud.google.com/gke-tpu-accelerator";
+    let kind = template.spec.get("nodeSelector").and_then(|selector| selector.get(label));
+    let double = kind.and_then(Json::as_str).is_some_and(|kind| kind.starts_with("tpu7"));
+    view.devices_per_unit.unwrap_or(if double { 2 } else { 1 })
+}
+
+/// Ranks in a pod; nothing when it is not known.
+fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
+    let flags = engine.flags.as_ref()?;
+    let tp = engine.number("tensor-parallel-size", 1)?;
+    let pp = engine.number("pipeline-parallel-size", 1)?;
+    let dp = engine.number("data-parallel-size", 1)?;
+    if engine.program == Program::Sglang {
+        // With attention's data parallelism, ranks of both kinds share devices.
+        let nodes = engine.number("nnodes", 1)?;
+        return tp.checked_mul(pp).map(|all| all / nodes.max(1));
+    }
+    if engine.program == Program::Other {
+        return None;
+    }
+    if flags.has("data-parallel-size-local") {
+        return tp.checked_mul(pp)?.checked_mul(engine.number("data-parallel-size-local", 1)?);
+    }
+    let pods = if flags.has("nnodes") {
+        engine.number("nnodes", 1)?
+    } else if template.part != Part::Single
+        && flags.text("distributed-executor-backend") == Some("ray")
+        || engine.text.contains("ray_cluster_size")
+        || engine.text.contains("ray start")
+    {
+        template.size
+    } else {
+        1
+    };
+    Some(tp.checked_mul(pp)?.checked_mul(dp)?.div_ceil(pods.max(1)))
+}
+
+/// A pod asks for as many devices as its ranks use.
+pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some(engine) = &template.engine else { continue };
+        let Some((resource, units)) = engine.accelerators() else { continue };
+        let Some(ranks) = ranks(engine, template) else { continue };
+        let each = devices_per_unit(view, template);
+        let devices = units.saturating_mul(each);
+        if devices != ranks {
+            let has = if each == 1 {
+                format!("{units} × {resource}")
+            } else {
+                format!("{units} × {resource}, which are {devices} devices")
+            };
+            let message = format!("a pod asks for {has}, and its ranks use {ranks}");
+            let hint = "make tensor × pipeline × data parallelism of a pod equal to its devices";
+            let path = format!("{}.resources", template.path_of(engine.container));
+            let finding = found.push(template.owner, path, message, hint);
+            if template.role() == Some("prefill") {
+                finding.field = Some("prefill");
+            }
+        }
+    }
+}
+
+/// Groups have as many pods as their ranks need.
+pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let (Some(engine), true) = (&template.engine, template.part != Part::Single) else {
+            continue;
+        };
+        let Some(flags) = &engine.flags else { continue };
+        let size = template.size;
+        let path = template.path_of(engine.container);
+        if let Some(nodes) = engine.number("nnodes", size).filter(|nodes| *nodes != size) {
+            let message = format!("the engine waits for {nodes} pods, and a group has {size}");
+            found.push(template.owner, &path, message, "make `--nnodes` the size of the group");
+        }
+        if !flags.has("data-parallel-size-local") {
+            continue;
+        }
+        let all = engine.number("data-parallel-size", 1);
+        let local = engine.number("data-parallel-size-local", 1);
+        if let (Some(all), Some(local)) = (all, local)
+            && u64::from(local) * u64::from(size) != u64::from(all)
+        {
+            let message = format!(
+                "{size} pods with {local} ranks each are not the {all} ranks of the engine"
+            );
+            let hint =
+                "make `--data-parallel-size` the size of the group × `--data-parallel-size-local`";
+            found.push(template.owner, &path, message, hint).field = Some("dp");
+        }
+    }
+}
+
+/// A sidecar knows its engine, and decoding pods have one where prompts are read elsewhere.
+pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let (Some(sidecar), Some(engine)) = (&template.sidecar, &template.engine) else { continue };
+        let path = template.path_of(sidecar.container);
+        let known = engine.ports().filter(|ports| !ports.is_empty());
+        let (Some(ports), Some(port)) = (known, sidecar.engine_port()) else { continue };
+        if !ports.contains(&port) {
+            let message = format!(
+                "the sidecar looks for the engine on port {port}, and it listens on {}",
+                ranges(&ports)
+            );
+            let hint = "make `--model-server-port` of the sidecar the engine's `--port`";
+            found.push(template.owner, path, message, hint);
+            continue;
+        }
+        let count = sidecar.ports().map_or(1, |ports| ports.len());
+        if count != ports.len() {
+            let message =
+                format!("the sidecar has {count} ports, and the engine behind it {}", ports.len());
+            let hint =
+                "make `--data-parallel-size` of the sidecar the number of the engine's ports";
+            found.push(template.owner, path, message, hint);
+        }
+    }
+    for (_, pool) in view.pools() {
+        let selected = view.selected(pool);
+        let prefills = selected.iter().any(|template| template.role() == Some("prefill"));
+        for template in selected.iter().filter(|_| prefills) {
+            let headless = template.engine.as_ref().is_some_and(|engine| engine.is_headless());
+            if template.role() == Some("decode") && template.sidecar.is_none() && !headless {
+                let message = "decoding pods have no routing sidecar, so prefill is never asked";
+                let hint = "add the sidecar as an init container with `restartPolicy: Always`";
+                found.push(template.owner, format!("{}.spec", template.path), message, hint);
+            }
+        }
+    }
+}
+
+/// Flags of sidecars that went in 0.10, and what takes their place.
+const GONE: &[(&str, &str)] = &[
+    ("connector", "--kv-connector"),
+    ("prefiller-use-tls", "--enable-tls=prefiller"),
+    ("decoder-use-tls", "--enable-tls=decoder"),
+    ("prefiller-tls-insecure-skip-verify", "--tls-insecure-skip-verify=prefiller"),
+    ("decoder-tls-insecure-skip-verify", "--tls-insecure-skip-verify=decoder"),
+];
+
+/// Sidecars get flags that they have.
+pub(crate) fn sidecar_flags(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some(sidecar) = &template.sidecar else { continue };
+        for (flag, instead) in GONE.iter().filter(|(flag, _)| sidecar.flags.has(flag)) {
+            let message = format!("the sidecar has no flag `--{flag}` any more");
+            let path = template.path_of(sidecar.container);
+            let finding = found.push(template.owner, path, message, format!("write `{instead}`"));
+            if view.profile.release < (0, 10) {
+                finding.severity = Some(Severity::Warning);
+            }
+        }
+    }
+}
+
+/// No two containers of a pod listen on one port.
+pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let (Some(sidecar), Some(engine)) = (&template.sidecar, &template.engine) else { continue };
+        let (Some(outer), Some(mut inner)) = (sidecar.ports(), engine.ports()) else { continue };
+        if engine.has_port_for_each_rank() {
+            inner.extend(supervisor(engine));
+        }
+        let both: Vec<u32> = outer.iter().copied().filter(|port| inner.contains(port)).collect();
+        if !both.is_empty() {
+            let message =
+                format!("the sidecar and the engine both listen on port {}", ranges(&both));
+            let hint = "move the engine behind the sidecar, for example to `--port=8200`";
+            found.push(template.owner, template.path_of(engine.container), message, hint);
+        }
+    }
+}
+
+fn supervisor(engine: &Engine<'_>) -> Option<u32> {
+    engine.number("data-parallel-supervisor-port", u32::from(SUPERVISOR_PORT))
+}
+
+/// Probes ask where somebody answers.
+pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some(engine) = &template.engine else { continue };
+        let Some(mut open) = engine.ports() else { continue };
+        if engine.has_port_for_each_rank() {
+            open.extend(supervisor(engine));
+        }
+        if let Some(sidecar) = &template.sidecar {
+            open.extend(sidecar.ports().unwrap_or_default());
+        }
+        let path = template.path_of(engine.container);
+        for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+            let Some(get) = engine.container.pointer(&format!("/{probe}/httpGet")) else {
+                continue;
+            };
+            let path = format!("{path}.{probe}");
+            if engine.is_headless() {
+                let message = format!("workers without a server have a {probe}");
+                found.push(template.owner, path, message, "remove the probe");
+                continue;
+            }
+            let ports = list(engine.container, "ports");
+            let port = match get.get("port") {
+                Some(Json::String(name)) => ports
+                    .iter()
+                    .find(|port| text(port, "name") == name)
+                    .and_then(|port| port.get("containerPort")?.as_u64())
+                    .or_else(|| name.parse().ok()),
+                Some(number) => number.as_u64(),
+                None => None,
+            };
+            let Some(port) = port.and_then(|port| u32::try_from(port).ok()) else {
+                let named = get.get("port").and_then(Json::as_str).unwrap_or_default();
+                let message =
+                    format!("the {probe} asks port `{named}`, which the container has not");
+                found.push(template.owner, path, message, "name a port of the container");
+                continue;
+            };
+            if !open.contains(&port) {
+                let message = format!(
+                    "the {probe} asks port {port}, and the engine listens on {}",
+                    ranges(&open)
+                );
+                found.push(template.owner, path, message, "make both the same");
+            }
+        }
+    }
+}
+
+/// Images are there, are no placeholders, and are named by digest.
+pub(crate) fn images(view: &View<'_>, found: &mut Found) {
+    let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
+        let image = text(container, "image");
+        let name = text(container, "name");
+        let stands = ["REPLACE", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "${", "<"];
+        if image.is_empty() {
+            let message = format!("the container `{name}` has no image");
+            let finding = found.push(owner, path, message, "name the image, with its digest");
+            finding.severity = Some(Severity::Warning);
+            finding.field = Some(field);
+        } else if stands.iter().any(|part| image.contains(part)) {
+            let message = format!("the image `{image}` stands for another");
+            found.push(owner, path, message, "put the image in its place").field = Some(field);
+        } else if !image.contains("@sha256:") {
+            let message = format!("the image `{image}` is named by a tag only");
+            let finding = found.push(owner, path, message, "add its digest: `NAME:TAG@sha256:…`");
+            finding.severity = Some(Severity::Warning);
+            finding.code = Some(Code::ImageNotPinned);
+            finding.why = Some(("a tag can mean another image tomorrow", "llm-d guides"));
+            finding.field = Some(field);
+        }
+    };
+    for template in &view.templates {
+        if template.engine.is_none() && template.sidecar.is_none() {
+            continue;
+        }
+        for (container, path) in template.containers() {
+            let is_sidecar = template
+                .sidecar
+                .as_ref()
+                .is_some_and(|sidecar| std::ptr::eq(sidecar.container, container));
+            let field = if is_sidecar { "prefill.sidecar-image" } else { "engine.image" };
+            check(template.owner, container, format!("{path}.image"), field);
+        }
+    }
+    for picker in &view.pickers {
+        let path = ".spec.template.spec.containers[0].image".to_owned();
+        check(picker.owner, picker.container, path, "epp.image");
+    }
+}
+
+/// Engines on several GPUs have shared memory.
+pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some(engine) = &template.engine else { continue };
+        let Some((resource, units)) = engine.accelerators() else { continue };
+        if resource == "google.com/tpu" || units < 2 {
+            continue;
+        }
+        let mount = list(engine.container, "volumeMounts")
+            .iter()
+            .find(|mount| text(mount, "mountPath") == "/dev/shm");
+        let in_memory = mount.is_some_and(|mount| {
+            list(template.spec, "volumes").iter().any(|volume| {
+                text(volume, "name") == text(mount, "name")
+                    && volume.pointer("/emptyDir/medium").and_then(Json::as_str) == Some("Memory")
+            })
+        });
+        let host = template.spec.get("hostIPC").and_then(Json::as_bool) == Some(true);
+        if !in_memory && !host {
+            let message =
+                format!("{units} × {resource} exchange data over 64 MiB of shared memory");
+            let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
+            let path = template.path_of(engine.container);
+            found.push(template.owner, path, message, hint);
+        }
+    }
+}
+
+/// Prefill and decode have the same engine and cache.
+pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
+    for (_, pool) in view.pools() {
+        let selected = view.selected(pool);
+        let of_role = |role: &str| {
+            let role = role.to_owned();
+            selected.iter().find(|template| template.role() == Some(role.as_str())).copied()
+        };
+        let (Some(decode), Some(prefill)) = (of_role("decode"), of_role("prefill")) else {
+            continue;
+        };
+        let (Some(one), Some(other)) = (&decode.engine, &prefill.engine) else { continue };
+        let path = prefill.path_of(other.container);
+        let image = |engine: &Engine<'_>| text(engine.container, "image").to_owned();
+        if image(one) != image(other) {
+            let message =
+                format!("prefill has the image `{}`, and decode `{}`", image(other), image(one));
+            let hint = "take the same for both";
+            found.push(prefill.owner, format!("{path}.image"), message, hint).severity =
+                Some(Severity::Warning);
+        }
+        let (Some(first), Some(second)) = (&one.flags, &other.flags) else { continue };
+        for flag in ["block-size", "kv-cache-dtype", "dtype", "quantization"] {
+            let said = |flags: &super::super::view::flags::Flags| {
+                flags.text(flag).map_or("the default".to_owned(), |value| format!("`{value}`"))
+            };
+            if said(first) != said(second) {
+                let message = format!(
+                    "`--{flag}` of prefill is {}, and of decode {}",
+                    said(second),
+                    said(first)
+                );
+                found.push(prefill.owner, &path, message, "take the same for both");
+            }
+        }
+        let transfers = |flags: &super::super::view::flags::Flags| flags.has("kv-transfer-config");
+        if transfers(first) != transfers(second) {
+            let message = "only one of prefill and decode has a `--kv-transfer-config`";
+            found.push(prefill.owner, &path, message, "give both the same connector");
+        }
+    }
+}

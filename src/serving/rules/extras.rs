@@ -1,0 +1,125 @@
+//! Invariants about autoscalers, disruption budgets and rules of Istio.
+
+use super::super::invariants::Found;
+use super::super::view::View;
+use super::super::view::pods::text;
+use crate::diag::Severity;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// An autoscaler has a target of its own.
+pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
+    let mut seen: BTreeMap<(String, String, String), String> = BTreeMap::new();
+    for kind in ["HorizontalPodAutoscaler", "ScaledObject"] {
+        for (owner, scaler) in view.of_kind(kind) {
+            let Some(target) = scaler.json.pointer("/spec/scaleTargetRef") else { continue };
+            let path = ".spec.scaleTargetRef";
+            let name = text(target, "name");
+            // KEDA's own default.
+            let kind = Some(text(target, "kind")).filter(|k| !k.is_empty()).unwrap_or("Deployment");
+            let label = format!("{kind}/{name}");
+            let key = (scaler.namespace().to_owned(), kind.to_owned(), name.to_owned());
+            if let Some(other) = seen.insert(key, scaler.label()) {
+                let message = format!("{} and {other} both scale {label}", scaler.label());
+                found.push(owner, path, message, "remove one of them");
+            }
+            let scaled = view
+                .of_kind(kind)
+                .find(|(_, manifest)| manifest.name() == name && manifest.is_beside(scaler));
+            let Some((number, scaled)) = scaled else {
+                let message = format!("{} scales {label}, which is not there", scaler.label());
+                found.push(owner, path, message, "correct the kind and name");
+                continue;
+            };
+            if view.pickers.iter().any(|picker| picker.owner == number) {
+                let message = format!("{} scales the picker {label}", scaler.label());
+                let hint = "a picker keeps state: give it resources instead";
+                found.push(owner, path, message, hint).severity = Some(Severity::Warning);
+            } else if scaled.json.pointer("/spec/replicas").is_some() {
+                let message = format!(
+                    "{label} says how many replicas it has, and so does {}",
+                    scaler.label()
+                );
+                let hint = "leave `replicas` out, or every upgrade resets it";
+                found.push(number, ".spec.replicas", message, hint).severity =
+                    Some(Severity::Warning);
+            }
+        }
+    }
+}
+
+/// A budget leaves room for an eviction.
+pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
+    for (owner, budget) in view.of_kind("PodDisruptionBudget") {
+        let Some(spec) = budget.json.get("spec") else { continue };
+        let whole = |key: &str| {
+            let value = spec.get(key)?;
+            value.as_u64().or_else(|| value.as_str()?.parse().ok())
+        };
+        let never = whole("maxUnavailable") == Some(0)
+            || spec.get("maxUnavailable").and_then(Json::as_str) == Some("0%")
+            || spec.get("minAvailable").and_then(Json::as_str) == Some("100%");
+        let wanted = spec.pointer("/selector/matchLabels").and_then(Json::as_object);
+        let pods: Option<u64> = view
+            .templates
+            .iter()
+            .filter(|template| view.manifests[template.owner].is_beside(budget))
+            .filter(|template| {
+                wanted.is_some_and(|wanted| {
+                    !wanted.is_empty()
+                        && wanted.iter().all(|(key, value)| {
+                            template.labels.get(key.as_str()).copied() == value.as_str()
+                        })
+                })
+            })
+            .filter(|template| template.part != super::super::view::pods::Part::Worker)
+            .map(|template| Some(template.replicas? * u64::from(template.size)))
+            .sum();
+        let all = pods.filter(|pods| *pods > 0);
+        let least = whole("minAvailable");
+        if never || matches!((least, all), (Some(least), Some(all)) if least >= all) {
+            let message = format!("{} never lets a pod be evicted", budget.label());
+            let hint = "write `maxUnavailable: 1`";
+            found.push(owner, ".spec", message, hint);
+        }
+    }
+}
+
+/// Istio's rule for the picker is about the picker's host.
+pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
+    for (_, pool) in view.pools() {
+        let name = pool.json.pointer("/spec/endpointPickerRef/name").and_then(Json::as_str);
+        let Some(name) = name else { continue };
+        for (owner, rule) in view.of_kind("DestinationRule") {
+            let Some(spec) = rule.json.get("spec") else { continue };
+            let host = text(spec, "host");
+            let mut parts = host.split('.');
+            let service = parts.next().unwrap_or_default();
+            let namespace = parts.next();
+            if service != name && rule.name() != name {
+                continue;
+            }
+            let own = pool.namespace();
+            let elsewhere = namespace.is_some_and(|said| !own.is_empty() && said != own);
+            if service != name || elsewhere {
+                let message = format!("{} is about {host}, and the picker is {name}", rule.label());
+                let place = if own.is_empty() {
+                    String::new()
+                } else {
+                    format!(".{own}.svc.cluster.local")
+                };
+                found.push(owner, ".spec.host", message, format!("write `{name}{place}`"));
+            }
+            let tls = spec.pointer("/trafficPolicy/tls");
+            let skips = tls.and_then(|tls| tls.get("insecureSkipVerify")?.as_bool()) == Some(true);
+            let named = tls.is_some_and(|tls| {
+                ["caCertificates", "credentialName"].iter().any(|key| tls.get(key).is_some())
+            });
+            if tls.is_none_or(|tls| text(tls, "mode") != "SIMPLE") || !(skips || named) {
+                let message = format!("{} does not say how to trust the picker", rule.label());
+                let hint = "write `tls: {mode: SIMPLE, insecureSkipVerify: true}`, or name its CA";
+                found.push(owner, ".spec.trafficPolicy", message, hint);
+            }
+        }
+    }
+}

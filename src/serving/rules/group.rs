@@ -1,0 +1,116 @@
+//! Invariants about LeaderWorkerSets and DisaggregatedSets.
+
+use super::super::invariants::Found;
+use super::super::view::View;
+use super::super::view::pods::{Part, list, text};
+use serde_json::Value as Json;
+
+/// The specs of groups, with the number and path of each.
+fn specs<'a>(view: &View<'a>) -> Vec<(usize, String, &'a Json)> {
+    let mut specs = Vec::new();
+    for (owner, set) in view.of_kind("LeaderWorkerSet") {
+        specs.extend(set.json.get("spec").map(|spec| (owner, ".spec".to_owned(), spec)));
+    }
+    for (owner, set) in view.of_kind("DisaggregatedSet") {
+        let roles = set.json.get("spec").map_or(&[][..], |spec| list(spec, "roles"));
+        for (index, role) in roles.iter().enumerate() {
+            let path = format!(".spec.roles[{index}].spec");
+            specs.extend(role.get("spec").map(|spec| (owner, path, spec)));
+        }
+    }
+    specs
+}
+
+/// Workers do not wait for their leader.
+pub(crate) fn startup(view: &View<'_>, found: &mut Found) {
+    for (owner, path, spec) in specs(view) {
+        let size = spec.pointer("/leaderWorkerTemplate/size").and_then(Json::as_u64).unwrap_or(1);
+        if text(spec, "startupPolicy") == "LeaderReady" && size > 1 {
+            let message = "workers are made when the leader is ready, which it is with its workers";
+            let hint = "write `startupPolicy: LeaderCreated`";
+            found.push(owner, format!("{path}.startupPolicy"), message, hint);
+        }
+    }
+}
+
+/// What the webhooks refuse.
+pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
+    for (owner, set) in view.of_kind("LeaderWorkerSet") {
+        let name = set.name();
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let fits = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && !name.ends_with('-')
+            && name.chars().all(plain)
+            // What is left of a DNS label for `-GROUP-WORKER`.
+            && name.len() <= 52;
+        if !fits {
+            let message = format!("`{name}` cannot be the name of a LeaderWorkerSet");
+            let hint = "take at most 52 lower-case letters, digits and dashes, a letter first";
+            found.push(owner, ".metadata.name", message, hint).field = Some("name");
+        }
+    }
+    for (owner, path, spec) in specs(view) {
+        let rollout = spec.pointer("/rolloutStrategy/rollingUpdateConfiguration");
+        let is_zero = |key: &str, usual: bool| {
+            rollout.and_then(|rollout| rollout.get(key)).map_or(usual, |value| {
+                value.as_u64() == Some(0) || matches!(value.as_str(), Some("0" | "0%"))
+            })
+        };
+        if is_zero("maxUnavailable", false) && is_zero("maxSurge", true) {
+            let message = "an update may neither take a group away nor add one";
+            let path = format!("{path}.rolloutStrategy");
+            found.push(owner, path, message, "set `maxUnavailable` or `maxSurge` to 1");
+        }
+        let group = spec.get("leaderWorkerTemplate");
+        let size = group.and_then(|group| group.get("size")?.as_u64()).unwrap_or(1);
+        let part = group.and_then(|group| group.pointer("/subGroupPolicy/subGroupSize")?.as_u64());
+        if let Some(part) = part.filter(|part| *part > 0)
+            && !size.is_multiple_of(part)
+            && !size.saturating_sub(1).is_multiple_of(part)
+        {
+            let message = format!("groups of {size} pods do not divide into subgroups of {part}");
+            let path = format!("{path}.leaderWorkerTemplate.subGroupPolicy");
+            found.push(owner, path, message, "take a size that divides the group");
+        }
+    }
+    for (owner, set) in view.of_kind("DisaggregatedSet") {
+        let roles = set.json.get("spec").map_or(&[][..], |spec| list(spec, "roles"));
+        let count =
+            |role: &Json| role.pointer("/spec/replicas").map_or(Some(1), Json::as_u64).unwrap_or(1);
+        let none = roles.iter().filter(|role| count(role) == 0).count();
+        if none > 0 && none < roles.len() {
+            let message = "some roles of the set have no replicas, and others have";
+            let hint = "set all of them to zero, or none";
+            found.push(owner, ".spec.roles", message, hint).field = Some("disaggregated-set");
+        }
+        let partition = roles.iter().any(|role| {
+            let path = "/spec/rolloutStrategy/rollingUpdateConfiguration/partition";
+            role.pointer(path).is_some()
+        });
+        if partition {
+            let message = "a role of the set has a partition, which only the set decides";
+            found.push(owner, ".spec.roles", message, "remove `partition`").field =
+                Some("disaggregated-set");
+        }
+    }
+}
+
+/// Workers wait until the name of their leader resolves.
+pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
+    for template in view.templates.iter().filter(|template| template.part == Part::Worker) {
+        for (container, path) in template.containers() {
+            let words: Vec<&str> = ["command", "args"]
+                .iter()
+                .flat_map(|key| list(container, key))
+                .filter_map(Json::as_str)
+                .collect();
+            let says = |part: &str| words.iter().any(|word| word.contains(part));
+            if says("LWS_LEADER_ADDRESS") && !says("getent") && !says("nslookup") && !says("until ")
+            {
+                let message = "workers use the leader's name without waiting for it to resolve";
+                let hint = "wait for `getent hosts \"$LWS_LEADER_ADDRESS\"` first";
+                found.push(template.owner, path, message, hint);
+            }
+        }
+    }
+}

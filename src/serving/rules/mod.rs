@@ -1,0 +1,31 @@
+//! What breaks each invariant.
+
+pub(super) mod config;
+pub(super) mod engine;
+pub(super) mod extras;
+pub(super) mod group;
+pub(super) mod picker;
+pub(super) mod pool;
+
+/// `8000`, `8001–8007`, `1, 3 and 5–9`: numbers as ranges.
+fn ranges(numbers: &[u32]) -> String {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => parts.push((number, number)),
+        }
+    }
+    let words: Vec<String> = parts
+        .iter()
+        .map(
+            |(first, last)| {
+                if first == last { first.to_string() } else { format!("{first}–{last}") }
+            },
+        )
+        .collect();
+    words.join(", ")
+}

@@ -1,0 +1,264 @@
+//! Invariants about endpoint pickers and how they are reached.
+
+use super::super::invariants::Found;
+use super::super::view::pods::{list, text};
+use super::super::view::{Manifest, Picker, View};
+use crate::diag::Severity;
+use serde_json::Value as Json;
+
+/// The picker's port when no flag says another.
+const USUAL_PORT: u32 = 9_002;
+
+/// The Service that a pool names, with its number.
+fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
+    let name = pool.json.pointer("/spec/endpointPickerRef/name")?.as_str()?;
+    view.of_kind("Service").find(|(_, service)| service.name() == name && service.is_beside(pool))
+}
+
+/// The port of a Service with this number.
+fn service_port(service: &Manifest, number: u64) -> Option<&Json> {
+    let ports = list(service.json.get("spec")?, "ports");
+    ports.iter().find(|port| port.get("port").and_then(Json::as_u64) == Some(number))
+}
+
+/// The number of the port that a pool asks.
+fn asked(pool: &Manifest) -> Option<u64> {
+    pool.json.pointer("/spec/endpointPickerRef/port/number")?.as_u64()
+}
+
+/// The pickers behind a Service.
+fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
+    let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
+    let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
+        return Vec::new();
+    };
+    view.pickers
+        .iter()
+        .filter(|picker| {
+            let owner = &view.manifests[picker.owner];
+            let labels = owner.json.pointer("/spec/template/metadata/labels");
+            let has = |(key, value): (&String, &Json)| {
+                labels.and_then(|labels| labels.get(key)) == Some(value)
+            };
+            owner.is_beside(service) && selector.iter().all(has)
+        })
+        .collect()
+}
+
+/// The Service that a pool names is there, with the port, and leads to a picker.
+pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
+    for (owner, pool) in view.pools() {
+        let Some(reference) = pool.json.pointer("/spec/endpointPickerRef") else { continue };
+        let path = ".spec.endpointPickerRef";
+        if !matches!(text(reference, "kind"), "" | "Service") {
+            continue;
+        }
+        let name = text(reference, "name");
+        let Some((_, service)) = service_of(view, pool) else {
+            let message = format!("{} asks Service/{name}, which is not there", pool.label());
+            found.push(
+                owner,
+                path,
+                message,
+                "add the picker with its Service, or correct the name",
+            );
+            continue;
+        };
+        let Some(port) = asked(pool) else {
+            let message =
+                format!("{} does not say which port of Service/{name} it asks", pool.label());
+            found.push(owner, path, message, "add `port: {number: 9002}`");
+            continue;
+        };
+        if service_port(service, port).is_none() {
+            let message = format!("Service/{name} has no port {port}, which {} asks", pool.label());
+            found.push(owner, path, message, "make both the same");
+        } else if behind(view, service).is_empty() {
+            let message = format!("Service/{name} selects no picker");
+            let hint = "its selector must be labels of the picker's pods";
+            found.push(owner, path, message, hint);
+        }
+    }
+}
+
+/// The Service leads to the port that the picker listens on.
+pub(crate) fn port(view: &View<'_>, found: &mut Found) {
+    for (_, pool) in view.pools() {
+        let Some((number, service)) = service_of(view, pool) else { continue };
+        let Some(asked) = asked(pool) else { continue };
+        let Some(port) = service_port(service, asked) else { continue };
+        for picker in behind(view, service) {
+            let Some(listens) = picker.flags.number("grpc-port", USUAL_PORT) else { continue };
+            let target = match port.get("targetPort") {
+                None => Some(asked),
+                Some(Json::String(name)) => list(picker.container, "ports")
+                    .iter()
+                    .find(|port| text(port, "name") == name)
+                    .and_then(|port| port.get("containerPort")?.as_u64()),
+                Some(other) => other.as_u64(),
+            };
+            if target != Some(u64::from(listens)) {
+                let label = view.manifests[picker.owner].label();
+                let message = format!(
+                    "{} leads to port {} of {label}, which listens on {listens}",
+                    service.label(),
+                    target.map_or("?".to_owned(), |target| target.to_string())
+                );
+                let hint = "set `targetPort` of the Service, or the picker's `--grpc-port`";
+                found.push(number, ".spec.ports", message, hint);
+            }
+        }
+    }
+}
+
+/// A picker works for the pool that names it.
+pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
+    for (_, pool) in view.pools() {
+        let Some((_, service)) = service_of(view, pool) else { continue };
+        for picker in behind(view, service) {
+            let owner = &view.manifests[picker.owner];
+            let (name, namespace) = (pool.name(), pool.namespace());
+            let path = ".spec.template.spec.containers";
+            let mut report = |flag: &str, said: &str, right: &str| {
+                let message = format!(
+                    "{} is asked by {}, and `--{flag}` is `{said}`",
+                    owner.label(),
+                    pool.label()
+                );
+                found.push(picker.owner, path, message, format!("write `--{flag}={right}`"));
+            };
+            match picker.flags.text("pool-name") {
+                Some(said) if said != name => report("pool-name", said, name),
+                _ => {}
+            }
+            match picker.flags.text("pool-namespace") {
+                Some(said) if !namespace.is_empty() && said != namespace => {
+                    report("pool-namespace", said, namespace);
+                }
+                _ => {}
+            }
+            match picker.flags.text("pool-group") {
+                Some(said) if said != pool.group() => report("pool-group", said, pool.group()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Rules that an account has, by the bindings that are there.
+fn rules_of<'a>(view: &View<'a>, account: &str, beside: &Manifest) -> Vec<&'a Json> {
+    let mut rules = Vec::new();
+    for (_, binding) in view.of_kind("RoleBinding").chain(view.of_kind("ClusterRoleBinding")) {
+        let bound = list(&binding.json, "subjects").iter().any(|subject| {
+            let namespace = text(subject, "namespace");
+            let own = beside.namespace();
+            text(subject, "kind") == "ServiceAccount"
+                && text(subject, "name") == account
+                && (namespace.is_empty() || own.is_empty() || namespace == own)
+        });
+        if !bound {
+            continue;
+        }
+        let Some(reference) = binding.json.get("roleRef") else { continue };
+        for (_, role) in view.of_kind(text(reference, "kind")) {
+            if role.name() == text(reference, "name") && role.is_beside(binding) {
+                rules.extend(list(&role.json, "rules"));
+            }
+        }
+    }
+    rules
+}
+
+/// The picker's account may read what it watches.
+pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
+    for picker in &view.pickers {
+        let owner = &view.manifests[picker.owner];
+        let account = owner.json.pointer("/spec/template/spec/serviceAccountName");
+        let account = account.and_then(Json::as_str).unwrap_or("default");
+        let is_here = view
+            .of_kind("ServiceAccount")
+            .any(|(_, manifest)| manifest.name() == account && manifest.is_beside(owner));
+        // An account from elsewhere has its rights from elsewhere.
+        if !is_here {
+            continue;
+        }
+        let rules = rules_of(view, account, owner);
+        let read: &[&str] = &["get", "list", "watch"];
+        let group = picker.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
+        let mut needed: Vec<(&str, &str, &[&str])> = vec![("", "pods", read)];
+        if picker.flags.has("pool-name") {
+            let objective = view.profile.objective.split_once('/').map_or("", |(group, _)| group);
+            needed.push((group, "inferencepools", read));
+            needed.push((objective, "inferenceobjectives", read));
+            needed.push((objective, "inferencemodelrewrites", read));
+        }
+        if picker.flags.is_on("ha-enable-leader-election") {
+            let write: &[&str] = &["get", "create", "update"];
+            needed.push(("coordination.k8s.io", "leases", write));
+        }
+        let has = |rule: &Json, key: &str, wanted: &str| {
+            list(rule, key).iter().any(|item| item == wanted || item == "*")
+        };
+        for (group, resource, verbs) in needed {
+            let lacking: Vec<&str> = verbs
+                .iter()
+                .copied()
+                .filter(|verb| {
+                    !rules.iter().any(|rule| {
+                        has(rule, "apiGroups", group)
+                            && has(rule, "resources", resource)
+                            && has(rule, "verbs", verb)
+                    })
+                })
+                .collect();
+            if !lacking.is_empty() {
+                let what = if group.is_empty() {
+                    resource.to_owned()
+                } else {
+                    format!("{resource}.{group}")
+                };
+                let message = format!("{} may not {} {what}", owner.label(), lacking.join(", "));
+                let hint = format!("add the rule to a Role of ServiceAccount/{account}");
+                let path = ".spec.template.spec.serviceAccountName";
+                found.push(picker.owner, path, message, hint);
+            }
+        }
+    }
+}
+
+/// Several pickers are set up for it.
+pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
+    for picker in &view.pickers {
+        let owner = &view.manifests[picker.owner];
+        let flag = "ha-enable-leader-election";
+        let elects = picker.flags.is_on(flag);
+        let count = owner.json.pointer("/spec/replicas").and_then(Json::as_u64).unwrap_or(1);
+        if elects && owner.kind() == "Deployment" {
+            let strategy = owner.json.pointer("/spec/strategy/type").and_then(Json::as_str);
+            if strategy != Some("Recreate") {
+                let message =
+                    format!("{} elects a leader and is updated pod by pod", owner.label());
+                let hint = "write `strategy: {type: Recreate}`";
+                found.push(picker.owner, ".spec.strategy", message, hint);
+            }
+            for (probe, wanted) in [("livenessProbe", "liveness"), ("readinessProbe", "readiness")]
+            {
+                let service = picker.container.pointer(&format!("/{probe}/grpc/service"));
+                if let Some(service) = service.and_then(Json::as_str).filter(|s| *s != wanted) {
+                    let message = format!(
+                        "{} elects a leader, and its {probe} asks for `{service}`",
+                        owner.label()
+                    );
+                    let path = format!(".spec.template.spec.containers[0].{probe}");
+                    found.push(picker.owner, path, message, format!("ask for `{wanted}`"));
+                }
+            }
+        } else if count > 1 && !picker.flags.has(flag) {
+            let message =
+                format!("{} has {count} pods that know nothing of each other", owner.label());
+            let hint = "add `--ha-enable-leader-election`, or take one pod";
+            found.push(picker.owner, ".spec.replicas", message, hint).severity =
+                Some(Severity::Warning);
+        }
+    }
+}

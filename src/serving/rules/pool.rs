@@ -1,0 +1,211 @@
+//! Invariants about InferencePools and what refers to them.
+
+use super::super::invariants::Found;
+use super::super::view::pods::{list, text};
+use super::super::view::{Manifest, View};
+use super::ranges;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+
+/// The ports of a pool, as they are written.
+fn ports(pool: &Manifest) -> Vec<u32> {
+    let list = pool.json.pointer("/spec/targetPorts").and_then(Json::as_array);
+    let number = |port: &Json| u32::try_from(port.get("number")?.as_u64()?).ok();
+    list.into_iter().flatten().filter_map(number).collect()
+}
+
+/// The CRD's own rules.
+pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
+    for (owner, pool) in view.pools() {
+        if pool.api_version() != view.profile.pool {
+            let message = format!("{} has apiVersion {}", pool.label(), pool.api_version());
+            found.push(owner, ".apiVersion", message, format!("write `{}`", view.profile.pool));
+            continue;
+        }
+        let ports = ports(pool);
+        let unique: BTreeSet<&u32> = ports.iter().collect();
+        let fits = (1..=view.profile.most_ports).contains(&ports.len());
+        if !fits || unique.len() < ports.len() || ports.iter().any(|p| !(1..=65_535).contains(p)) {
+            let message = format!("{} has {} ports: {}", pool.label(), ports.len(), ranges(&ports));
+            let hint = format!(
+                "a pool has 1 to {} different ports from 1 to 65535: put fewer ranks in a pod",
+                view.profile.most_ports
+            );
+            found.push(owner, ".spec.targetPorts", message, hint).field = Some("topology");
+        }
+        let mode = pool.json.pointer("/spec/endpointPickerRef/failureMode").and_then(Json::as_str);
+        if let Some(mode) = mode.filter(|mode| !matches!(*mode, "FailOpen" | "FailClose")) {
+            let message = format!("`{mode}` is not a failure mode");
+            let path = ".spec.endpointPickerRef.failureMode";
+            found.push(owner, path, message, "write `FailOpen` or `FailClose`");
+        }
+        let selector = pool.json.pointer("/spec/selector").and_then(Json::as_object);
+        let labels = selector.and_then(|selector| selector.get("matchLabels")?.as_object());
+        let others = selector.is_some_and(|selector| selector.len() > 1);
+        if others || labels.is_none_or(|labels| labels.is_empty() || labels.len() > 64) {
+            let message =
+                format!("{} must select by 1 to 64 `matchLabels`, and nothing else", pool.label());
+            found.push(owner, ".spec.selector", message, "name a label of the pods that answer");
+        }
+    }
+}
+
+/// Pools select pods.
+pub(crate) fn empty(view: &View<'_>, found: &mut Found) {
+    // Manifests of the router alone say nothing about pods.
+    if view.templates.iter().all(|template| template.engine.is_none()) {
+        return;
+    }
+    for (owner, pool) in view.pools() {
+        if view.selected(pool).is_empty() {
+            let message = format!("no pods have the labels that {} selects by", pool.label());
+            let hint = "give the pods with a server these labels";
+            found.push(owner, ".spec.selector", message, hint);
+        }
+    }
+}
+
+/// Every port of a pool is open on every pod, and every rank's port is in the pool.
+pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
+    for (owner, pool) in view.pools() {
+        let wanted = ports(pool);
+        for template in view.selected(pool) {
+            let headless = template.engine.as_ref().is_some_and(|engine| engine.is_headless());
+            let Some(open) = template.ports().filter(|_| !headless) else { continue };
+            let whose = view.manifests[template.owner].label();
+            let closed: Vec<u32> =
+                wanted.iter().copied().filter(|port| !open.contains(port)).collect();
+            if !closed.is_empty() {
+                let message = format!(
+                    "{} sends requests to port {} of the pods of {whose}, where nobody listens",
+                    pool.label(),
+                    ranges(&closed)
+                );
+                let known = template.sidecar.as_ref().and_then(|sidecar| sidecar.ports());
+                let known = known.or_else(|| template.engine.as_ref()?.ports());
+                let hint = format!(
+                    "the pods answer on {}: make the ports of both the same",
+                    ranges(&known.unwrap_or(open))
+                );
+                let finding = found.push(owner, ".spec.targetPorts", message, hint);
+                if template.role() == Some("prefill") {
+                    finding.field = Some("prefill.topology");
+                }
+                continue;
+            }
+            // Ports of a sidecar count when there is one, because requests come to it.
+            let ranks = match (&template.sidecar, &template.engine) {
+                (Some(sidecar), _) => sidecar.ports(),
+                (None, Some(engine)) => engine.ports(),
+                (None, None) => None,
+            };
+            let idle: Vec<u32> = ranks
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|port| !wanted.contains(port))
+                .collect();
+            if !idle.is_empty() {
+                let message = format!(
+                    "port {} of the pods of {whose} is not in {}, so its ranks stay idle",
+                    ranges(&idle),
+                    pool.label()
+                );
+                let hint = "add the ports to the pool's `targetPorts`";
+                found.push(owner, ".spec.targetPorts", message, hint);
+            }
+        }
+    }
+}
+
+/// Pods without a server are in no pool.
+pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
+    for (_, pool) in view.pools() {
+        for template in view.selected(pool) {
+            let joins_ray = template.engine.is_none()
+                && template.part == super::super::view::pods::Part::Worker
+                && template.containers().any(|(container, _)| {
+                    ["command", "args"].iter().flat_map(|key| list(container, key)).any(|word| {
+                        word.as_str().is_some_and(|word| {
+                            word.contains("ray start --address") || word.contains("--ray_address")
+                        })
+                    })
+                });
+            let headless = template.engine.as_ref().is_some_and(|engine| engine.is_headless());
+            if headless || joins_ray {
+                let message = format!(
+                    "{} selects the workers of {}, which have no server",
+                    pool.label(),
+                    view.manifests[template.owner].label()
+                );
+                let hint = "give the labels that the pool selects by to the `leaderTemplate` only";
+                let path = format!("{}.metadata.labels", template.path);
+                found.push(template.owner, path, message, hint);
+            }
+        }
+    }
+}
+
+/// Routes, objectives and rewrites lead to pools that are there.
+pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
+    let pools: Vec<&Manifest> = view.pools().map(|(_, pool)| pool).collect();
+    let group = view.profile.pool.split_once('/').map_or("", |(group, _)| group);
+    let mut refer = |owner: usize, path: String, reference: &Json, usual_group: &str, field| {
+        let manifest = &view.manifests[owner];
+        let (name, namespace) = (text(reference, "name"), text(reference, "namespace"));
+        let said = reference.get("group").map_or(usual_group, |group| group.as_str().unwrap_or(""));
+        let is_there = pools.iter().any(|pool| {
+            let beside = if namespace.is_empty() {
+                pool.is_beside(manifest)
+            } else {
+                pool.namespace().is_empty() || pool.namespace() == namespace
+            };
+            pool.name() == name && beside
+        });
+        if said != group {
+            let message =
+                format!("{} looks for InferencePools in the group `{said}`", manifest.label());
+            let hint = format!("write `group: {group}`");
+            found.push(owner, path, message, hint).field = Some(field);
+        } else if !is_there {
+            let message =
+                format!("{} is about InferencePool/{name}, which is not there", manifest.label());
+            found.push(owner, path, message, "correct the name, or add the pool").field =
+                Some(field);
+        }
+    };
+    for (owner, route) in view.of_kind("HTTPRoute") {
+        let rules = route.json.get("spec").map_or(&[][..], |spec| list(spec, "rules"));
+        for (rule, refs) in rules.iter().enumerate() {
+            for (index, reference) in list(refs, "backendRefs").iter().enumerate() {
+                if text(reference, "kind") == "InferencePool" {
+                    let path = format!(".spec.rules[{rule}].backendRefs[{index}]");
+                    // The usual group of a backend is the core group.
+                    refer(owner, path, reference, "", "route");
+                }
+            }
+        }
+    }
+    for (kind, field) in
+        [("InferenceObjective", "objectives"), ("InferenceModelRewrite", "rewrites")]
+    {
+        for (owner, manifest) in view.of_kind(kind) {
+            if let Some(reference) = manifest.json.pointer("/spec/poolRef") {
+                refer(owner, ".spec.poolRef".to_owned(), reference, group, field);
+            }
+        }
+    }
+    for kind in ["InferenceObjective", "InferenceModelRewrite"] {
+        for (owner, manifest) in view.of_kind(kind) {
+            let own = view.profile.objective;
+            if manifest.api_version() != own {
+                let message = format!(
+                    "{} has apiVersion {}, which the picker does not read",
+                    manifest.label(),
+                    manifest.api_version()
+                );
+                found.push(owner, ".apiVersion", message, format!("write `{own}`")).field =
+                    Some("api");
+            }
+        }
+    }
+}

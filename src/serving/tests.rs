@@ -1,0 +1,528 @@
+//! Every invariant is held by our own charts, and broken by a change of one of them.
+
+use super::invariants::INVARIANTS;
+use super::{Manifest, check, check_manifests, compile, profile};
+use crate::config::{Config, ServingConfig};
+use crate::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
+use crate::ir::Release;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+const IMAGE: &str =
+    "example.com/vllm:v1@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// One pod a replica, and all that can be asked for.
+const SINGLE: &str = r#"
+topology = "single"
+tp = 2
+disruption-budget = 1
+objectives = { premium = 100 }
+rewrites = [{ model = "old", targets = [{ model = "example/model" }] }]
+autoscaling = { max = 4 }
+monitoring = {}
+network-policy = {}
+epp = { replicas = 3, image = "IMAGE" }
+route = { gateway = "gateway", provider = "istio" }
+"#;
+
+/// Groups of which the leader answers.
+const MP: &str = r#"
+topology = "lws-mp"
+nodes = 2
+tp = 8
+pp = 2
+epp = { image = "IMAGE" }
+"#;
+
+/// Groups with a port a rank, and prefill apart.
+const WIDE: &str = r#"
+topology = "lws-dp-external"
+nodes = 2
+dp = 16
+expert-parallel = true
+prefill = { nodes = 2, dp = 16, sidecar-image = "IMAGE" }
+epp = { image = "IMAGE" }
+"#;
+
+/// The same as one set.
+const SET: &str = r#"
+topology = "lws-dp-external"
+nodes = 2
+dp = 16
+disaggregated-set = true
+prefill = { nodes = 2, dp = 16, sidecar-image = "IMAGE" }
+epp = { image = "IMAGE" }
+"#;
+
+/// Chips with two devices.
+const TPU: &str = r#"
+tp = 8
+accelerator = { vendor = "tpu", per-node = 4, devices-per-unit = 2 }
+epp = { image = "IMAGE" }
+"#;
+
+fn read(table: &str) -> (Option<ServingConfig>, String) {
+    let text = format!(
+        "[[serving]]\nname = \"chat\"\nmodel = \"hf://example/model\"\n\
+         engine = {{ image = \"IMAGE\" }}\n{table}"
+    );
+    let text = text.replace("IMAGE", IMAGE);
+    let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
+    let (config, found) = Config::parse(&source, Path::new("."));
+    let serving = config.and_then(|mut config| config.servings.pop());
+    (serving, human::render(&found, false))
+}
+
+fn config(table: &str) -> ServingConfig {
+    let (config, shown) = read(table);
+    config.unwrap_or_else(|| panic!("{shown}"))
+}
+
+/// The objects of a chart, as an API server would receive them.
+fn objects(table: &str) -> Vec<Json> {
+    let config = config(table);
+    let (unit, found) = compile(&config);
+    let unit = unit.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
+    let values = unit.default_values();
+    let release = Release { namespace: "models", values: &values };
+    unit.objects.iter().filter_map(|object| release.object(object)).collect()
+}
+
+fn findings(objects: Vec<Json>) -> Diagnostics {
+    let manifests: Vec<Manifest> = objects
+        .into_iter()
+        .map(|json| Manifest { json, place: Place::file("objects.yaml") })
+        .collect();
+    check_manifests(&manifests, profile::newest())
+}
+
+/// The object of this kind and name.
+fn object<'o>(objects: &'o mut [Json], kind: &str, name: &str) -> &'o mut Json {
+    objects
+        .iter_mut()
+        .find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
+        .unwrap_or_else(|| panic!("no {kind}/{name}"))
+}
+
+/// The engine's container of a template at this JSON pointer.
+const POD: &str = "/spec/template/spec";
+const LEADER: &str = "/spec/leaderWorkerTemplate/leaderTemplate/spec";
+const WORKER: &str = "/spec/leaderWorkerTemplate/workerTemplate/spec";
+
+fn engine<'o>(object: &'o mut Json, pod: &str) -> &'o mut Json {
+    object.pointer_mut(&format!("{pod}/containers/0")).expect("a container")
+}
+
+/// Puts another flag in place of that of the same name, in the container's arguments.
+fn flag(container: &mut Json, flag: &str) {
+    let name = flag.split('=').next().unwrap_or(flag).to_owned();
+    let args = container["args"].as_array_mut().expect("arguments");
+    args.retain(|arg| {
+        let arg = arg.as_str().unwrap_or_default();
+        arg != name && !arg.starts_with(&format!("{name}="))
+    });
+    args.push(json!(flag));
+}
+
+/// Rewrites the picker's configuration.
+fn configure(objects: &mut [Json], change: impl Fn(&str) -> String) {
+    let map = object(objects, "ConfigMap", "chat-epp");
+    for (_, text) in map["data"].as_object_mut().expect("data") {
+        let changed = change(text.as_str().expect("a text"));
+        assert_ne!(text.as_str(), Some(changed.as_str()), "the change does nothing");
+        *text = json!(changed);
+    }
+}
+
+struct Breaking {
+    code: Code,
+    severity: Severity,
+    /// What is in the message.
+    says: &'static str,
+    base: &'static str,
+    change: fn(&mut Vec<Json>),
+}
+
+const fn breaks(
+    code: Code,
+    says: &'static str,
+    base: &'static str,
+    change: fn(&mut Vec<Json>),
+) -> Breaking {
+    Breaking { code, severity: Severity::Error, says, base, change }
+}
+
+const fn warns(
+    code: Code,
+    says: &'static str,
+    base: &'static str,
+    change: fn(&mut Vec<Json>),
+) -> Breaking {
+    Breaking { code, severity: Severity::Warning, says, base, change }
+}
+
+#[rustfmt::skip]
+const BREAKING: &[Breaking] = &[
+    breaks(Code::ServingPoolShape, "`FailClosed` is not", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["failureMode"] = json!("FailClosed");
+    }),
+    breaks(Code::ServingPoolShape, "9 ports: 8000–8008", TPU, |all| {
+        let ports = (8000..8009).map(|port| json!({"number": port})).collect();
+        object(all, "InferencePool", "chat")["spec"]["targetPorts"] = ports;
+    }),
+    breaks(Code::ServingPoolShape, "has apiVersion inference.networking.x-k8s.io/v1alpha2", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["apiVersion"] = json!("inference.networking.x-k8s.io/v1alpha2");
+    }),
+    breaks(Code::ServingPoolShape, "`matchLabels`", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["selector"]["matchExpressions"] = json!([]);
+    }),
+    breaks(Code::ServingPoolEmpty, "no pods have the labels", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("chats");
+    }),
+    breaks(Code::ServingPoolPorts, "port 8001–8007", WIDE, |all| {
+        for name in ["chat-decode", "chat-prefill"] {
+            let container = engine(object(all, "LeaderWorkerSet", name), WORKER);
+            flag(container, "--data-parallel-hybrid-lb");
+            container["args"].as_array_mut().expect("arguments").retain(|arg| arg != "--data-parallel-multi-port-external-lb");
+            for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+                container[probe]["httpGet"]["port"] = json!("engine");
+            }
+        }
+        let init = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        flag(init.expect("a sidecar"), "--data-parallel-size=1");
+    }),
+    breaks(Code::ServingPoolPorts, "so its ranks stay idle", WIDE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["targetPorts"] = json!([{"number": 8000}]);
+    }),
+    breaks(Code::ServingHeadlessSelected, "the workers of LeaderWorkerSet/chat-decode", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["labels"]["app"] = json!("chat");
+    }),
+    breaks(Code::ServingPoolMissing, "InferencePool/chats, which is not there", SINGLE, |all| {
+        object(all, "HTTPRoute", "chat")["spec"]["rules"][0]["backendRefs"][0]["name"] = json!("chats");
+    }),
+    breaks(Code::ServingPoolMissing, "in the group `inference.networking.x-k8s.io`", SINGLE, |all| {
+        object(all, "InferenceObjective", "premium")["spec"]["poolRef"]["group"] = json!("inference.networking.x-k8s.io");
+    }),
+    breaks(Code::ServingPickerMissing, "asks Service/picker, which is not there", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["name"] = json!("picker");
+        all.retain(|object| object["kind"] != "DestinationRule");
+    }),
+    breaks(Code::ServingPickerMissing, "has no port 9010", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["port"]["number"] = json!(9010);
+    }),
+    breaks(Code::ServingPickerMissing, "selects no picker", SINGLE, |all| {
+        object(all, "Service", "chat-epp")["spec"]["selector"] = json!({"app": "another"});
+    }),
+    breaks(Code::ServingPickerPort, "leads to port 9010 of Deployment/chat-epp, which listens on 9002", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["port"]["number"] = json!(9010);
+        object(all, "Service", "chat-epp")["spec"]["ports"][0]["port"] = json!(9010);
+    }),
+    breaks(Code::ServingPickerPool, "`--pool-name` is `other`", MP, |all| {
+        let container = engine(object(all, "Deployment", "chat-epp"), POD);
+        let args = container["args"].as_array_mut().expect("arguments");
+        args[1] = json!("other");
+    }),
+    breaks(Code::ServingPickerRights, "may not watch pods", SINGLE, |all| {
+        object(all, "Role", "chat-epp-sa")["rules"][0]["verbs"] = json!(["get", "list"]);
+    }),
+    breaks(Code::ServingPickerRights, "may not get, create, update leases", SINGLE, |all| {
+        all.retain(|object| object["metadata"]["name"] != "chat-epp-leader-election-binding");
+    }),
+    breaks(Code::ServingPickerReplicas, "updated pod by pod", SINGLE, |all| {
+        object(all, "Deployment", "chat-epp")["spec"]["strategy"] = json!({"type": "RollingUpdate"});
+    }),
+    breaks(Code::ServingPickerReplicas, "readinessProbe asks for `inference-extension`", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["readinessProbe"]["grpc"]["service"] = json!("inference-extension");
+    }),
+    warns(Code::ServingPickerReplicas, "know nothing of each other", MP, |all| {
+        object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(2);
+    }),
+    breaks(Code::ServingPickerConfig, "no plugin `queue-scorerr`", MP, |all| {
+        configure(all, |text| text.replace("type: queue-scorer", "type: queue-scorerr").replace("pluginRef: queue-scorer", "pluginRef: queue-scorerr"));
+    }),
+    warns(Code::ServingPickerConfig, "no plugin `our-own`", MP, |all| {
+        configure(all, |text| text.replace("queue-scorer", "our-own"));
+    }),
+    breaks(Code::ServingPickerConfig, "no plugin named `queue`", MP, |all| {
+        configure(all, |text| text.replace("pluginRef: queue-scorer", "pluginRef: queue"));
+    }),
+    breaks(Code::ServingPickerConfig, "two plugins have the name", MP, |all| {
+        configure(all, |text| text.replace("- type: queue-scorer", "- type: queue-scorer\n- type: queue-scorer"));
+    }),
+    breaks(Code::ServingPickerConfig, "`flowcontrol` is not a feature gate", MP, |all| {
+        configure(all, |text| text.replace("plugins:\n- type", "featureGates: [flowcontrol]\nplugins:\n- type"));
+    }),
+    breaks(Code::ServingPickerConfig, "has no `pluginz`", MP, |all| {
+        configure(all, |text| format!("{text}pluginz: []\n"));
+    }),
+    breaks(Code::ServingPickerConfig, "is experimental", MP, |all| {
+        configure(all, |text| text.replace("queue-scorer", "session-affinity-scorer"));
+    }),
+    breaks(Code::ServingPickerConfig, "which of the 2 profiles runs", WIDE, |all| {
+        configure(all, |text| text.replace("type: disagg-profile-handler", "type: random-picker"));
+    }),
+    breaks(Code::ServingPickerConfig, "asks the decider `sometimes`", WIDE, |all| {
+        configure(all, |text| text.replace("prefill: always-disagg-pd-decider", "prefill: sometimes"));
+    }),
+    breaks(Code::ServingPickerConfig, "cannot be read: there is no file plugins.yaml", MP, |all| {
+        let container = engine(object(all, "Deployment", "chat-epp"), POD);
+        for arg in container["args"].as_array_mut().expect("arguments") {
+            if arg == "/config/default-plugins.yaml" {
+                *arg = json!("/config/plugins.yaml");
+            }
+        }
+    }),
+    breaks(Code::ServingPickerConfig, "cannot be read: line 1", MP, |all| {
+        configure(all, |_| "plugins: [".to_owned());
+    }),
+    breaks(Code::ServingPickerConfig, "two profiles have the name `prefill`", WIDE, |all| {
+        configure(all, |text| text.replace("- name: decode", "- name: prefill"));
+    }),
+    warns(Code::ServingDeprecated, "`disagg-headers-handler` is gone in llm-d-router 0.11", WIDE, |all| {
+        configure(all, |text| text.replace("plugins:\n- type: always", "plugins:\n- type: disagg-headers-handler\n- type: always"));
+    }),
+    warns(Code::ServingDeprecated, "`--vllm-port` is an old name", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0").expect("a sidecar");
+        flag(sidecar, "--model-server-port=8200");
+        let args = sidecar["args"].as_array_mut().expect("arguments");
+        args.retain(|arg| arg != "--model-server-port=8200");
+        args.push(json!("--vllm-port=8200"));
+    }),
+    breaks(Code::ServingRoles, "no pod of InferencePool/chat has a role for prefill", WIDE, |all| {
+        all.retain(|object| object["metadata"]["name"] != "chat-prefill");
+    }),
+    breaks(Code::ServingRoles, "their role is `prefill`", WIDE, |all| {
+        configure(all, |text| text.replace("pluginRef: prefill-filter", "pluginRef: queue-scorer").replace("pluginRef: decode-filter", "pluginRef: queue-scorer"));
+    }),
+    breaks(Code::ServingModel, "`token-producer` is about `other/model`", MP, |all| {
+        configure(all, |text| text.replace("- type: queue-scorer", "- type: token-producer\n  parameters: {modelName: other/model}\n- type: queue-scorer"));
+    }),
+    breaks(Code::ServingModel, "serve `example/model` and `other`", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--served-model-name=other");
+    }),
+    breaks(Code::ServingDevices, "asks for 2 × nvidia.com/gpu, and its ranks use 4", SINGLE, |all| {
+        flag(engine(object(all, "Deployment", "chat-decode"), POD), "--tensor-parallel-size=4");
+    }),
+    breaks(Code::ServingDevices, "asks for 4 × nvidia.com/gpu, and its ranks use 8", MP, |all| {
+        engine(object(all, "LeaderWorkerSet", "chat-decode"), LEADER)["resources"]["limits"]["nvidia.com/gpu"] = json!("4");
+    }),
+    breaks(Code::ServingDevices, "which are 8 devices, and its ranks use 16", TPU, |all| {
+        let set = object(all, "Deployment", "chat-decode");
+        set["spec"]["template"]["spec"]["nodeSelector"] = json!({"cloud.google.com/gke-tpu-accelerator": "tpu7x"});
+        flag(engine(set, POD), "--tensor-parallel-size=16");
+    }),
+    breaks(Code::ServingGroupSize, "waits for 3 pods, and a group has 2", MP, |all| {
+        for pod in [LEADER, WORKER] {
+            let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
+            flag(container, "--nnodes=3");
+            flag(container, "--pipeline-parallel-size=3");
+        }
+    }),
+    breaks(Code::ServingGroupSize, "2 pods with 8 ranks each are not the 9 ranks", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-size=9");
+    }),
+    breaks(Code::ServingStartup, "workers are made when the leader is ready", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["startupPolicy"] = json!("LeaderReady");
+    }),
+    breaks(Code::ServingGroup, "cannot be the name", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["metadata"]["name"] = json!("7-chats");
+    }),
+    breaks(Code::ServingGroup, "neither take a group away", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["maxUnavailable"] = json!(0);
+    }),
+    breaks(Code::ServingGroup, "do not divide into subgroups of 3", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["subGroupPolicy"] = json!({"subGroupSize": 3});
+    }),
+    breaks(Code::ServingGroup, "some roles of the set have no replicas", SET, |all| {
+        object(all, "DisaggregatedSet", "chat")["spec"]["roles"][1]["spec"]["replicas"] = json!(0);
+    }),
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingLeaderAddress, "without waiting", MP, |all| {
+        let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER);
+        container["command"][2] = json!("exec vllm serve \"$@\" --master-addr=$LWS_LEADER_ADDRESS");
+    }) },
+    breaks(Code::ServingSidecar, "looks for the engine on port 8300", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        flag(sidecar.expect("a sidecar"), "--model-server-port=8300");
+    }),
+    breaks(Code::ServingSidecar, "the sidecar has 4 ports, and the engine behind it 8", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        flag(sidecar.expect("a sidecar"), "--data-parallel-size=4");
+    }),
+    breaks(Code::ServingSidecar, "prefill is never asked", WIDE, |all| {
+        let set = object(all, "LeaderWorkerSet", "chat-decode");
+        set["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["initContainers"] = json!([]);
+        flag(engine(set, WORKER), "--port=8000");
+    }),
+    breaks(Code::ServingSidecarFlag, "no flag `--connector` any more", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        flag(sidecar.expect("a sidecar"), "--connector=nixlv2");
+    }),
+    breaks(Code::ServingPortClash, "both listen on port 8000–8007", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--port=8000");
+    }),
+    breaks(Code::ServingProbe, "asks port 8080, and the engine listens on 8000", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["livenessProbe"]["httpGet"]["port"] = json!(8080);
+    }),
+    breaks(Code::ServingProbe, "asks port `http`", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["livenessProbe"]["httpGet"]["port"] = json!("http");
+    }),
+    breaks(Code::ServingProbe, "workers without a server have a readinessProbe", MP, |all| {
+        engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER)["readinessProbe"] = json!({"httpGet": {"path": "/health", "port": 8000}});
+    }),
+    breaks(Code::ServingImage, "`REPLACE_IMAGE` stands for another", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["image"] = json!("REPLACE_IMAGE");
+    }),
+    warns(Code::ServingImage, "`epp` has no image", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["image"] = json!("");
+    }),
+    warns(Code::ImageNotPinned, "named by a tag only", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["image"] = json!("vllm/vllm-openai:v1");
+    }),
+    warns(Code::ServingSharedMemory, "64 MiB of shared memory", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["volumeMounts"] = json!([]);
+    }),
+    breaks(Code::ServingPair, "`--block-size` of prefill is `64`, and of decode the default", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--block-size=64");
+    }),
+    warns(Code::ServingPair, "prefill has the image", WIDE, |all| {
+        let image = IMAGE.replace("v1", "v2");
+        engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER)["image"] = json!(image);
+    }),
+    breaks(Code::ServingAutoscaler, "scales Deployment/chat, which is not there", SINGLE, |all| {
+        object(all, "HorizontalPodAutoscaler", "chat-decode")["spec"]["scaleTargetRef"]["name"] = json!("chat");
+    }),
+    breaks(Code::ServingAutoscaler, "both scale Deployment/chat-decode", SINGLE, |all| {
+        let mut second = object(all, "HorizontalPodAutoscaler", "chat-decode").clone();
+        second["metadata"]["name"] = json!("second");
+        all.push(second);
+    }),
+    warns(Code::ServingAutoscaler, "says how many replicas", SINGLE, |all| {
+        object(all, "Deployment", "chat-decode")["spec"]["replicas"] = json!(2);
+    }),
+    warns(Code::ServingDisruption, "never lets a pod be evicted", SINGLE, |all| {
+        object(all, "PodDisruptionBudget", "chat-decode")["spec"]["maxUnavailable"] = json!(0);
+    }),
+    breaks(Code::ServingDestination, "is about chat-epp.other.svc", SINGLE, |all| {
+        object(all, "DestinationRule", "chat-epp")["spec"]["host"] = json!("chat-epp.other.svc.cluster.local");
+    }),
+    breaks(Code::ServingDestination, "how to trust the picker", SINGLE, |all| {
+        object(all, "DestinationRule", "chat-epp")["spec"]["trafficPolicy"]["tls"] = json!({"mode": "SIMPLE"});
+    }),
+];
+
+#[test]
+fn our_own_charts_hold_every_invariant() {
+    for table in [SINGLE, MP, WIDE, SET, TPU] {
+        let config = config(table);
+        let (unit, _) = compile(&config);
+        let found = check(&unit.unwrap(), &config);
+        assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
+    }
+    // What a TPU is, a manifest says by its node selector.
+    for table in [SINGLE, MP, WIDE, SET] {
+        let found = findings(objects(table));
+        assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
+    }
+}
+
+#[test]
+fn every_invariant_is_broken_by_a_change() {
+    for breaking in BREAKING {
+        let mut objects = objects(breaking.base);
+        (breaking.change)(&mut objects);
+        let found = findings(objects);
+        let shown = human::render(&found, false);
+        let hit = found.iter().any(|d| {
+            d.code == breaking.code
+                && d.severity == breaking.severity
+                && d.message.contains(breaking.says)
+        });
+        assert!(hit, "{}: {}\n{shown}", breaking.code.as_str(), breaking.says);
+        let others: BTreeSet<&str> = found
+            .iter()
+            .filter(|d| d.code != breaking.code && d.severity == Severity::Error)
+            .map(|d| d.code.as_str())
+            .collect();
+        // Some mistakes break more than one invariant, but none breaks many.
+        assert!(others.len() < 3, "{}: {others:?}\n{shown}", breaking.says);
+    }
+}
+
+#[test]
+fn every_invariant_has_a_change_that_breaks_it() {
+    let broken: BTreeSet<Code> = BREAKING.iter().map(|breaking| breaking.code).collect();
+    for invariant in INVARIANTS {
+        assert!(broken.contains(&invariant.code), "nothing breaks {invariant:?}");
+        assert!(!invariant.reason.is_empty() && !invariant.source.is_empty());
+        // The field is a key of the table.
+        let mut table = &crate::config::keys::serving::SERVING;
+        for part in invariant.field.split('.') {
+            let key = table.key(part).unwrap_or_else(|| panic!("no key {}", invariant.field));
+            if let crate::config::keys::Kind::Table(inner) = key.kind {
+                table = inner;
+            }
+        }
+    }
+}
+
+/// What a person can get wrong in bundles.toml is found there, at the key.
+#[test]
+fn mistakes_in_the_configuration() {
+    let mut shown = String::new();
+    for table in [
+        "tp = 4\naccelerator = { per-node = 2 }\nepp = { image = \"IMAGE\" }\n",
+        "topology = \"lws-dp-hybrid\"\nnodes = 2\ndp = 5\n",
+        "nodes = 2\n",
+        "topology = \"lws-mp\"\ntp = 8\n",
+        "api = \"gie-1.4\"\nprefill = {}\n",
+        "topology = \"lws-dp-external\"\nnodes = 2\ndp = 32\nepp = { image = \"IMAGE\" }\n",
+        "prefill = { topology = \"lws-dp-external\", nodes = 2, dp = 16, sidecar-image = \"IMAGE\" }\nepp = { image = \"IMAGE\" }\n",
+        "epp = { image = \"IMAGE\", config = { plugins = [{ type = \"queue-scorer\" }], schedulingProfiles = [{ name = \"default\", plugins = [{ pluginRef = \"queue\" }] }] } }\n",
+        "epp = { image = \"IMAGE\", flags = { grpc-port = 9010 } }\n",
+        "form = \"kserve\"\nmonitoring = {}\nroute = { gateway = \"g\", auth = \"kuadrant\" }\n",
+        "replicas = 3\nautoscaling = { max = 4 }\n",
+    ] {
+        let config = config(table);
+        let (unit, mut found) = compile(&config);
+        if let Some(unit) = unit {
+            found.append(check(&unit, &config));
+        }
+        assert!(found.has_errors(), "{table}");
+        shown.push_str(&human::render(&found, false));
+        shown.push('\n');
+    }
+    insta::assert_snapshot!(shown.replace(IMAGE, "IMAGE"));
+}
+
+#[test]
+fn tables_that_cannot_be_read() {
+    let mut shown = String::new();
+    for table in [
+        "topology = \"lws\"\n",
+        "epp = { failure-mode = \"FailClosed\" }\n",
+        "route = { gateway = \"g\", request-timeout = \"5 minutes\", paths = [\"v1\"] }\n",
+        "objectives = { premium = \"high\" }\nrewrites = [{ model = \"a\" }]\n",
+        "epp = { preset = \"default\", config = {}, flags = { --tracing = true } }\n",
+        "autoscaling = { kind = \"keda\", min = 5, max = 2 }\n",
+        "disaggregated-set = true\n",
+        "router = {}\n",
+    ] {
+        let (config, text) = read(table);
+        assert!(config.is_none(), "{table}");
+        shown.push_str(&text);
+        shown.push('\n');
+    }
+    for (name, model) in [("7b", "hf://a/b"), ("chat", "hf://a"), ("chat", "pvc://c/../x")] {
+        let text = format!(
+            "[[serving]]\nname = \"{name}\"\nmodel = \"{model}\"\nengine = {{ image = \"a:1\" }}\n"
+        );
+        let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
+        let (config, found) = Config::parse(&source, Path::new("."));
+        assert!(config.is_none(), "{name} {model}");
+        shown.push_str(&human::render(&found, false));
+        shown.push('\n');
+    }
+    insta::assert_snapshot!(shown);
+}

@@ -1,0 +1,79 @@
+//! Flags of a command, whatever way they are written.
+
+use super::shell::UNKNOWN;
+
+/// The flags of a command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flags {
+    /// Names without dashes in front and with dashes for underscores, and values.
+    list: Vec<(String, Option<String>)>,
+    /// The words before, between and after flags that belong to none.
+    pub(crate) words: Vec<String>,
+}
+
+/// Short names of vLLM's and SGLang's flags.
+const SHORT: &[(&str, &str)] = &[
+    ("tp", "tensor-parallel-size"),
+    ("tp-size", "tensor-parallel-size"),
+    ("pp", "pipeline-parallel-size"),
+    ("pp-size", "pipeline-parallel-size"),
+    ("dp", "data-parallel-size"),
+    ("dp-size", "data-parallel-size"),
+    ("dpl", "data-parallel-size-local"),
+    ("dph", "data-parallel-hybrid-lb"),
+    ("n", "nnodes"),
+];
+
+impl Flags {
+    /// The flags in these words.
+    pub(crate) fn parse(words: &[String]) -> Flags {
+        let mut flags = Flags::default();
+        let mut words = words.iter().peekable();
+        while let Some(word) = words.next() {
+            let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+            let Some(name) =
+                name.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
+            else {
+                flags.words.push(word.clone());
+                continue;
+            };
+            let (name, value) = match name.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => {
+                    let is_flag = |next: &&String| {
+                        let name = next.trim_start_matches('-');
+                        next.starts_with('-') && name.starts_with(|c: char| c.is_ascii_alphabetic())
+                    };
+                    (name, words.next_if(|next| !is_flag(next)).cloned())
+                }
+            };
+            let name = name.replace('_', "-");
+            let long = SHORT.iter().find(|(short, _)| *short == name);
+            let name = long.map_or(name, |(_, long)| (*long).to_owned());
+            flags.list.push((name, value));
+        }
+        flags
+    }
+
+    /// Whether the flag is there at all.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.list.iter().any(|(known, _)| known == name)
+    }
+
+    /// The value that counts, which is the last; nothing when it is not known.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.list.iter().rev().find(|(known, _)| known == name)?;
+        value.as_deref().filter(|value| !value.contains(UNKNOWN))
+    }
+
+    /// Whether a boolean flag is on.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        let last = self.list.iter().rev().find(|(known, _)| known == name);
+        last.is_some_and(|(_, value)| value.as_deref() != Some("false"))
+    }
+
+    /// A number; `usual` when the flag is missing, nothing when it is not known.
+    pub(crate) fn number(&self, name: &str, usual: u32) -> Option<u32> {
+        if self.has(name) { self.text(name)?.trim().parse().ok() } else { Some(usual) }
+    }
+}

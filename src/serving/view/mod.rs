@@ -1,0 +1,253 @@
+//! Manifests seen as what they are about: pods with engines, pools, pickers.
+
+pub(super) mod flags;
+pub(super) mod pods;
+pub(super) mod shell;
+
+use super::profile::Profile;
+use crate::diag::Place;
+use flags::Flags;
+use pods::{Part, Template, list, text};
+use serde_json::Value as Json;
+
+/// An object, as an API server would receive it, and where it came from.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// The object.
+    pub json: Json,
+    /// Where it is.
+    pub place: Place,
+}
+
+impl Manifest {
+    pub(super) fn kind(&self) -> &str {
+        text(&self.json, "kind")
+    }
+
+    pub(super) fn api_version(&self) -> &str {
+        text(&self.json, "apiVersion")
+    }
+
+    pub(super) fn group(&self) -> &str {
+        self.api_version().split_once('/').map_or("", |(group, _)| group)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.json.pointer("/metadata/name").and_then(Json::as_str).unwrap_or_default()
+    }
+
+    /// Empty when the object does not say.
+    pub(super) fn namespace(&self) -> &str {
+        self.json.pointer("/metadata/namespace").and_then(Json::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn label(&self) -> String {
+        format!("{}/{}", self.kind(), self.name())
+    }
+
+    /// Whether both may be in one namespace: one that does not say is where the other is.
+    pub(super) fn is_beside(&self, other: &Manifest) -> bool {
+        let (one, other) = (self.namespace(), other.namespace());
+        one.is_empty() || other.is_empty() || one == other
+    }
+}
+
+/// An endpoint picker.
+#[derive(Debug)]
+pub(super) struct Picker<'a> {
+    /// Its manifest.
+    pub(super) owner: usize,
+    /// Its container.
+    pub(super) container: &'a Json,
+    /// Its flags.
+    pub(super) flags: Flags,
+    /// Its configuration, where it is among the manifests: the manifest, the JSON path, and what
+    /// is written there, or why that cannot be read.
+    pub(super) config: Option<(usize, String, Result<Json, String>)>,
+}
+
+/// All that invariants look at.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub(super) profile: &'static Profile,
+    /// Devices in a unit of the accelerator, where that is known.
+    pub(super) devices_per_unit: Option<u32>,
+    pub(super) manifests: &'a [Manifest],
+    pub(super) templates: Vec<Template<'a>>,
+    pub(super) pickers: Vec<Picker<'a>>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(
+        manifests: &'a [Manifest],
+        profile: &'static Profile,
+        devices_per_unit: Option<u32>,
+    ) -> View<'a> {
+        let mut view = View {
+            profile,
+            devices_per_unit,
+            manifests,
+            templates: Vec::new(),
+            pickers: Vec::new(),
+        };
+        for (owner, manifest) in manifests.iter().enumerate() {
+            view.templates.extend(templates(owner, manifest));
+        }
+        for (owner, manifest) in manifests.iter().enumerate() {
+            view.pickers.extend(view.picker(owner, manifest));
+        }
+        let pickers: Vec<usize> = view.pickers.iter().map(|picker| picker.owner).collect();
+        view.templates.retain(|template| !pickers.contains(&template.owner));
+        view
+    }
+
+    /// The manifests of this kind, with their numbers.
+    pub(super) fn of_kind(&self, kind: &str) -> impl Iterator<Item = (usize, &'a Manifest)> {
+        let kind = kind.to_owned();
+        self.manifests.iter().enumerate().filter(move |(_, manifest)| manifest.kind() == kind)
+    }
+
+    /// The pools.
+    pub(super) fn pools(&self) -> impl Iterator<Item = (usize, &'a Manifest)> {
+        self.of_kind("InferencePool")
+    }
+
+    /// The templates that a pool selects.
+    pub(super) fn selected(&self, pool: &Manifest) -> Vec<&Template<'a>> {
+        let Some(wanted) =
+            pool.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object)
+        else {
+            return Vec::new();
+        };
+        self.templates
+            .iter()
+            .filter(|template| self.manifests[template.owner].is_beside(pool))
+            .filter(|template| {
+                wanted.iter().all(|(key, value)| {
+                    template.labels.get(key.as_str()).copied() == value.as_str()
+                })
+            })
+            .collect()
+    }
+
+    /// The pool that a picker is about.
+    pub(super) fn pool_of(&self, picker: &Picker<'_>) -> Option<(usize, &'a Manifest)> {
+        let name = picker.flags.text("pool-name")?;
+        let owner = &self.manifests[picker.owner];
+        self.pools().find(|(_, pool)| pool.name() == name && pool.is_beside(owner))
+    }
+
+    fn picker(&self, owner: usize, manifest: &'a Manifest) -> Option<Picker<'a>> {
+        if !matches!(manifest.kind(), "Deployment" | "StatefulSet") {
+            return None;
+        }
+        let spec = manifest.json.pointer("/spec/template/spec")?;
+        for container in list(spec, "containers") {
+            let words: Vec<String> = ["command", "args"]
+                .iter()
+                .flat_map(|key| list(container, key))
+                .filter_map(|word| word.as_str().map(str::to_owned))
+                .collect();
+            let flags = Flags::parse(&words);
+            let image = text(container, "image");
+            let picks = flags.has("pool-name") || flags.has("endpoint-selector");
+            if picks || image.contains("endpoint-picker") {
+                let config = self.config_of(manifest, spec, container, &flags);
+                return Some(Picker { owner, container, flags, config });
+            }
+        }
+        None
+    }
+
+    /// The configuration that a picker reads from a file of a ConfigMap.
+    fn config_of(
+        &self,
+        picker: &Manifest,
+        spec: &Json,
+        container: &Json,
+        flags: &Flags,
+    ) -> Option<(usize, String, Result<Json, String>)> {
+        let file = flags.text("config-file")?;
+        let (folder, name) = file.rsplit_once('/')?;
+        let mount = list(container, "volumeMounts")
+            .iter()
+            .find(|mount| text(mount, "mountPath").trim_end_matches('/') == folder)?;
+        let volume = list(spec, "volumes")
+            .iter()
+            .find(|volume| text(volume, "name") == text(mount, "name"))?;
+        let map_name = volume.pointer("/configMap/name")?.as_str()?;
+        let (number, map) = self
+            .of_kind("ConfigMap")
+            .find(|(_, map)| map.name() == map_name && map.is_beside(picker))?;
+        let path = format!(".data[{name:?}]");
+        let Some(content) = map.json.get("data").and_then(|data| data.get(name)) else {
+            return Some((number, ".data".to_owned(), Err(format!("there is no file {name}"))));
+        };
+        let read = crate::bundle::parse(content.as_str().unwrap_or_default());
+        let config = read.and_then(|mut documents| match documents.pop() {
+            Some(document) if documents.is_empty() => Ok(as_json(&document)),
+            _ => Err("it is not one YAML document".to_owned()),
+        });
+        Some((number, path, config))
+    }
+}
+
+/// A value without expressions.
+pub(super) fn as_json(value: &crate::ir::Value) -> Json {
+    crate::ir::Release { namespace: "", values: &Json::Null }.value(value)
+}
+
+/// The templates of pods in a manifest.
+fn templates(owner: usize, manifest: &Manifest) -> Vec<Template<'_>> {
+    let json = &manifest.json;
+    match manifest.kind() {
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => {
+            let replicas = json.pointer("/spec/replicas").and_then(Json::as_u64);
+            let template = json.pointer("/spec/template");
+            let path = ".spec.template".to_owned();
+            template
+                .and_then(|template| {
+                    Template::new(owner, path, template, Part::Single, 1, replicas)
+                })
+                .into_iter()
+                .collect()
+        }
+        "LeaderWorkerSet" => group(owner, ".spec", json.get("spec").unwrap_or(&Json::Null)),
+        "DisaggregatedSet" => json
+            .pointer("/spec/roles")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .flat_map(|(index, role)| {
+                let path = format!(".spec.roles[{index}].spec");
+                group(owner, &path, role.get("spec").unwrap_or(&Json::Null))
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The templates of a group: the leader has the workers' template when it has none of its own.
+fn group<'a>(owner: usize, path: &str, spec: &'a Json) -> Vec<Template<'a>> {
+    let Some(parts) = spec.get("leaderWorkerTemplate") else { return Vec::new() };
+    let size = parts.get("size").and_then(Json::as_u64).unwrap_or(1);
+    let size = u32::try_from(size).unwrap_or(u32::MAX);
+    let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
+    let path_of = |key: &str| format!("{path}.leaderWorkerTemplate.{key}");
+    let worker = parts.get("workerTemplate");
+    let leader = parts
+        .get("leaderTemplate")
+        .map(|template| (template, "leaderTemplate"))
+        .or(worker.map(|template| (template, "workerTemplate")));
+    let mut templates = Vec::new();
+    if let Some((template, key)) = leader {
+        let part = Part::Leader;
+        templates.extend(Template::new(owner, path_of(key), template, part, size, replicas));
+    }
+    if let Some(template) = worker.filter(|_| size > 1) {
+        let path = path_of("workerTemplate");
+        templates.extend(Template::new(owner, path, template, Part::Worker, size, replicas));
+    }
+    templates
+}

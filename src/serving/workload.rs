@@ -1,0 +1,111 @@
+//! The objects that make pods: Deployments, LeaderWorkerSets and DisaggregatedSets.
+
+use super::build::{Values, map, object, with};
+use super::engine::{self, Pod};
+use super::topology::{Role, Workload};
+use crate::ir::{Map, Object, Value};
+use serde_json::{Value as Json, json};
+
+/// The account of engines, and what runs them.
+pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Object> {
+    let Some(first) = workloads.first() else { return Vec::new() };
+    let config = first.config;
+    let labels = json!({"app.kubernetes.io/part-of": config.name});
+    let account = object("v1", "ServiceAccount", &config.name, &labels);
+    let mut objects = vec![with(account, "automountServiceAccountToken", false)];
+    if config.disaggregated_set && workloads.iter().all(Workload::is_group) {
+        objects.extend(disaggregated_set(workloads, values));
+        return objects;
+    }
+    for workload in workloads {
+        objects.push(if workload.is_group() {
+            let kind = "LeaderWorkerSet";
+            let object = object(config.profile.lws, kind, &workload.name(), &labels_of(workload));
+            with(object, "spec", group(workload, values))
+        } else {
+            deployment(workload, values)
+        });
+    }
+    objects
+}
+
+/// Labels of the object itself.
+fn labels_of(workload: &Workload<'_>) -> Json {
+    json!({
+        "app.kubernetes.io/name": workload.name(),
+        "app.kubernetes.io/part-of": workload.config.name,
+        "app.kubernetes.io/component": "engine",
+    })
+}
+
+/// The number of replicas, which an autoscaler decides where there is one.
+fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
+    if workload.role == Role::Decode && workload.config.autoscaling.is_some() {
+        return None;
+    }
+    let role = workload.role.as_str();
+    let what = if workload.is_group() { "groups of pods" } else { "pods" };
+    let description = format!("How many {what} there are for {role}.");
+    Some(values.count(&[role, "replicas"], workload.shape.replicas, &description))
+}
+
+fn deployment(workload: &Workload<'_>, values: &mut Values) -> Object {
+    let mut spec = Map::new();
+    if let Some(replicas) = replicas(workload, values) {
+        spec.insert("replicas".to_owned(), replicas);
+    }
+    // Accelerators are seldom free for a pod more than there are.
+    let strategy =
+        json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}});
+    spec.insert("strategy".to_owned(), strategy.into());
+    let selector = json!({"matchLabels": {"app.kubernetes.io/name": workload.name()}});
+    spec.insert("selector".to_owned(), selector.into());
+    spec.insert("template".to_owned(), engine::template(workload, Pod::Every, values));
+    let object = object("apps/v1", "Deployment", &workload.name(), &labels_of(workload));
+    with(object, "spec", Value::from(spec))
+}
+
+/// The spec of a LeaderWorkerSet.
+fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
+    let mut spec = Map::new();
+    if let Some(replicas) = replicas(workload, values) {
+        spec.insert("replicas".to_owned(), replicas);
+    }
+    // The leader is ready only once its workers have joined, so they must not wait for it.
+    spec.insert("startupPolicy".to_owned(), "LeaderCreated".into());
+    let mut template = Map::new();
+    template.insert("size".to_owned(), i64::from(workload.shape.nodes).into());
+    template.insert("restartPolicy".to_owned(), "RecreateGroupOnPodRestart".into());
+    for pod in engine::templates(workload) {
+        let key = if *pod == Pod::Leader { "leaderTemplate" } else { "workerTemplate" };
+        template.insert(key.to_owned(), engine::template(workload, *pod, values));
+    }
+    spec.insert("leaderWorkerTemplate".to_owned(), template.into());
+    let rollout = json!({
+        "type": "RollingUpdate",
+        "rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0},
+    });
+    spec.insert("rolloutStrategy".to_owned(), rollout.into());
+    spec.into()
+}
+
+/// Both roles as one object, which rolls them out together.
+fn disaggregated_set(workloads: &[Workload<'_>], values: &mut Values) -> Option<Object> {
+    let config = workloads.first()?.config;
+    let mut roles = Vec::new();
+    for workload in workloads {
+        let mut spec = group(workload, values);
+        if let Some(spec) = spec.as_map_mut() {
+            spec.shift_remove("rolloutStrategy");
+        }
+        roles.push(map([("name", workload.role.as_str().into()), ("spec", spec)]));
+    }
+    let labels = json!({
+        "app.kubernetes.io/name": config.name,
+        "app.kubernetes.io/part-of": config.name,
+        "app.kubernetes.io/component": "engine",
+    });
+    let api_version = config.profile.disaggregated_set?;
+    let object = object(api_version, "DisaggregatedSet", &config.name, &labels);
+    Some(with(object, "spec", map([("roles", Value::Seq(roles))])))
+}

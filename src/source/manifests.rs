@@ -1,0 +1,78 @@
+#![expect(clippy::disallowed_methods, reason = "reads manifests that a person names")]
+//! Manifests in files and folders.
+
+use super::limits::Limits;
+use super::{failure, unreadable};
+use crate::diag::{Code, Diagnostics};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use walkdir::WalkDir;
+
+/// The name for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// The YAML and JSON files at `path` (a file, a folder with all below it, or `-` for standard
+/// input), each with its name as shown, in the order of their names. Symbolic links are not
+/// followed.
+pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagnostics) {
+    let mut files = Vec::new();
+    let mut found = Diagnostics::new();
+    let mut left = limits.kept_bytes;
+    let mut take = |shown: String, reader: io::Result<Box<dyn Read>>| {
+        let mut content = Vec::new();
+        let limit = left.min(limits.kept_file_bytes);
+        let read = reader.and_then(|reader| reader.take(limit + 1).read_to_end(&mut content));
+        match read {
+            Ok(bytes) if bytes as u64 > limit => found.append(failure(
+                Code::SourceLimit,
+                format!("`{shown}` has more than {}", super::limits::in_bytes(limit)),
+                "No manifests need as much. Is this the right folder?",
+            )),
+            Ok(bytes) => {
+                left = left.saturating_sub(bytes as u64);
+                files.push((shown, content));
+            }
+            Err(error) => found.append(unreadable(&shown, &error)),
+        }
+    };
+    let open = |path: &Path| -> io::Result<Box<dyn Read>> { Ok(Box::new(File::open(path)?)) };
+    if path == STANDARD_INPUT {
+        take("standard input".to_owned(), Ok(Box::new(io::stdin())));
+        return (files, found);
+    }
+    let root = Path::new(path);
+    match fs::metadata(root) {
+        Ok(metadata) if metadata.is_dir() => {
+            let walk = WalkDir::new(root).follow_links(false).sort_by_file_name();
+            let mut count = 0;
+            for entry in walk {
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(error) => {
+                        take(path.to_owned(), Err(io::Error::from(error)));
+                        continue;
+                    }
+                };
+                let name = entry.path().extension().and_then(|end| end.to_str());
+                if !entry.file_type().is_file() || !matches!(name, Some("yaml" | "yml" | "json")) {
+                    continue;
+                }
+                count += 1;
+                if count > limits.kept_files {
+                    break;
+                }
+                take(entry.path().display().to_string(), open(entry.path()));
+            }
+            if count > limits.kept_files {
+                found.append(failure(
+                    Code::SourceLimit,
+                    format!("`{path}` has more than {} manifests", limits.kept_files),
+                    "Name a folder further down.",
+                ));
+            }
+        }
+        _ => take(path.to_owned(), open(root)),
+    }
+    (files, found)
+}

@@ -1,0 +1,122 @@
+//! `check-serving` as a person sees it.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+#[path = "support/command.rs"]
+mod command;
+
+use command::Case;
+
+const PODS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: models}
+spec:
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      containers:
+      - name: engine
+        image: vllm/vllm-openai:v0.23.0@sha256:0000000000000000000000000000000000000000000000000000000000000000
+        command: [vllm, serve]
+        args: [example/model, --tensor-parallel-size=2]
+        resources: {limits: {nvidia.com/gpu: 2}}
+        volumeMounts: [{name: shm, mountPath: /dev/shm}]
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+";
+
+const POOL: &str = "\
+apiVersion: inference.networking.k8s.io/v1
+kind: InferencePool
+metadata: {name: chat, namespace: models}
+spec:
+  selector: {matchLabels: {app: chat}}
+  targetPorts: [{number: 8000}, {number: 8001}]
+";
+
+#[test]
+fn clean_manifests_are_exit_code_0() {
+    let case = Case::new();
+    case.write("manifests/pods.yaml", PODS);
+    case.write("manifests/deeper/values.yaml", "replicas: 3\n");
+    case.write(
+        "manifests/kustomization.yaml",
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+    );
+    case.write("manifests/notes.txt", "not YAML: [");
+    insta::assert_snapshot!(case.run(&["check-serving", "manifests"]).text());
+}
+
+#[test]
+fn findings_are_exit_code_1_in_all_formats() {
+    let case = Case::new();
+    case.write("pods.yaml", PODS.replace("size=2", "size=4"));
+    case.write("pool.yaml", POOL);
+    let mut shown = String::new();
+    for format in ["human", "json", "github"] {
+        let seen =
+            case.run(&["check-serving", "pods.yaml", "pool.yaml", "--message-format", format]);
+        shown.push_str(&seen.text());
+    }
+    insta::assert_snapshot!(shown);
+    let seen = case.run(&["check-serving", "pods.yaml", "pool.yaml", "--message-format", "sarif"]);
+    assert_eq!(seen.code, Some(1));
+    let sarif: serde_json::Value = serde_json::from_str(&seen.stdout).expect("JSON");
+    assert_eq!(sarif["runs"][0]["results"].as_array().expect("results").len(), 2);
+}
+
+#[test]
+fn standard_input_is_a_set_of_manifests() {
+    let case = Case::new();
+    case.write("all.yaml", format!("{PODS}---\n{POOL}"));
+    let seen =
+        case.shell("exec \"$0\" check-serving - --message-format github < all.yaml", &[], &[]);
+    insta::assert_snapshot!(seen.text());
+}
+
+#[test]
+fn what_cannot_be_checked_is_exit_code_2() {
+    let case = Case::new();
+    case.write("chart/templates/pods.yaml", "{{- if .Values.x }}\nkind: A\n{{- end }}\n");
+    case.write("nothing.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    let mut shown = String::new();
+    for arguments in [
+        &["check-serving", "chart"][..],
+        &["check-serving", "nothing.yaml"],
+        &["check-serving", "missing"],
+        &["check-serving"],
+        &["check-serving", "nothing.yaml", "--api", "llm-d-9"],
+    ] {
+        shown.push_str(&case.run(arguments).text());
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn the_invariants_are_listed() {
+    insta::assert_snapshot!(Case::new().run(&["check-serving", "--list"]).text());
+}
+
+#[test]
+fn a_configuration_of_models_alone_builds() {
+    let case = Case::new();
+    case.write(
+        "bundles.toml",
+        "[[serving]]\nname = \"chat\"\nmodel = \"hf://example/model\"\n\
+         engine = { image = \"example.com/vllm:1\" }\n\
+         [[serving]]\nname = \"other\"\nmodel = \"hf://example/other\"\n\
+         engine = { image = \"example.com/vllm:1\" }\n",
+    );
+    let seen = case.run(&["--quiet", "build", "chat"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!(case.listing("out"));
+    assert_eq!(case.run(&["--quiet", "build"]).code, Some(0));
+    assert_eq!(case.run(&["--quiet", "build", "--check"]).code, Some(0));
+    assert_eq!(case.run(&["--quiet", "lock"]).code, Some(0));
+    insta::assert_snapshot!("images", case.run(&["images"]).text());
+    assert!(case.run(&["images", "chat"]).stdout.contains("vllm:1"));
+    insta::assert_snapshot!("unknown", case.run(&["build", "chats"]).text());
+    case.replace("bundles.toml", "name = \"other\"", "name = \"chat\"");
+    insta::assert_snapshot!("twice", case.run(&["--quiet", "build"]).text());
+}
