@@ -57,6 +57,7 @@ pub mod chart;
 pub mod cli;
 pub mod config;
 pub mod dependencies;
+pub mod deploy;
 pub mod diag;
 pub mod diff;
 pub mod emit;

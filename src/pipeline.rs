@@ -8,7 +8,9 @@ use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, ServingConfig, Source};
+use crate::config::{CRDS_SUFFIX, OPERANDS_SUFFIX};
 use crate::dependencies::{self, Member};
+use crate::deploy::{Part, Release as ChartRelease};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
@@ -42,6 +44,8 @@ pub struct Compiled {
 pub struct Build {
     /// The charts, in the order of the configuration; none when any bundle has an error.
     pub charts: Vec<ChartFiles>,
+    /// How these charts are installed, in the same order.
+    pub releases: Vec<ChartRelease>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
     /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
@@ -67,6 +71,7 @@ pub fn build<'c>(
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
+            build.releases.extend(releases(bundle, &built));
             hits.extend(built.hits);
             members.push(built.member);
             for (chart, release_bytes) in built.charts {
@@ -80,6 +85,7 @@ pub fn build<'c>(
         let (chart, found) = build_serving(model, config.output.layout);
         build.diagnostics.append(found.for_bundle(&model.name));
         if let Some((chart, release_bytes)) = chart {
+            build.releases.push(model_release(model, &chart));
             build.release_bytes.insert(chart.dir.clone(), release_bytes);
             build.charts.push(chart);
         }
@@ -93,6 +99,7 @@ pub fn build<'c>(
     }
     if build.diagnostics.has_errors() {
         build.charts.clear();
+        build.releases.clear();
         build.locked.clear();
     }
     build
@@ -226,6 +233,8 @@ fn select<'c>(
 struct Built<'c> {
     /// Its charts in the order of their installation, with the bytes of a release.
     charts: Vec<(ChartFiles, usize)>,
+    /// The namespace that it is meant for.
+    namespace: String,
     /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
     /// What it needs of others, and has for them.
@@ -294,11 +303,52 @@ fn build_one<'c>(
     });
     let built = Built {
         charts: charts.collect(),
+        namespace: compiled.namespace,
         hits: compiled.hits,
         member: Member::new(bundle, &compiled.bundle),
         locked,
     };
     (Some(built), diagnostics)
+}
+
+/// How the chart of a model is installed.
+fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
+    let parts: Vec<String> =
+        chart.dir.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    ChartRelease {
+        name: model.name.clone(),
+        bundle: model.name.clone(),
+        part: Part::Operator,
+        namespace: model.namespace.clone(),
+        dir: parts.join("/"),
+        crds: None,
+        depends_on: model.depends_on.clone(),
+    }
+}
+
+/// How a chart is installed.
+fn releases(bundle: &BundleConfig, built: &Built<'_>) -> Vec<ChartRelease> {
+    let of_chart = |(chart, _): &(ChartFiles, usize)| {
+        let parts: Vec<String> =
+            chart.dir.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        let name = parts.first().cloned().unwrap_or_default();
+        let part = match name.strip_prefix(bundle.name.as_str()) {
+            Some(CRDS_SUFFIX) => Part::Crds,
+            Some(OPERANDS_SUFFIX) => Part::Operands,
+            _ => Part::Operator,
+        };
+        let holds = |folder: &&str| chart.files.keys().any(|path| path.starts_with(folder));
+        ChartRelease {
+            name,
+            bundle: bundle.name.clone(),
+            part,
+            namespace: built.namespace.clone(),
+            dir: parts.join("/"),
+            crds: chart::CRD_FOLDERS.iter().copied().find(holds),
+            depends_on: bundle.depends_on.clone(),
+        }
+    };
+    built.charts.iter().map(of_chart).collect()
 }
 
 /// Compiles the files of one bundle. There is no result when there is an error.

@@ -63,6 +63,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         registries: Vec::new(),
         network: bundle2chart::config::Network::default(),
         ignore: Vec::new(),
+        deploy: bundle2chart::config::Deploy::default(),
         bundles: vec![config],
         servings: Vec::new(),
     };

@@ -590,13 +590,13 @@ fn builds_report_upgrades() {
     case.remove("out/REPORT.md");
     assert_eq!(case.run(&["build", NAME]).code, Some(0));
     assert!(!case.path("out/REPORT.md").exists());
-    // A file of somebody else's with this name is not replaced.
+    // What somebody else put in its place is not replaced.
     case.write("out/REPORT.md", "mine\n");
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(2));
-    assert!(seen.stderr.contains("error[not-ours]"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("error[chart-edited]"), "{}", seen.stderr);
     assert_eq!(case.read("out/REPORT.md"), "mine\n");
-    assert!(case.run(&["build", "--check"]).stdout.contains("foreign REPORT.md"));
+    assert!(case.run(&["build", "--check"]).stdout.contains("stale REPORT.md"));
 }
 
 #[test]

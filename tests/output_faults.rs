@@ -7,7 +7,8 @@
 #![expect(clippy::disallowed_methods, reason = "runs children and looks at what they wrote")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use bundle2chart::emit::{ChartFiles, write};
+use bundle2chart::diag::Diagnostics;
+use bundle2chart::emit::{BesideFiles, ChartFiles, Written, write_with};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -30,6 +31,16 @@ fn tree(name: &str) -> Vec<ChartFiles> {
         ChartFiles { dir: dir.into(), version: "1.0.0".to_owned(), files }
     };
     vec![chart("one/1.0.0"), chart("two/1.0.0")]
+}
+
+/// Files beside the charts: one in both trees, one in a folder, one in only one of them.
+fn beside(name: &str) -> BesideFiles {
+    let text = |path: &str| (path.to_owned(), format!("{name}\n").into_bytes());
+    BTreeMap::from([text("all.yaml"), text("folder/part.yaml"), text(&format!("only-{name}.yaml"))])
+}
+
+fn build(out: &Path, name: &str) -> Result<Written, Diagnostics> {
+    write_with(out, &tree(name), Some(&beside(name)), true)
 }
 
 /// All files of a folder.
@@ -62,7 +73,7 @@ fn child() {
     println!("\nready");
     loop {
         for name in trees.iter().filter(|name| **name != "again") {
-            match write(Path::new(&out), &tree(name), true) {
+            match build(Path::new(&out), name) {
                 Ok(written) => assert!(written.warnings.is_empty(), "{:?}", written.warnings),
                 Err(problems) => {
                     for problem in problems.iter() {
@@ -113,7 +124,7 @@ fn kill_often(home: &tempfile::TempDir, kills: u32, longest: u64) {
     let foreign = out.join("one/notes.txt");
     let mut whole = BTreeMap::new();
     for name in ["B", "A"] {
-        write(&out, &tree(name), true).unwrap();
+        build(&out, name).unwrap();
         fs::write(&foreign, "not ours").unwrap();
         whole.insert(name, files(&out));
     }
@@ -145,7 +156,7 @@ fn kill_often(home: &tempfile::TempDir, kills: u32, longest: u64) {
 
         // The next build works, from either tree, and leaves nothing behind.
         let next = if kill % 2 == 0 { "A" } else { "B" };
-        write(&out, &tree(next), true).unwrap();
+        build(&out, next).unwrap();
         assert_eq!(names(home.path()), ["out"]);
         assert!(files(&out) == whole[next]);
         assert_eq!(fs::metadata(&foreign).unwrap().ino(), foreign_inode);
@@ -189,7 +200,7 @@ fn neither_umask_nor_working_folder_shows_in_the_tree() {
 fn refuses_to_swap_the_folder_that_one_works_in() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
-    write(&out, &tree("A"), true).unwrap();
+    build(&out, "A").unwrap();
     let before = files(&out);
     for (folder, path) in [(out.clone(), "."), (out.clone(), "../out"), (out.join("one"), "..")] {
         let mut run = shell(&format!("child B {path}"));
@@ -209,7 +220,7 @@ fn refuses_to_swap_the_folder_that_one_works_in() {
 fn a_write_that_fails_in_the_middle_leaves_the_old_tree() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
-    write(&out, &tree("A"), true).unwrap();
+    build(&out, "A").unwrap();
     let before = files(&out);
     // A limit of 4 blocks of 512 or 1024 bytes; the files are longer. Some of what the test
     // harness writes goes to the pipe and does not count.
@@ -318,10 +329,10 @@ fn a_parent_without_write_permission_is_reported() {
     let home = tempfile::tempdir().unwrap();
     let parent = home.path().join("parent");
     let out = parent.join("out");
-    write(&out, &tree("A"), true).unwrap();
+    build(&out, "A").unwrap();
     let before = files(&out);
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o555)).unwrap();
-    let written = write(&out, &tree("B"), true);
+    let written = build(&out, "B");
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o755)).unwrap();
     // Permissions do not bind root; the read-only disk is the test for root.
     if let Err(problems) = written {

@@ -5,6 +5,9 @@ use crate::emit::yaml;
 use crate::ir::{Object, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Folders of a chart whose CRDs Helm installs before everything else, and never upgrades: the
+/// subchart's, and the chart's own.
+pub const FOLDERS: [&str; 2] = [SUBCHART, OWN];
 /// The folder of the subchart's CRDs.
 pub(super) const SUBCHART: &str = "charts/crds/crds/";
 /// The folder of the chart's own.

@@ -5,7 +5,9 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::chart;
 use crate::config::Config;
+use crate::deploy;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::emit::ownership::BUILD_REPORT;
 use crate::emit::{self, ChartFiles, Comparison, Written};
 use crate::lock::{self, Lock};
 use crate::pipeline::{self, upgrade};
@@ -72,30 +74,33 @@ impl Build {
         let jobs = jobs.map_or(1, Into::into);
         let reports = upgrade::reports(&mut charts, &out, &config, &supply, jobs);
         diagnostics.append(reports.diagnostics);
-        // A report on some of the bundles would hide the others.
-        let report = self.names.is_empty().then(|| upgrade::summary(&charts, &reports.upgrades));
+        // What is about some of the charts would forget the others.
+        let beside = self.names.is_empty().then(|| {
+            let mut files = deploy::files(&built.releases, &config.deploy);
+            let report = upgrade::summary(&charts, &reports.upgrades);
+            files.insert(BUILD_REPORT.to_owned(), report.into_bytes());
+            files
+        });
         let result = if self.check {
             let stale = (new_lock != lock).then_some(lock_path.as_path());
-            emit::compare_with_report(&out, &charts, report.as_deref())
+            emit::compare_with(&out, &charts, beside.as_ref())
                 .map(|comparison| self.checked(&comparison, stale, output, &mut diagnostics, &out))
         } else {
-            emit::write_with_report(&out, &charts, report.as_deref(), self.replace).and_then(
-                |written| {
-                    let mut summary = summary(&charts, &release_bytes, &written, &out);
-                    diagnostics.append(written.warnings);
-                    // Last, so that a lock never names what was not built.
-                    if new_lock != lock && lock::write(&lock_path, &new_lock)? {
-                        let changes = lock::change::changes(&lock, &new_lock);
-                        let _ = writeln!(
-                            summary,
-                            "{}: {} changed; commit it",
-                            lock_path.display(),
-                            changes.len()
-                        );
-                    }
-                    Ok((Exit::Clean, summary))
-                },
-            )
+            emit::write_with(&out, &charts, beside.as_ref(), self.replace).and_then(|written| {
+                let mut summary = summary(&charts, &release_bytes, &written, &out);
+                diagnostics.append(written.warnings);
+                // Last, so that a lock never names what was not built.
+                if new_lock != lock && lock::write(&lock_path, &new_lock)? {
+                    let changes = lock::change::changes(&lock, &new_lock);
+                    let _ = writeln!(
+                        summary,
+                        "{}: {} changed; commit it",
+                        lock_path.display(),
+                        changes.len()
+                    );
+                }
+                Ok((Exit::Clean, summary))
+            })
         };
         let (exit, last_words) = result.unwrap_or_else(|problems| {
             diagnostics.append(problems);
@@ -213,6 +218,15 @@ fn summary(
             if crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),
         );
+    }
+    let mut beside: BTreeMap<_, usize> = BTreeMap::new();
+    let said = written.beside.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
+    for first in said.filter_map(|file| file.iter().next()) {
+        *beside.entry(first).or_default() += 1;
+    }
+    for (name, count) in beside {
+        let files = if count == 1 { "file" } else { "files" };
+        let _ = writeln!(text, "{:<width$}  updated    {count:>3} {files}", name.display());
     }
     let _ = writeln!(
         text,

@@ -1,6 +1,9 @@
 //! Every key of `bundles.toml`, as data: the reader, the JSON schema and the reference read it.
 
+mod deploy;
 pub mod serving;
+
+pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 
 /// What values a key takes.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +23,8 @@ pub enum Kind {
     Filters,
     /// A string with this pattern, or `false`.
     StringOrFalse(&'static str),
+    /// `true` or `false`, or a string with this pattern.
+    Switch(&'static str),
     /// `"all"`, `"own"` or a list of namespaces.
     Watch,
     /// A table of whatever the Kubernetes API has there.
@@ -48,6 +53,7 @@ impl Kind {
             Kind::Strings(_) => "a list of strings",
             Kind::Filters => "a list of jq filters, which are strings",
             Kind::StringOrFalse(_) => "a string or false",
+            Kind::Switch(_) => "true, false or a string",
             Kind::Watch => "\"all\", \"own\" or a list of namespaces",
             Kind::Object | Kind::Table(_) => "a table",
             Kind::TextOrObject => "a text of YAML or a table",
@@ -584,6 +590,7 @@ pub static ROOT: Table = Table {
         optional("registry", Kind::Tables(&REGISTRY), REGISTRY.doc),
         optional("network", Kind::Table(&NETWORK), NETWORK.doc),
         optional("ignore", Kind::Tables(&IGNORE), IGNORE.doc),
+        optional("deploy", Kind::Table(&DEPLOY), DEPLOY.doc),
         optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
         optional("serving", Kind::Tables(&serving::SERVING), serving::SERVING.doc),
     ],

@@ -2,6 +2,7 @@
 
 mod certificates;
 mod check;
+mod deploy;
 mod file;
 pub mod filter;
 pub mod keys;
@@ -18,6 +19,7 @@ mod values;
 pub mod watchdog;
 
 pub use certificates::{CertificateProvider, Issuer};
+pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};
 #[cfg(test)]
 pub(crate) use operands::STUBS;
 pub use operands::{Account, Adoption, Operands};
@@ -55,6 +57,8 @@ pub struct Config {
     pub network: Network,
     /// Changes that `diff` and reports leave out, and why.
     pub ignore: Vec<Ignore>,
+    /// What is written to install the charts with.
+    pub deploy: Deploy,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
     /// The models to serve, in the order of the file.

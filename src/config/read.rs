@@ -135,15 +135,16 @@ impl Reader<'_> {
             drafts.push(draft);
             bundles.extend(bundle);
         }
-        check::dependencies(self, &drafts);
         let mut servings = Vec::new();
         for (table, header) in models {
             let fields = self.fields(&SERVING, header, table);
             let pull_secret = defaults.pull_secret.as_ref().and_then(Option::as_deref);
             servings.extend(self.serving(&fields, pull_secret));
-            drafts.push(Draft { name: fields.text("name"), depends_on: Vec::new() });
+            let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
+            drafts.push(Draft { name: fields.text("name"), depends_on });
         }
         check::names(self, &drafts);
+        check::dependencies(self, &drafts);
         let charts: Vec<_> = bundles
             .iter()
             .map(|bundle| (bundle.name.as_str(), &bundle.span))
@@ -153,6 +154,7 @@ impl Reader<'_> {
         bundles.iter().for_each(|bundle| operands::namespaces(self, bundle));
         let output = output?;
         check::outputs(self, &output, &bundles, &charts, &mirrors);
+        let deploy = self.deploy(&root, &output, &bundles);
         Some(Config {
             base: base.to_owned(),
             output,
@@ -160,6 +162,7 @@ impl Reader<'_> {
             registries,
             network,
             ignore,
+            deploy,
             bundles,
             servings,
         })

@@ -77,6 +77,9 @@ fn kind(kind: Kind) -> Value {
         Kind::StringOrFalse(pattern) => {
             json!({ "anyOf": [string(Some(pattern)), { "const": false }] })
         }
+        Kind::Switch(pattern) => {
+            json!({ "anyOf": [string(Some(pattern)), { "type": "boolean" }] })
+        }
         Kind::Watch => json!({
             "anyOf": [
                 { "enum": ["all", "own"] },

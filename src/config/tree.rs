@@ -156,8 +156,11 @@ impl Reader<'_> {
     fn well_typed(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) -> bool {
         let range = value.span();
         let fits = match (key.kind, value.get_ref()) {
-            (Kind::Boolean, DeValue::Boolean(_))
-            | (Kind::String(_) | Kind::StringOrFalse(_) | Kind::Watch, DeValue::String(_))
+            (Kind::Boolean | Kind::Switch(_), DeValue::Boolean(_))
+            | (
+                Kind::String(_) | Kind::StringOrFalse(_) | Kind::Switch(_) | Kind::Watch,
+                DeValue::String(_),
+            )
             | (Kind::StringOrFalse(_), DeValue::Boolean(false))
             | (Kind::Object | Kind::Table(_), DeValue::Table(_)) => true,
             (Kind::Integer(least, most), DeValue::Integer(number)) => {

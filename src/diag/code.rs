@@ -439,6 +439,10 @@ codes! {
     UnusedPatch "unused-patch"
         "A patch matches no object."
         "It may be misspelt, or the bundle no longer ships what it was written for.";
+    // --- deploy ------------------------------------------------------------------------------
+    CertificatesRenewed "certificates-renewed"
+        "Argo CD would make new certificates with every sync."
+        "With `certificates = \"helm\"` a chart makes its certificates when Helm installs it and finds them again in the cluster. Argo CD renders charts without looking into the cluster, so each sync makes new ones, and whoever has the old authority stops trusting the operator.";
 
     // --- serving: models, their pools and pickers ------------------------------------------
     ServingProfile "serving-profile"

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "compares with what is in the output folder")]
 
+use super::beside::{self, BesideFiles, BesideInspection};
 use super::failure::failed;
 use super::ownership::{self, Ownership};
 use super::swap::Site;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// Bytes of an ownership file that are read; a longer one is damaged.
-const OWNERSHIP_LIMIT: u64 = 8 << 20;
+pub(super) const OWNERSHIP_LIMIT: u64 = 8 << 20;
 
 /// Differences between the output folder and the charts. Paths are relative to the output folder
 /// and sorted.
@@ -66,33 +67,32 @@ impl Comparison {
 /// [`Code::ChartPath`] for charts that cannot be written anywhere, [`Code::OutputUnsuitable`] where
 /// `out` is not a folder, [`Code::OutputFailed`] where it cannot be read.
 pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnostics> {
-    compare_with_report(out, charts, None)
+    compare_with(out, charts, None)
 }
 
-/// [`compare`], and the report on the build, where there is one.
+/// [`compare`], also with the files `beside` the charts, where these are known.
 ///
 /// # Errors
-/// As [`compare`].
-pub fn compare_with_report(
+/// As [`compare`], and [`Code::OwnershipFile`] where it is not known which of them are ours.
+pub fn compare_with(
     out: &Path,
     charts: &[ChartFiles],
-    report: Option<&str>,
+    beside: Option<&BesideFiles>,
 ) -> Result<Comparison, Diagnostics> {
     check_charts(charts)?;
+    beside.map_or(Ok(()), |files| beside::check(files, charts))?;
     let site = Site::of(out)?;
     let root = site.readable();
     let mut comparison = Comparison::default();
     let mut problems = Diagnostics::new();
-    if let Some(report) = report {
-        let list = match standing_of_report(root, report)? {
-            ReportStanding::Same => None,
-            ReportStanding::Absent => Some(&mut comparison.missing),
-            ReportStanding::Ours => Some(&mut comparison.stale),
-            ReportStanding::Foreign(_) => Some(&mut comparison.foreign),
-        };
-        if let Some(list) = list {
-            list.push(PathBuf::from(ownership::BUILD_REPORT));
-        }
+    if let Some(files) = beside {
+        let found = BesideInspection::of(root, files)?;
+        problems.append(found.damage(root));
+        let paths = |paths: Vec<String>| paths.into_iter().map(PathBuf::from);
+        comparison.missing.extend(paths(found.missing));
+        comparison.stale.extend(paths(found.stale));
+        comparison.extra.extend(paths(found.extra));
+        comparison.foreign.extend(paths(found.foreign));
     }
     for chart in charts {
         match Inspection::of(root, chart) {
@@ -118,37 +118,6 @@ pub fn compare_with_report(
         list.sort();
     }
     Ok(comparison)
-}
-
-/// What is where the report on a build goes.
-pub(super) enum ReportStanding {
-    /// Nothing.
-    Absent,
-    /// The report.
-    Same,
-    /// Another report of ours.
-    Ours,
-    /// Something else, of this name.
-    Foreign(String),
-}
-
-/// What is where the report on a build goes.
-pub(super) fn standing_of_report(root: &Path, report: &str) -> Result<ReportStanding, Diagnostics> {
-    let file = root.join(ownership::BUILD_REPORT);
-    match fs::symlink_metadata(&file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReportStanding::Absent),
-        Err(error) => return Err(failed("read", &file, &error)),
-        Ok(metadata) if metadata.is_file() && metadata.len() <= OWNERSHIP_LIMIT => {}
-        Ok(_) => return Ok(ReportStanding::Foreign(file.display().to_string())),
-    }
-    let found = fs::read(&file).map_err(|e| failed("read", &file, &e))?;
-    Ok(if found == report.as_bytes() {
-        ReportStanding::Same
-    } else if found.starts_with(ownership::REPORT_MARK.as_bytes()) {
-        ReportStanding::Ours
-    } else {
-        ReportStanding::Foreign(file.display().to_string())
-    })
 }
 
 /// What is known of a chart's folder before it is written.
@@ -380,12 +349,12 @@ fn orphans(root: &Path, charts: &[ChartFiles]) -> Result<Vec<PathBuf>, Diagnosti
     Ok(orphans)
 }
 
-fn is_marked(folder: &Path) -> bool {
+pub(super) fn is_marked(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(ownership::FILE_NAME)).is_ok()
 }
 
 /// Whether a file is a regular one with this content. Reads it only when the size is right.
-fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<bool> {
+pub(super) fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<bool> {
     if !metadata.is_file() || metadata.len() != content.len() as u64 {
         return Ok(false);
     }
@@ -394,7 +363,7 @@ fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<b
     Ok(found == content)
 }
 
-fn sha256_of(file: &Path) -> io::Result<String> {
+pub(super) fn sha256_of(file: &Path) -> io::Result<String> {
     let mut file = File::open(file)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];

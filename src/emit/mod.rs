@@ -4,6 +4,7 @@
 //! mixture; [`compare`] says how the folder differs from what would be written, and [`ownership`]
 //! is the file by which a chart folder is known to be ours.
 
+mod beside;
 mod certificate;
 mod compare;
 mod failure;
@@ -16,8 +17,9 @@ mod template;
 mod tree;
 pub mod yaml;
 
+pub use beside::BesideFiles;
 pub use certificate::CERTIFICATE_TEMPLATE;
-pub use compare::{Comparison, compare, compare_with_report};
+pub use compare::{Comparison, compare, compare_with};
 pub use moves::crds_moved;
 pub use template::escape;
-pub use tree::{ChartFiles, Written, write, write_with_report};
+pub use tree::{ChartFiles, Written, write, write_with};

@@ -93,6 +93,29 @@ impl Ownership {
     }
 }
 
+/// The text of the ownership file in the output folder, for the files beside the charts.
+pub(super) fn beside_text(files: &BTreeMap<String, Vec<u8>>) -> String {
+    let mut text = format!(
+        "# Files beside the charts that bundle2chart wrote and owns. Check them: \
+         sha256sum -c {FILE_NAME}\n"
+    );
+    for (path, content) in files {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}  {path}", sha256(content));
+    }
+    text
+}
+
+/// Reads the ownership file in the output folder: SHA-256 by path.
+///
+/// # Errors
+/// The 1-based number of the first line that is not as [`beside_text`] writes it.
+pub(super) fn parse_beside(text: &str) -> Result<BTreeMap<String, String>, usize> {
+    // It is that of a chart without the version.
+    let of_chart = format!("{text}{VERSION}\n");
+    Ownership::parse(&of_chart).map(|ownership| ownership.sums)
+}
+
 /// SHA-256 of `content` in lower-case hexadecimal.
 fn sha256(content: &[u8]) -> String {
     hexadecimal(&Sha256::digest(content))

@@ -4,7 +4,8 @@
 //! Files that do not change are the same files in both trees. Files that bundle2chart did not
 //! write are carried over, and never overwritten: a chart folder that holds any is refused.
 
-use super::compare::{Inspection, ReportStanding, Standing, standing_of_report};
+use super::beside::{self, BesideFiles, BesideInspection};
+use super::compare::{Inspection, Standing};
 use super::ownership::{self, Ownership, is_chart_path};
 use super::stage::Stage;
 use super::swap::{Site, exists, remove_tree};
@@ -48,6 +49,8 @@ pub struct Written {
     pub updated: Vec<PathBuf>,
     /// Charts that were there exactly so; none of their files was touched.
     pub unchanged: Vec<PathBuf>,
+    /// Files beside the charts that were written or removed, sorted, without the ownership file.
+    pub beside: Vec<PathBuf>,
     /// Warnings about what could not be cleaned up after the new tree was in place.
     pub warnings: Diagnostics,
 }
@@ -62,24 +65,25 @@ pub struct Written {
 /// All reasons for which nothing was written, and then the output folder is as it was: the codes
 /// of the section "the output folder" of [`Code`].
 pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written, Diagnostics> {
-    write_with_report(out, charts, None, replace)
+    write_with(out, charts, None, replace)
 }
 
-/// [`write`], and the report on the build beside the charts; without one, the report that is there
-/// stays.
+/// [`write`], also with exactly these files of ours `beside` the charts; where they are not known,
+/// those that are there stay.
 ///
 /// # Errors
-/// As [`write`]; also [`Code::NotOurs`] where the report would replace a file that is none of ours.
-pub fn write_with_report(
+/// As [`write`].
+pub fn write_with(
     out: &Path,
     charts: &[ChartFiles],
-    report: Option<&str>,
+    beside: Option<&BesideFiles>,
     replace: bool,
 ) -> Result<Written, Diagnostics> {
     check_charts(charts)?;
+    beside.map_or(Ok(()), |files| beside::check(files, charts))?;
     let site = Site::of(out)?;
     if !site.has_leftovers() {
-        let plan = Plan::of(&site.out, charts, report, replace)?;
+        let plan = Plan::of(&site.out, charts, beside, replace)?;
         if plan.is_done() {
             return Ok(plan.written);
         }
@@ -87,7 +91,7 @@ pub fn write_with_report(
     let _lock = site.lock()?;
     site.recover()?;
     // Only what is seen under the lock counts.
-    let mut plan = Plan::of(&site.out, charts, report, replace)?;
+    let mut plan = Plan::of(&site.out, charts, beside, replace)?;
     if plan.is_done() {
         return Ok(plan.written);
     }
@@ -103,8 +107,8 @@ pub fn write_with_report(
 /// What a build has to change.
 struct Plan<'a> {
     changed: Vec<(&'a ChartFiles, Inspection)>,
-    /// The report on the build, where another one is there.
-    report: Option<&'a str>,
+    /// The files beside the charts, where any of them changes.
+    beside: Option<(&'a BesideFiles, BesideInspection)>,
     written: Written,
 }
 
@@ -112,23 +116,20 @@ impl<'a> Plan<'a> {
     fn of(
         root: &Path,
         charts: &'a [ChartFiles],
-        report: Option<&'a str>,
+        beside: Option<&'a BesideFiles>,
         replace: bool,
     ) -> Result<Self, Diagnostics> {
-        let mut plan = Plan { changed: Vec::new(), report: None, written: Written::default() };
+        let mut plan = Plan { changed: Vec::new(), beside: None, written: Written::default() };
         let mut problems = Diagnostics::new();
-        if let Some(report) = report {
-            match standing_of_report(root, report)? {
-                ReportStanding::Same => {}
-                ReportStanding::Absent | ReportStanding::Ours => plan.report = Some(report),
-                ReportStanding::Foreign(file) => problems.push(
-                    Diagnostic::error(
-                        Code::NotOurs,
-                        format!("`{file}` was not written by bundle2chart, so it is not replaced"),
-                    )
-                    .at(Place::file(&file))
-                    .hint("give it another name: the report on a build has this one"),
-                ),
+        if let Some(files) = beside {
+            let found = BesideInspection::of(root, files)?;
+            problems.append(found.refusals(root, replace));
+            if !found.is_current() {
+                let paths = [&found.missing, &found.stale, &found.extra].into_iter().flatten();
+                plan.written.beside =
+                    paths.filter(|p| *p != ownership::FILE_NAME).map(PathBuf::from).collect();
+                plan.written.beside.sort();
+                plan.beside = Some((files, found));
             }
         }
         for chart in charts {
@@ -154,19 +155,23 @@ impl<'a> Plan<'a> {
     }
 
     fn is_done(&self) -> bool {
-        self.changed.is_empty() && self.report.is_none()
+        self.changed.is_empty() && self.beside.is_none()
     }
 
     fn stage(&self, site: &Site) -> Result<(), Diagnostics> {
         let mut rewritten: BTreeSet<&Path> =
             self.changed.iter().map(|(chart, _)| chart.dir.as_path()).collect();
-        rewritten.extend(self.report.map(|_| Path::new(ownership::BUILD_REPORT)));
+        if let Some((_, found)) = &self.beside {
+            rewritten.extend(found.rewritten());
+        }
         let mut stage = Stage::carry(&site.out, &site.stage, &rewritten)?;
         for (chart, found) in &self.changed {
             stage.add_chart(chart, found)?;
         }
-        if let Some(report) = self.report {
-            stage.add_file(Path::new(ownership::BUILD_REPORT), report.as_bytes())?;
+        if let Some((files, found)) = &self.beside {
+            for (path, content) in found.contents(files) {
+                stage.add_file(Path::new(path), content)?;
+            }
         }
         stage.finish()
     }
@@ -174,7 +179,9 @@ impl<'a> Plan<'a> {
     /// Files, relative to the output folder, that may disappear with the old tree.
     fn ours(&self) -> BTreeSet<PathBuf> {
         let mut ours = BTreeSet::new();
-        ours.extend(self.report.map(|_| PathBuf::from(ownership::BUILD_REPORT)));
+        if let Some((_, found)) = &self.beside {
+            ours.extend(found.disposable());
+        }
         for (chart, found) in &self.changed {
             let recorded = match &found.standing {
                 Standing::Ours(recorded) => Some(recorded.sums.keys()),
@@ -307,7 +314,7 @@ fn differing(found: &Inspection) -> Vec<String> {
 }
 
 /// `a`, `a, b`, … and how many more.
-fn name_some(paths: &[String]) -> String {
+pub(super) fn name_some(paths: &[String]) -> String {
     let named: Vec<_> = paths.iter().take(NAMED_FILES).map(|path| format!("`{path}`")).collect();
     match paths.len().saturating_sub(NAMED_FILES) {
         0 => named.join(", "),

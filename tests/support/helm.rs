@@ -114,8 +114,17 @@ impl Helm {
         Helm { version: pin.version, path, home: TempDir::new().expect("a folder for Helm") }
     }
 
-    /// `helm ARGS`.
+    /// `helm ARGS`, without a cluster.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> HelmRun {
+        self.run_on(&self.home.path().join("no-cluster"), args)
+    }
+
+    /// `helm ARGS`, with the cluster of this kubeconfig.
+    pub(crate) fn run_on<S: AsRef<OsStr>>(
+        &self,
+        kubeconfig: &Path,
+        args: impl IntoIterator<Item = S>,
+    ) -> HelmRun {
         let home = self.home.path();
         let output = Command::new(&self.path)
             .args(args)
@@ -124,7 +133,7 @@ impl Helm {
             .env("HELM_CACHE_HOME", home.join("cache"))
             .env("HELM_CONFIG_HOME", home.join("config"))
             .env("HELM_DATA_HOME", home.join("data"))
-            .env("KUBECONFIG", home.join("no-cluster"))
+            .env("KUBECONFIG", kubeconfig)
             .output()
             .unwrap_or_else(|error| panic!("{} does not run: {error}", self.path.display()));
         HelmRun {
@@ -188,7 +197,7 @@ fn arguments<'a>(start: &'a [&'a str], chart: &'a Path, more: &'a [&'a str]) -> 
 }
 
 /// Where test tools live: shared by all test binaries of a checkout, kept by `cargo test`.
-fn tools_dir() -> PathBuf {
+pub(crate) fn tools_dir() -> PathBuf {
     match std::env::var_os("BUNDLE2CHART_TEST_TOOLS") {
         Some(folder) => folder.into(),
         None => Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-tools"),

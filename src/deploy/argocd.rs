@@ -1,0 +1,259 @@
+//! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves.
+
+use super::{Plan, Planned, document, join, present};
+use crate::config::{ArgoCd, ArgoStyle, Deploy, IgnoreDifference};
+use crate::ir::Value;
+use std::collections::BTreeMap;
+
+/// Label of an Application with its level.
+const WAVE_LABEL: &str = "bundle2chart/wave";
+
+/// Folder of the Applications of an Application of Applications.
+const APPLICATIONS: &str = "applications";
+
+/// Fields that cert-manager, service-ca or operators fill in: group, kind, jq path.
+const WRITTEN_BY_OTHERS: &[(&str, &str, &str)] = &[
+    (
+        "admissionregistration.k8s.io",
+        "MutatingWebhookConfiguration",
+        ".webhooks[]?.clientConfig.caBundle",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "ValidatingWebhookConfiguration",
+        ".webhooks[]?.clientConfig.caBundle",
+    ),
+    (
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        ".spec.conversion.webhook.clientConfig.caBundle",
+    ),
+    ("apiregistration.k8s.io", "APIService", ".spec.caBundle"),
+];
+
+/// Server-side: CRDs may be too large for the annotation of client-side apply. Ignored fields are
+/// left alone, and kinds that only come with a chart do not stop the others of its objects.
+const SYNC_OPTIONS: &[&str] = &[
+    "CreateNamespace=true",
+    "ServerSideApply=true",
+    "RespectIgnoreDifferences=true",
+    "SkipDryRunOnMissingResource=true",
+];
+
+pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
+    match argocd.style {
+        ArgoStyle::ApplicationSet => {
+            let path = format!("{}/applicationset.yaml", argocd.dir);
+            BTreeMap::from([(path, application_set(plan, deploy, argocd))])
+        }
+        ArgoStyle::AppOfApps => {
+            let mut files: BTreeMap<String, String> = plan
+                .releases
+                .iter()
+                .map(|planned| {
+                    let name = &planned.release.name;
+                    let path = format!("{}/{APPLICATIONS}/{name}.yaml", argocd.dir);
+                    (path, application(planned, deploy, argocd))
+                })
+                .collect();
+            files.insert(format!("{}/{}.yaml", argocd.dir, argocd.name), root(deploy, argocd));
+            files
+        }
+    }
+}
+
+fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String {
+    let elements = plan.releases.iter().map(|planned| {
+        let release = planned.release;
+        Value::map([
+            ("name", Value::text(&release.name)),
+            ("namespace", Value::text(&release.namespace)),
+            ("path", Value::text(join(&deploy.charts, &release.dir))),
+            ("wave", Value::text(planned.level.to_string())),
+        ])
+    });
+    let generator =
+        Value::map([("list", Value::map([("elements", Value::Seq(elements.collect()))]))]);
+    let steps = plan.levels().into_iter().map(|level| {
+        let expression = Value::map([
+            ("key", WAVE_LABEL.into()),
+            ("operator", "In".into()),
+            ("values", Value::texts([level.to_string()])),
+        ]);
+        Value::map([("matchExpressions", Value::Seq(vec![expression]))])
+    });
+    // The controller of ApplicationSets reads these as Go templates.
+    let metadata = Value::map([
+        ("name", "{{.name}}".into()),
+        ("labels", Value::map([(WAVE_LABEL, "{{.wave}}".into())])),
+    ]);
+    let chart = Chart { name: "{{.name}}", namespace: "{{.namespace}}", path: "{{.path}}" };
+    let spec = Value::map([
+        ("goTemplate", true.into()),
+        ("goTemplateOptions", Value::texts(["missingkey=error"])),
+        ("generators", Value::Seq(vec![generator])),
+        (
+            "strategy",
+            Value::map([
+                ("type", "RollingSync".into()),
+                ("rollingSync", Value::map([("steps", Value::Seq(steps.collect()))])),
+            ]),
+        ),
+        // Steps sync by themselves; with automated syncs nobody would wait.
+        (
+            "template",
+            Value::map([("metadata", metadata), ("spec", chart.spec(deploy, argocd, false))]),
+        ),
+    ]);
+    document(
+        &[
+            "The steps are those of `depends-on`. They need progressive syncs, which the controller of",
+            "ApplicationSets has with --enable-progressive-syncs; without it, all charts come at once.",
+        ],
+        vec![
+            ("apiVersion", "argoproj.io/v1alpha1".into()),
+            ("kind", "ApplicationSet".into()),
+            ("metadata", metadata_of(&argocd.name, argocd, None)),
+            ("spec", spec),
+        ],
+    )
+}
+
+fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String {
+    let release = planned.release;
+    let path = join(&deploy.charts, &release.dir);
+    let chart = Chart { name: &release.name, namespace: &release.namespace, path: &path };
+    document(
+        &[],
+        vec![
+            ("apiVersion", "argoproj.io/v1alpha1".into()),
+            ("kind", "Application".into()),
+            ("metadata", metadata_of(&release.name, argocd, Some(planned.level))),
+            ("spec", chart.spec(deploy, argocd, true)),
+        ],
+    )
+}
+
+/// The Application of Applications.
+fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
+    let path = join(&deploy.charts, &format!("{}/{APPLICATIONS}", argocd.dir));
+    let spec = Value::map([
+        ("project", Value::text(&argocd.project)),
+        ("source", source(argocd, &path, None)),
+        // Applications are objects of the cluster that Argo CD itself runs in.
+        (
+            "destination",
+            Value::map([
+                ("server", "https://kubernetes.default.svc".into()),
+                ("namespace", Value::text(&argocd.namespace)),
+            ]),
+        ),
+        ("syncPolicy", Value::map([("automated", automated(argocd))])),
+    ]);
+    document(
+        &[
+            "Waves are the order of `depends-on`. Argo CD waits for Applications only where its settings",
+            "have the health check resource.customizations.health.argoproj.io_Application.",
+        ],
+        vec![
+            ("apiVersion", "argoproj.io/v1alpha1".into()),
+            ("kind", "Application".into()),
+            ("metadata", metadata_of(&argocd.name, argocd, None)),
+            ("spec", spec),
+        ],
+    )
+}
+
+fn metadata_of(name: &str, argocd: &ArgoCd, wave: Option<usize>) -> Value {
+    let waves = wave
+        .map(|wave| Value::map([("argocd.argoproj.io/sync-wave", Value::text(wave.to_string()))]));
+    present([
+        ("name", Some(Value::text(name))),
+        ("namespace", Some(Value::text(&argocd.namespace))),
+        ("annotations", waves),
+    ])
+}
+
+/// A chart as its Application names it.
+struct Chart<'a> {
+    name: &'a str,
+    namespace: &'a str,
+    path: &'a str,
+}
+
+impl Chart<'_> {
+    fn spec(&self, deploy: &Deploy, argocd: &ArgoCd, automatic: bool) -> Value {
+        let values = deploy.values.as_ref().map(|values| {
+            // From the root of the repository.
+            Value::texts([format!("/{}/{}.yaml", values.in_repository, self.name)])
+        });
+        let helm = present([
+            ("releaseName", Some(Value::text(self.name))),
+            ("ignoreMissingValueFiles", values.as_ref().map(|_| true.into())),
+            ("valueFiles", values),
+        ]);
+        let place = if argocd.destination.contains("://") { "server" } else { "name" };
+        let backoff = Value::map([
+            ("duration", Value::from("10s")),
+            ("factor", 2.into()),
+            ("maxDuration", "3m".into()),
+        ]);
+        Value::map([
+            ("project", Value::text(&argocd.project)),
+            ("source", source(argocd, self.path, Some(helm))),
+            (
+                "destination",
+                Value::map([
+                    (place, Value::text(&argocd.destination)),
+                    ("namespace", Value::text(self.namespace)),
+                ]),
+            ),
+            (
+                "syncPolicy",
+                present([
+                    ("automated", automatic.then(|| automated(argocd))),
+                    ("syncOptions", Some(Value::texts(SYNC_OPTIONS.iter().copied()))),
+                    // Webhooks take a moment to answer after their Deployment is ready.
+                    ("retry", Some(Value::map([("limit", 10.into()), ("backoff", backoff)]))),
+                ]),
+            ),
+            ("ignoreDifferences", ignored(argocd)),
+        ])
+    }
+}
+
+fn source(argocd: &ArgoCd, path: &str, helm: Option<Value>) -> Value {
+    present([
+        ("repoURL", Some(Value::text(&argocd.repo))),
+        ("targetRevision", Some(Value::text(&argocd.revision))),
+        ("path", Some(Value::text(path))),
+        ("helm", helm),
+    ])
+}
+
+fn automated(argocd: &ArgoCd) -> Value {
+    Value::map([("prune", argocd.prune.into()), ("selfHeal", true.into())])
+}
+
+fn ignored(argocd: &ArgoCd) -> Value {
+    let always = WRITTEN_BY_OTHERS.iter().map(|(group, kind, path)| {
+        Value::map([
+            ("group", Value::from(*group)),
+            ("kind", (*kind).into()),
+            ("jqPathExpressions", Value::texts([*path])),
+        ])
+    });
+    Value::Seq(always.chain(argocd.ignore.iter().map(configured)).collect())
+}
+
+fn configured(ignore: &IgnoreDifference) -> Value {
+    let texts = |list: &[String]| (!list.is_empty()).then(|| Value::texts(list));
+    present([
+        ("group", (!ignore.group.is_empty()).then(|| Value::text(&ignore.group))),
+        ("kind", Some(Value::text(&ignore.kind))),
+        ("name", ignore.name.as_ref().map(Value::text)),
+        ("namespace", ignore.namespace.as_ref().map(Value::text)),
+        ("jsonPointers", texts(&ignore.json_pointers)),
+        ("jqPathExpressions", texts(&ignore.jq_paths)),
+    ])
+}

@@ -1,0 +1,72 @@
+//! A helmfile: releases with `needs`, and hooks for what Helm does not do itself.
+
+use super::{Plan, Planned, document, present};
+use crate::config::Deploy;
+use crate::ir::Value;
+
+/// Seconds that a release may take to become ready.
+const TIMEOUT: i64 = 600;
+
+pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
+    let command = format!("helmfile --file {name} apply");
+    let mut head = vec![command.as_str()];
+    if plan.releases.iter().any(|planned| planned.release.crds.is_some()) {
+        head.extend([
+            "Helm installs CRDs and never upgrades them, so kubectl applies them before each release,",
+            "on the server because some are too large for the annotation that it would leave. It uses",
+            "the current context.",
+        ]);
+    }
+    if deploy.server_side {
+        head.push("serverSide and forceConflicts need Helm 4.");
+    }
+    let server_side = deploy.server_side;
+    let defaults = present([
+        ("createNamespace", Some(true.into())),
+        ("wait", Some(true.into())),
+        ("timeout", Some(TIMEOUT.into())),
+        ("serverSide", server_side.then(|| "true".into())),
+        ("forceConflicts", server_side.then(|| true.into())),
+    ]);
+    let releases = plan.releases.iter().map(|planned| release(planned, deploy)).collect();
+    document(&head, vec![("helmDefaults", defaults), ("releases", Value::Seq(releases))])
+}
+
+fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
+    let release = planned.release;
+    let chart = format!("./{}", release.dir);
+    let values = deploy
+        .values
+        .as_ref()
+        .map(|values| Value::texts([format!("{}/{}.yaml", values.from_output, release.name)]));
+    // A name alone would be looked for in the namespace of the release that needs it.
+    let needs = planned.needs.iter().map(|need| format!("{}/{}", need.namespace, need.name));
+    let waits = !planned.needs.is_empty();
+    let hooks = release.crds.map(|folder| {
+        let folder = format!("{chart}/{folder}");
+        Value::Seq(vec![
+            hook(&["apply", "--server-side", "--force-conflicts", "--filename", &folder]),
+            hook(&["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder]),
+        ])
+    });
+    present([
+        ("name", Some(Value::text(&release.name))),
+        ("namespace", Some(Value::text(&release.namespace))),
+        ("chart", Some(Value::text(&chart))),
+        ("missingFileHandler", values.as_ref().map(|_| "Info".into())),
+        ("values", values),
+        ("needs", waits.then(|| Value::texts(needs))),
+        // The kinds that it uses may come with what it needs, and not be there for a diff.
+        ("disableValidationOnInstall", waits.then(|| true.into())),
+        ("hooks", hooks),
+    ])
+}
+
+fn hook(arguments: &[&str]) -> Value {
+    Value::map([
+        ("events", Value::texts(["presync"])),
+        ("showlogs", true.into()),
+        ("command", "kubectl".into()),
+        ("args", Value::texts(arguments.iter().copied())),
+    ])
+}

@@ -1,0 +1,99 @@
+//! In which order releases are installed.
+
+use super::{Part, Release};
+
+/// Releases in an order in which each comes after all that it needs.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// By level, and by name within one: the order of the configuration does not count.
+    pub releases: Vec<Planned<'a>>,
+}
+
+/// A release and what it waits for.
+#[derive(Clone, Debug)]
+pub struct Planned<'a> {
+    /// The release.
+    pub release: &'a Release,
+    /// The releases that must be ready before it, each once, by name.
+    pub needs: Vec<&'a Release>,
+    /// 0 for releases that need nothing, else one more than the highest of those it needs.
+    pub level: usize,
+}
+
+impl<'a> Plan<'a> {
+    /// Plans the releases. A bundle's own parts follow each other, and its operator comes after
+    /// the last part of each bundle that it depends on. CustomResourceDefinitions need nothing.
+    ///
+    /// `depends-on` without an end, which the configuration does not let through, ends here at the
+    /// last level.
+    pub fn new(releases: &'a [Release]) -> Self {
+        let needs: Vec<Vec<usize>> =
+            releases.iter().map(|release| needs(releases, release)).collect();
+        let mut levels: Vec<Option<usize>> = vec![None; releases.len()];
+        for level in 0..releases.len() {
+            let ready: Vec<usize> = needs
+                .iter()
+                .enumerate()
+                .filter(|(index, needs)| {
+                    let known = |index: &usize| levels.get(*index).copied().flatten().is_some();
+                    !known(index) && needs.iter().all(known)
+                })
+                .map(|(index, _)| index)
+                .collect();
+            for index in ready {
+                if let Some(slot) = levels.get_mut(index) {
+                    *slot = Some(level);
+                }
+            }
+        }
+        let mut planned: Vec<Planned<'a>> = releases
+            .iter()
+            .zip(&needs)
+            .zip(&levels)
+            .map(|((release, needs), level)| Planned {
+                release,
+                needs: needs.iter().filter_map(|index| releases.get(*index)).collect(),
+                level: level.unwrap_or(releases.len()),
+            })
+            .collect();
+        for one in &mut planned {
+            one.needs.sort_by_key(|need| &need.name);
+        }
+        planned.sort_by_key(|planned| (planned.level, &planned.release.name));
+        Plan { releases: planned }
+    }
+
+    /// The levels that there are, lowest first.
+    pub fn levels(&self) -> Vec<usize> {
+        let mut levels: Vec<usize> = self.releases.iter().map(|planned| planned.level).collect();
+        levels.dedup();
+        levels
+    }
+}
+
+/// The indices of what `release` needs.
+fn needs(releases: &[Release], release: &Release) -> Vec<usize> {
+    let last_part = |bundle: &String, below: Option<Part>| {
+        releases
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| other.bundle == *bundle)
+            .filter(|(_, other)| below.is_none_or(|part| other.part < part))
+            .max_by_key(|(_, other)| other.part)
+            .map(|(index, _)| index)
+    };
+    let mut needs: Vec<usize> =
+        last_part(&release.bundle, Some(release.part)).into_iter().collect();
+    // Operands come after their operator, which has waited for the others already.
+    let waits = match release.part {
+        Part::Crds => false,
+        Part::Operator => true,
+        Part::Operands => needs.is_empty(),
+    };
+    if waits {
+        needs.extend(release.depends_on.iter().filter_map(|bundle| last_part(bundle, None)));
+    }
+    needs.sort_unstable();
+    needs.dedup();
+    needs
+}

@@ -1,0 +1,219 @@
+//! What `[deploy]` asks for is written, checked, changed and removed with the charts, and nothing
+//! else is touched.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "tests write what the program reads")]
+
+#[cfg(test)]
+mod support {
+    pub(crate) mod command;
+    pub(crate) mod lamp;
+}
+
+use support::command::{Case, Seen};
+use support::lamp::{ANNOTATIONS, CRD, CSV};
+
+const BUNDLES: &str = "\
+[[bundle]]
+name = \"lamp-operator\"
+path = \"bundle\"
+namespace = \"lamp-system\"
+crds = \"crds\"
+depends-on = [\"socket-operator\"]
+
+[[bundle]]
+name = \"socket-operator\"
+path = \"socket\"
+namespace = \"socket-system\"
+";
+
+const DEPLOY: &str = "
+[deploy]
+helmfile = true
+values = \"values\"
+[deploy.argocd]
+repo = \"https://git.example.com/lamps.git\"
+style = \"app-of-apps\"
+[deploy.flux]
+source-name = \"lamps\"
+";
+
+/// Lamps that need sockets.
+fn case() -> Case {
+    let case = Case::with_lamps();
+    let other = |text: &str| {
+        text.replace("light.example.com", "wire.example.com")
+            .replace("lamps", "sockets")
+            .replace("lamp", "socket")
+            .replace("Lamp", "Socket")
+    };
+    case.write("socket/manifests/csv.yaml", other(CSV));
+    case.write("socket/manifests/crd.yaml", other(CRD));
+    case.write("socket/metadata/annotations.yaml", other(ANNOTATIONS));
+    case.write("bundles.toml", format!("{BUNDLES}{DEPLOY}"));
+    case
+}
+
+#[track_caller]
+fn run(case: &Case, arguments: &[&str], code: i32) -> Seen {
+    let seen = case.run(arguments);
+    assert_eq!(seen.code, Some(code), "{}", seen.text());
+    seen
+}
+
+/// The files beside the charts.
+fn beside(case: &Case) -> Vec<String> {
+    let chart = |line: &&str| line.starts_with("lamp-operator/") || line.starts_with("socket-");
+    case.listing("out").lines().filter(|line| !chart(line)).map(str::to_owned).collect()
+}
+
+#[test]
+fn it_is_written_with_the_charts() {
+    let case = case();
+    let seen = run(&case, &["build"], 0);
+    assert!(seen.stderr.contains("helmfile.yaml"), "{}", seen.stderr);
+    assert_eq!(
+        beside(&case),
+        [
+            ".bundle2chart",
+            "REPORT.md",
+            "argocd/applications/lamp-operator.yaml",
+            "argocd/applications/socket-operator.yaml",
+            "argocd/platform.yaml",
+            "flux/kustomization.yaml",
+            "flux/releases/lamp-operator.yaml",
+            "flux/releases/socket-operator.yaml",
+            "helmfile.yaml",
+        ]
+    );
+    insta::assert_snapshot!(case.read("out/helmfile.yaml"));
+    let before = case.tree("out");
+    run(&case, &["build"], 0);
+    assert_eq!(case.tree("out"), before, "a second build touches nothing");
+    run(&case, &["build", "--check"], 0);
+    let sums = case.shell("cd out && sha256sum --check --strict --quiet .bundle2chart", &[], &[]);
+    assert_eq!(sums.code, Some(0), "{}", sums.text());
+}
+
+/// Everything that `helmfile`, Argo CD and Flux are told to read is where they are told.
+#[test]
+fn it_leads_to_the_charts() {
+    let case = case();
+    run(&case, &["build"], 0);
+    let parse =
+        |path: &str| -> serde_json::Value { serde_yaml::from_str(&case.read(path)).expect("YAML") };
+    let helmfile = parse("out/helmfile.yaml");
+    let is_chart = |folder: &str| case.path(folder).join("Chart.yaml").is_file();
+    for release in helmfile["releases"].as_array().unwrap() {
+        assert!(is_chart(&format!("out/{}", release["chart"].as_str().unwrap())));
+        for hook in release["hooks"].as_array().unwrap() {
+            let folder = hook["args"].as_array().unwrap().last().unwrap().as_str().unwrap();
+            let found = std::fs::read_dir(case.path("out").join(folder)).expect("a folder");
+            assert_eq!(found.count(), 1);
+        }
+    }
+    for name in ["lamp-operator", "socket-operator"] {
+        let app = parse(&format!("out/argocd/applications/{name}.yaml"));
+        assert!(is_chart(app["spec"]["source"]["path"].as_str().unwrap()));
+        let release = parse(&format!("out/flux/releases/{name}.yaml"));
+        let chart = &release["spec"]["chart"]["spec"];
+        assert!(is_chart(chart["chart"].as_str().unwrap()));
+        assert!(case.path(chart["valuesFiles"][0].as_str().unwrap()).is_file());
+    }
+}
+
+#[test]
+fn check_sees_it() {
+    let case = case();
+    let seen = run(&case, &["build", "--check"], 1);
+    assert!(seen.stdout.contains("missing helmfile.yaml\n"), "{}", seen.stdout);
+    run(&case, &["build"], 0);
+    case.replace("bundles.toml", "namespace = \"lamp-system\"", "namespace = \"lamp-2\"");
+    case.replace("bundles.toml", "helmfile = true", "helmfile = \"lamps.yaml\"");
+    let seen = run(&case, &["build", "--check"], 1);
+    for line in ["missing lamps.yaml", "extra helmfile.yaml", "stale .bundle2chart"] {
+        assert!(seen.stdout.lines().any(|found| found == line), "{line}: {}", seen.stdout);
+    }
+}
+
+#[test]
+fn what_is_no_longer_asked_for_is_removed_and_nothing_else() {
+    let case = case();
+    run(&case, &["build"], 0);
+    case.write("out/NOTES.md", "mine");
+    case.write("out/argocd/project.yaml", "mine: too");
+    case.write("bundles.toml", BUNDLES);
+    run(&case, &["build"], 0);
+    assert_eq!(beside(&case), [".bundle2chart", "NOTES.md", "REPORT.md", "argocd/project.yaml"]);
+    run(&case, &["build", "--check"], 0);
+}
+
+/// A build of some bundles does not know the others, so it leaves the files as they are.
+#[test]
+fn a_partial_build_leaves_it() {
+    let case = case();
+    run(&case, &["build", "lamp-operator"], 0);
+    assert!(beside(&case).is_empty());
+    run(&case, &["build"], 0);
+    let before = case.tree("out");
+    run(&case, &["build", "lamp-operator"], 0);
+    run(&case, &["build", "lamp-operator", "--check"], 0);
+    assert_eq!(case.tree("out"), before);
+}
+
+#[test]
+fn what_is_not_ours_is_not_replaced() {
+    let case = case();
+    case.write("out/helmfile.yaml", "releases: []\n");
+    case.write("out/flux", "a file\n");
+    case.write("out/argocd/platform.yaml", "kind: Application\n");
+    let before = case.tree("out");
+    let seen = run(&case, &["build", "--replace"], 2);
+    insta::assert_snapshot!(seen.text());
+    assert_eq!(case.tree("out"), before);
+    let seen = run(&case, &["build", "--check"], 1);
+    assert!(seen.stdout.contains("foreign helmfile.yaml"), "{}", seen.stdout);
+}
+
+#[test]
+fn edits_are_not_lost() {
+    let case = case();
+    run(&case, &["build"], 0);
+    case.write("out/helmfile.yaml", "releases: []\n");
+    // Also where it would be removed.
+    case.write("out/flux/kustomization.yaml", "resources: []\n");
+    case.write("bundles.toml", format!("{BUNDLES}[deploy]\nhelmfile = true\n"));
+    let before = case.tree("out");
+    let seen = run(&case, &["build"], 2);
+    insta::assert_snapshot!(seen.text());
+    assert_eq!(case.tree("out"), before);
+    run(&case, &["build", "--replace"], 0);
+    assert_eq!(beside(&case), [".bundle2chart", "REPORT.md", "helmfile.yaml"]);
+    assert!(case.read("out/helmfile.yaml").contains("lamp-operator"));
+}
+
+#[test]
+fn a_damaged_list_stops_the_build() {
+    let case = case();
+    run(&case, &["build"], 0);
+    let list = case.read("out/.bundle2chart");
+    case.write("out/.bundle2chart", format!("{list}<<<<<<< ours\n"));
+    for arguments in [["build", "--replace"], ["build", "--check"]] {
+        let seen = run(&case, &arguments, 2);
+        assert!(seen.stderr.contains("error[ownership-file]"), "{}", seen.stderr);
+    }
+}
+
+/// With one version at a time, a chart of Flux's name would be where its files are.
+#[test]
+fn a_chart_of_the_same_name_is_refused() {
+    let case = case();
+    case.replace("bundles.toml", "name = \"socket-operator\"", "name = \"flux\"");
+    case.replace("bundles.toml", "[\"socket-operator\"]", "[\"flux\"]");
+    let seen = run(&case, &["build"], 2);
+    assert!(seen.stderr.contains("error[overlapping-output]"), "{}", seen.stderr);
+    let own = "source-name = \"lamps\"\ndir = \"gitops/flux\"";
+    case.replace("bundles.toml", "source-name = \"lamps\"", own);
+    run(&case, &["build"], 0);
+    assert!(case.path("out/gitops/flux/releases/flux.yaml").is_file());
+}

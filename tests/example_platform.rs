@@ -1,0 +1,200 @@
+//! examples/llm-platform: it parses, its schema holds, its order is sound; and with the shared test
+//! data, those bundles that are there are built with its settings.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "a test builds in a folder of its own")]
+
+#[path = "support/shared.rs"]
+mod shared;
+#[cfg(test)]
+mod support {
+    pub(crate) mod command;
+}
+
+use bundle2chart::config::Config;
+use bundle2chart::config::schema::json_schema;
+use bundle2chart::deploy::{Part, Plan, Release};
+use shared::shared;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::command::Case;
+use toml::{Table, Value};
+
+/// Bundles of the example, and what stands for them in the shared data: other versions, and for
+/// Connectivity Link the project that it is made of.
+const STAND_INS: &[(&str, &str)] = &[
+    ("cert-manager-operator", "corpus/cert-manager-operator/1.16.0"),
+    ("lws-operator", "corpus/lws-operator/1.0.0"),
+    ("limitador-operator", "corpus/limitador-operator/0.17.1"),
+    ("dns-operator", "corpus/dns-operator/0.16.1"),
+    ("nfd", "corpus/nfd/4.16"),
+];
+
+/// CRDs of upstream projects, which fetch.sh of the example would get.
+const CRDS: &[&str] = &[
+    "gateway.networking.k8s.io_gateways.yaml",
+    "gateway.networking.k8s.io_httproutes.yaml",
+    "inference.networking.k8s.io_inferencepools.yaml",
+];
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/llm-platform")
+}
+
+fn text() -> String {
+    fs::read_to_string(example().join("bundles.toml")).expect("the example")
+}
+
+fn config() -> Config {
+    let (config, diagnostics) = Config::read(&example().join("bundles.toml"));
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    config.expect("a configuration")
+}
+
+#[test]
+fn it_parses_without_a_word() {
+    let config = config();
+    assert_eq!(config.bundles.len(), 17);
+    assert!(config.deploy.argocd.is_some() && config.deploy.flux.is_some());
+}
+
+#[test]
+fn its_schema_holds() {
+    let file: Table = text().parse().expect("TOML");
+    let json = serde_json::to_value(file).expect("JSON");
+    let schema = jsonschema::draft7::new(&json_schema()).expect("a schema");
+    let errors: Vec<String> = schema.iter_errors(&json).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// The file is to be read from the top, so nothing in it depends on what comes later.
+#[test]
+fn it_stands_in_the_order_in_which_it_is_installed() {
+    let config = config();
+    let mut before: Vec<&str> = Vec::new();
+    for bundle in &config.bundles {
+        for needed in &bundle.depends_on {
+            assert!(before.contains(&needed.as_str()), "{} before {needed}", bundle.name);
+        }
+        before.push(&bundle.name);
+    }
+    let releases: Vec<Release> = config
+        .bundles
+        .iter()
+        .map(|bundle| Release {
+            name: bundle.name.clone(),
+            bundle: bundle.name.clone(),
+            part: Part::Operator,
+            namespace: bundle.namespace.clone().expect("every namespace is said"),
+            dir: bundle.name.clone(),
+            crds: None,
+            depends_on: bundle.depends_on.clone(),
+        })
+        .collect();
+    let plan = Plan::new(&releases);
+    let mut levels = String::new();
+    for planned in &plan.releases {
+        let _ = writeln!(levels, "{} {}", planned.level, planned.release.name);
+    }
+    insta::assert_snapshot!(levels);
+}
+
+#[test]
+fn operands_are_named_in_the_readme() {
+    let readme = fs::read_to_string(example().join("README.md")).expect("a README");
+    let config = config();
+    for bundle in &config.bundles {
+        let family = bundle.name.trim_end_matches("operator");
+        assert!(readme.contains(&bundle.name) || readme.contains(family), "{}", bundle.name);
+    }
+    for entry in fs::read_dir(example().join("operands")).expect("operands") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(readme.contains(&format!("operands/{name}")), "{name}");
+        let documents =
+            serde_yaml::Deserializer::from_str(&fs::read_to_string(&path).expect("a text"))
+                .map(|document| {
+                    use serde::Deserialize as _;
+                    serde_json::Value::deserialize(document).expect("YAML")
+                })
+                .collect::<Vec<_>>();
+        assert!(
+            documents.iter().all(|d| d["kind"].is_string() && d["metadata"]["name"].is_string())
+        );
+    }
+}
+
+#[test]
+fn bundles_of_the_shared_data_are_built() {
+    let (Some(_), Some(crds)) = (shared("corpus"), shared("serving/crds")) else { return };
+    let case = Case::new();
+    for path in [
+        "gateway-crds/manifests/gateway-crds.clusterserviceversion.yaml",
+        "gateway-crds/metadata/annotations.yaml",
+    ] {
+        case.write(path, fs::read(example().join(path)).expect("a file"));
+    }
+    for name in CRDS {
+        let content = fs::read(crds.join(name)).expect("a CRD");
+        case.write(&format!("gateway-crds/manifests/{name}"), content);
+    }
+    case.write("bundles.toml", with_stand_ins());
+
+    let seen = case.run(&["build", "--offline"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let warnings: Vec<&str> =
+        seen.stderr.lines().filter(|line| line.starts_with("warning")).collect();
+    insta::assert_snapshot!("warnings", warnings.join("\n"));
+    let helmfile: serde_json::Value =
+        serde_yaml::from_str(&case.read("out/helmfile.yaml")).expect("YAML");
+    let names: Vec<&str> = helmfile["releases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|release| release["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names.len(), STAND_INS.len() + 1);
+    let at = |name: &str| names.iter().position(|found| *found == name).expect(name);
+    assert!(at("cert-manager-operator") < at("lws-operator"));
+    let lws = case.listing("out/lws-operator");
+    assert!(lws.contains("auth-reader.kube-system.yaml"), "auth-reader: {lws}");
+    // What the defaults leave out is in no chart.
+    let charts = case.tree("out");
+    let templates =
+        charts.iter().filter(|(path, _)| path.to_string_lossy().contains("/templates/"));
+    for (path, (content, _)) in templates {
+        let content = String::from_utf8_lossy(content);
+        for foreign in ["monitoring.coreos.com/v1\n", "kind: SecurityContextConstraints"] {
+            assert!(!content.contains(foreign), "{}: {foreign}", path.display());
+        }
+    }
+    let check = case.run(&["build", "--offline", "--check"]);
+    assert_eq!(check.code, Some(0), "{}", check.text());
+}
+
+/// The example with those bundles that there is something for.
+fn with_stand_ins() -> String {
+    let mut file: Table = text().parse().expect("TOML");
+    let known = |name: &str| {
+        name == "gateway-crds" || STAND_INS.iter().any(|(stand_in, _)| *stand_in == name)
+    };
+    let bundles = file["bundle"].as_array_mut().expect("bundles");
+    bundles.retain(|bundle| known(bundle["name"].as_str().expect("a name")));
+    for bundle in bundles {
+        let bundle = bundle.as_table_mut().expect("a table");
+        if let Some(Value::Array(needed)) = bundle.get_mut("depends-on") {
+            needed.retain(|name| known(name.as_str().expect("a name")));
+        }
+        let name = bundle["name"].as_str().expect("a name").to_owned();
+        let Some((_, folder)) = STAND_INS.iter().find(|(stand_in, _)| *stand_in == name) else {
+            continue;
+        };
+        for key in ["image", "catalog", "package", "channel", "version"] {
+            bundle.remove(key);
+        }
+        let folder = shared(folder).unwrap_or_else(|| panic!("{folder}"));
+        bundle.insert("path".to_owned(), Value::String(folder.display().to_string()));
+    }
+    toml::to_string(&file).expect("TOML")
+}
