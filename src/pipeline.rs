@@ -85,6 +85,7 @@ pub fn build<'c>(
         let (chart, found) = build_serving(model, config.output.layout);
         build.diagnostics.append(found.for_bundle(&model.name));
         if let Some((chart, release_bytes)) = chart {
+            build.releases.push(model_release(model, &chart));
             build.release_bytes.insert(chart.dir.clone(), release_bytes);
             build.charts.push(chart);
         }
@@ -308,6 +309,21 @@ fn build_one<'c>(
         locked,
     };
     (Some(built), diagnostics)
+}
+
+/// How the chart of a model is installed.
+fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
+    let parts: Vec<String> =
+        chart.dir.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    ChartRelease {
+        name: model.name.clone(),
+        bundle: model.name.clone(),
+        part: Part::Operator,
+        namespace: model.namespace.clone(),
+        dir: parts.join("/"),
+        crds: None,
+        depends_on: model.depends_on.clone(),
+    }
 }
 
 /// How a chart is installed.

@@ -188,6 +188,9 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
          The cluster must have {}.\n",
         requirements(config, workloads)
     );
+    if !config.depends_on.is_empty() {
+        let _ = write!(text, "\nInstall first: {}.\n", config.depends_on.join(", "));
+    }
     text.push_str(
         "\nObjects have fixed names, so that a namespace takes one release of this chart.\n",
     );

@@ -135,15 +135,16 @@ impl Reader<'_> {
             drafts.push(draft);
             bundles.extend(bundle);
         }
-        check::dependencies(self, &drafts);
         let mut servings = Vec::new();
         for (table, header) in models {
             let fields = self.fields(&SERVING, header, table);
             let pull_secret = defaults.pull_secret.as_ref().and_then(Option::as_deref);
             servings.extend(self.serving(&fields, pull_secret));
-            drafts.push(Draft { name: fields.text("name"), depends_on: Vec::new() });
+            let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
+            drafts.push(Draft { name: fields.text("name"), depends_on });
         }
         check::names(self, &drafts);
+        check::dependencies(self, &drafts);
         let charts: Vec<_> = bundles
             .iter()
             .map(|bundle| (bundle.name.as_str(), &bundle.span))

@@ -223,6 +223,8 @@ pub struct ServingConfig {
     pub autoscaling: Option<Autoscaling>,
     /// Pods that may be evicted at a time.
     pub disruption_budget: Option<u32>,
+    /// Bundles and models that must be ready before this one.
+    pub depends_on: Vec<String>,
     /// The table's header.
     pub span: Span,
     /// Where each key stands, by its path such as `engine.args`.
@@ -258,7 +260,7 @@ impl Reader<'_> {
         self.serving_name(&name_at);
         let name = name_at.0.to_owned();
         let model = self.model(fields.text("model")?);
-        let engine_fields = self.inner(fields, "engine", &keys::ENGINE, &mut spans);
+        let engine_fields = self.table_in(fields, "engine", &keys::ENGINE, &mut spans);
         let (engine, args, resources) = self.engine(engine_fields.as_ref()?)?;
         let model = model?;
         let served_name = match (fields.text("served-name"), &model) {
@@ -268,7 +270,7 @@ impl Reader<'_> {
         };
         let decode = Shape { args, resources, ..Self::shape(fields, None) };
         let mut sidecar_image = None;
-        let prefill = self.inner(fields, "prefill", &keys::PREFILL, &mut spans).map(|table| {
+        let prefill = self.table_in(fields, "prefill", &keys::PREFILL, &mut spans).map(|table| {
             sidecar_image = table.text("sidecar-image").map(|(text, _)| text.to_owned());
             let mut shape = Self::shape(&table, Some(decode.topology));
             shape.args = Self::strings(&table, "args").unwrap_or_else(|| decode.args.clone());
@@ -278,12 +280,14 @@ impl Reader<'_> {
             };
             shape
         });
-        let accelerator_fields = self.inner(fields, "accelerator", &keys::ACCELERATOR, &mut spans);
-        let epp_fields = self.inner(fields, "epp", &keys::EPP, &mut spans);
-        let route_fields = self.inner(fields, "route", &keys::ROUTE, &mut spans);
-        let monitoring_fields = self.inner(fields, "monitoring", &keys::MONITORING, &mut spans);
-        let policy_fields = self.inner(fields, "network-policy", &keys::NETWORK_POLICY, &mut spans);
-        let scaling_fields = self.inner(fields, "autoscaling", &keys::AUTOSCALING, &mut spans);
+        let accelerator_fields =
+            self.table_in(fields, "accelerator", &keys::ACCELERATOR, &mut spans);
+        let epp_fields = self.table_in(fields, "epp", &keys::EPP, &mut spans);
+        let route_fields = self.table_in(fields, "route", &keys::ROUTE, &mut spans);
+        let monitoring_fields = self.table_in(fields, "monitoring", &keys::MONITORING, &mut spans);
+        let policy_fields =
+            self.table_in(fields, "network-policy", &keys::NETWORK_POLICY, &mut spans);
+        let scaling_fields = self.table_in(fields, "autoscaling", &keys::AUTOSCALING, &mut spans);
         let own_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
             (Some(at), _) => self.secret(at),
             (None, Some(_)) => None,
@@ -323,6 +327,7 @@ impl Reader<'_> {
             }),
             autoscaling: scaling_fields.and_then(|table| self.autoscaling(&table)),
             disruption_budget: fields.integer("disruption-budget"),
+            depends_on: Self::strings(fields, "depends-on").unwrap_or_default(),
             span: self.span(fields.header.clone()),
             spans,
         })
@@ -365,7 +370,7 @@ impl Reader<'_> {
     }
 
     /// The fields of a table in the table.
-    fn inner<'t>(
+    fn table_in<'t>(
         &mut self,
         fields: &Fields<'t>,
         key: &str,

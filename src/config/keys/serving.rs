@@ -332,6 +332,12 @@ pub static SERVING: Table = Table {
             Kind::StringOrFalse(SECRET),
             "Name of the pull secret of all pods. Default: none. A value of the chart.",
         ),
+        optional(
+            "depends-on",
+            Kind::Strings(Some(NAME)),
+            "Names of bundles and models in this file that must be installed before this one, such \
+             as the operator of LeaderWorkerSets.",
+        ),
         required("engine", Kind::Table(&ENGINE), ENGINE.doc),
         optional("accelerator", Kind::Table(&ACCELERATOR), ACCELERATOR.doc),
         optional("topology", Kind::OneOf(TOPOLOGIES), TOPOLOGY),
