@@ -571,3 +571,199 @@ fn one_broken_bundle_stops_all() {
         &[Code::UnsupportedMediaType, Code::SourceNotFound],
     );
 }
+
+// What is kept beside a bundle
+
+/// A CRD that says what lamps are, with the schema of `spec` indented as it must be.
+const STRICT_CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: lamps.light.example.com
+spec:
+  group: light.example.com
+  scope: Cluster
+  names:
+    kind: Lamp
+    plural: lamps
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [version]
+            properties:
+              version:
+                description: Which lamp. The newest by default.
+                type: string
+                enum: [v1.24-latest, v1.26-latest, v1.27-latest]
+              brightness: {type: integer, minimum: 1, maximum: 10}
+              colour: {type: string, pattern: '^#[0-9a-f]{6}$'}
+";
+
+const LAMPS: &str = "# Lamps of the house.
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata:
+  name: kitchen
+  namespace: house
+spec:
+  version: v1.27.5
+  brightness: 11
+  color: red
+---
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata:
+  name: cellar
+spec:
+  colour: red
+---
+apiVersion: light.example.com/v2
+kind: Lamp
+metadata:
+  name: attic
+---
+apiVersion: light.example.com/v1
+kind: Lmap
+metadata:
+  name: hall
+";
+
+fn with_overlay(case: &Case, more: &str) {
+    case.write(CRD_FILE, STRICT_CRD);
+    case.write("bundles.toml", format!("{CONFIG}{more}"));
+}
+
+const GOOD_LAMP: &str = "
+[[bundle.overlay]]
+inline = '''
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata: {name: kitchen}
+spec: {version: v1.26-latest}
+'''
+";
+
+refused! {
+    overlay_against_the_crd: [OverlayInvalid] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
+        case.write("lamps/README.md", "not read\n");
+        case.write("lamps/house.yaml", LAMPS);
+    }
+    overlay_in_the_configuration: [OverlayInvalid] = |case| {
+        with_overlay(&case, &GOOD_LAMP.replace("v1.26-latest", "v1.26-lates").replace("kitchen}", "kitchen, namespace: a}"));
+    }
+    overlay_as_a_table: [OverlayInvalid] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\n[bundle.overlay.inline]\napiVersion = \"light.example.com/v1\"\nkind = \"Lamp\"\nmetadata.name = \"a\"\nspec.version = 1\n");
+    }
+    overlay_does_not_exist: [OverlayUnreadable] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
+    }
+    overlay_in_a_chart: [OverlappingOutput] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"out/lamp-operator/kept.yaml\"\n");
+    }
+    overlay_without_files: [OverlayUnreadable] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
+        case.write("lamps/README.md", "none\n");
+    }
+    overlay_is_read_twice: [OverlayUnreadable] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps/a.yaml\"\n[[bundle.overlay]]\npath = \"lamps\"\n");
+        case.write("lamps/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n");
+    }
+    overlay_is_not_yaml: [ManifestSyntax] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = '''\nkind: Lamp\n\tname: a\n'''\n");
+    }
+    overlay_is_no_object: [NotAnObject] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = \"kind: Lamp\"\n[[bundle.overlay]]\npath = \"a.yaml\"\n");
+        case.write("a.yaml", "- 1\n");
+    }
+    overlay_has_what_the_bundle_has: [DuplicateObject] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = '{apiVersion: v1, kind: ServiceAccount, metadata: {name: lamp-operator}}'\n");
+    }
+    overlay_together_with_its_crd: [OverlayPhase] = |case| {
+        with_overlay(&case, &format!("crds = \"templates\"\n{GOOD_LAMP}"));
+    }
+    overlay_for_olm: [OverlayInvalid] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = '{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: a}}'\n");
+    }
+    job_before_its_account: [OverlayPhase] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\nphase = \"before\"\npath = \"job.yaml\"\n");
+        case.write("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: first\nspec:\n  template:\n    spec:\n      serviceAccountName: lamp-operator\n");
+    }
+    mistakes_about_overlays_and_patches: [WrongType, InvalidValue, UnknownKey, InvalidValue, MissingKey, InvalidFilter, RefusedFilter] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{OVERLAY_MISTAKES}"));
+    }
+    mistakes_about_operands: [InvalidValue, WrongType, InvalidValue, WrongType, InvalidValue] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{OPERAND_MISTAKES}"));
+    }
+    names_of_charts_beside_others: [DuplicateName, InvalidValue] = |case| {
+        let long = "l".repeat(50);
+        case.write("bundles.toml", format!("[defaults]\ncrds = \"separate\"\n{CONFIG}[[bundle]]\nname = \"lamp-operator-crds\"\npath = \"bundle\"\ncrds = \"crds\"\n[[bundle]]\nname = \"{long}\"\npath = \"bundle\"\n"));
+    }
+    patch_gives_no_object: [PatchFailed] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{}{}{}", patch("empty"), patch(".spec.replicas"), patch("., .")));
+    }
+    patch_makes_another_object: [PatchFailed] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{}", patch(".metadata.name = \"lantern-operator\"")));
+    }
+    patch_fails: [PatchFailed] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{}", patch(".kind.length = 1")));
+    }
+    release_does_not_fit: [ReleaseSize] = |case| {
+        // Text that no compression makes shorter.
+        let mut state = 1_u64;
+        let mut text = String::new();
+        while text.len() < 800_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text.push_str(&format!("{:016x}", state ^ (state >> 31)));
+        }
+        case.write("bundle/manifests/map.yaml", format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: much\ndata:\n  text: {text}\n"));
+    }
+}
+
+fn patch(program: &str) -> String {
+    format!("[[bundle.patch]]\nmatch = '.kind == \"Deployment\"'\npatch = '{program}'\n")
+}
+
+const OVERLAY_MISTAKES: &str = r#"
+[[bundle.overlay]]
+inline = 7
+[[bundle.overlay]]
+path = "a.yaml"
+inline = "b"
+fase = "operand"
+[[bundle.overlay]]
+path = "a.yaml"
+phase = "operands"
+[[bundle.overlay]]
+[[bundle.patch]]
+match = '.kind == '
+patch = '.. |= 1'
+"#;
+
+const OPERAND_MISTAKES: &str = r#"
+stub-crds = ["infrastructure.config.openshift.io", "routes.route.openshift.io"]
+[bundle.namespaces]
+release = "lamps"
+Operand = "lights"
+one = "lights-of-one"
+other = "lights-of-one"
+number = 7
+wrong = "Not_A_Name"
+[bundle.service-accounts]
+onee = ["a"]
+one = ["a", "a", "B_"]
+other = "a"
+[[bundle.adopt]]
+service-account = "a"
+release = "r"
+[[bundle.adopt]]
+service-account = "b"
+release = "r"
+"#;

@@ -17,7 +17,7 @@ use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::emit::{self, ChartFiles, render};
 use bundle2chart::ir::{Release, Unit, Value};
 use bundle2chart::pipeline::{self, Compiled};
-use bundle2chart::source::{self, Limits};
+use bundle2chart::source::{self, Access, Limits, Supply};
 use helm::Helm;
 use parallel::in_parallel;
 use rendered::{documents, object_differences};
@@ -41,12 +41,14 @@ fn values_of_a_person() -> Json {
     })
 }
 
-/// A chart of this repository's bundles.toml.
+/// The charts of a bundle of this repository's bundles.toml.
 struct Chart {
     config: BundleConfig,
     compiled: Compiled,
-    files: ChartFiles,
+    /// The operator's.
     folder: PathBuf,
+    /// All, in the order of their installation.
+    parts: Vec<(ChartFiles, PathBuf)>,
 }
 
 fn charts(out: &Path) -> Vec<Chart> {
@@ -56,21 +58,39 @@ fn charts(out: &Path) -> Vec<Chart> {
     let (built, diagnostics) = offline::build(&config, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
     emit::write(out, &built, false).expect("an empty folder takes every chart");
-    assert_eq!(config.bundles.len(), built.len());
-    (config.bundles.iter().zip(built))
-        .map(|(bundle, files)| {
-            let compiled = compile(&config, bundle);
-            let folder = out.join(&files.dir);
-            Chart { config: bundle.clone(), compiled, files, folder }
+    let charts: Vec<Chart> = config
+        .bundles
+        .iter()
+        .map(|bundle| {
+            let names = ["-crds", "", "-operands"].map(|end| format!("{}{end}", bundle.name));
+            let own = |chart: &&ChartFiles| names.iter().any(|name| chart.dir.starts_with(name));
+            let parts = built.iter().filter(own).map(|c| (c.clone(), out.join(&c.dir)));
+            let parts: Vec<_> = parts.collect();
+            let main = parts.iter().find(|(chart, _)| chart.dir.starts_with(&bundle.name));
+            let folder = main.expect("the operator's chart").1.clone();
+            Chart { config: bundle.clone(), compiled: compile(&config, bundle), folder, parts }
         })
-        .collect()
+        .collect();
+    assert_eq!(charts.iter().map(|chart| chart.parts.len()).sum::<usize>(), built.len());
+    assert!(built.len() >= config.bundles.len() + 3, "charts of CRDs and of operands too");
+    charts
+}
+
+/// Those of `values` that this chart has.
+fn known(values: &Json, files: &ChartFiles) -> Json {
+    let own = documents(std::str::from_utf8(&files.files["values.yaml"]).expect("UTF-8"));
+    let own = own.first().and_then(Json::as_object).cloned().unwrap_or_default();
+    let values = values.as_object().expect("a map").iter();
+    values.filter(|(key, _)| own.contains_key(*key)).map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
 /// What a bundle that was built without an error is compiled to.
 fn compile(config: &Config, bundle: &BundleConfig) -> Compiled {
     let limits = Limits::default();
     let (files, _) = source::fetch(&bundle.source, &config.base, &config.mirrors, &limits);
-    let (compiled, _) = pipeline::compile(&files.expect("what was just read"), bundle);
+    let mut files = files.expect("what was just read");
+    files.overlays = Supply::of(config, Access::default()).overlays(&bundle.overlays).0;
+    let (compiled, _) = pipeline::compile(&files, bundle);
     compiled.expect("what was just compiled")
 }
 
@@ -106,6 +126,10 @@ fn values_of(chart: &Chart) -> Json {
         let annotations = json!({"cloud.example.com/identity": "1234"});
         values["serviceAccounts"][account.name()] = json!({ "annotations": annotations });
     }
+    for name in chart.config.operands.namespaces.keys() {
+        values["namespaces"][name] = json!("another-place");
+        values["createNamespaces"] = json!(false);
+    }
     values
 }
 
@@ -121,17 +145,17 @@ fn merge(defaults: &mut Json, values: &Json) {
     }
 }
 
-/// Each namespace with each set of values: the arguments for Helm and the values themselves.
-fn releases<'a>(chart: &'a Chart, file: &'a str) -> [(&'a str, Json, Vec<&'a str>); 4] {
+/// Each namespace with each set of values, and whether a person has set those.
+fn releases(chart: &Chart) -> [(&str, Json, bool); 4] {
     let defaults = chart.compiled.unit.default_values();
     let mut set = defaults.clone();
     merge(&mut set, &values_of(chart));
     let home = chart.compiled.namespace.as_str();
     [
-        (home, defaults.clone(), vec![]),
-        (home, set.clone(), vec!["--values", file]),
-        (ELSEWHERE, defaults, vec![]),
-        (ELSEWHERE, set, vec!["--values", file]),
+        (home, defaults.clone(), false),
+        (home, set.clone(), true),
+        (ELSEWHERE, defaults, false),
+        (ELSEWHERE, set, true),
     ]
 }
 
@@ -142,40 +166,67 @@ fn every_helm_renders_the_compiled_objects() {
     let helms = Helm::all();
     let pairs: Vec<_> = charts.iter().flat_map(|c| helms.iter().map(move |h| (c, h))).collect();
     in_parallel(&pairs, |(chart, helm)| {
-        let Chart { config, compiled, folder, .. } = chart;
-        let what = format!("{} with Helm {}", config.name, helm.version);
-        let values = temporary.path().join(format!("{}-{}.json", config.name, helm.version));
-        std::fs::write(&values, values_of(chart).to_string()).expect("values");
-        let values = values.to_str().expect("UTF-8");
-        let linted = helm.lint(folder, &["--values", values]).expect_success();
-        assert!(!linted.contains("[WARNING]") && !linted.contains("[ERROR]"), "{what}: {linted}");
-        let dependencies = helm.run(["dependency".as_ref(), "list".as_ref(), folder.as_os_str()]);
-        let dependencies = dependencies.expect_success();
-        let subchart = folder.join("charts").exists();
-        assert_eq!(subchart, config.crds == CrdPlacement::Subchart, "{what}");
-        let status = if subchart { "unpacked" } else { "no dependencies" };
-        assert!(dependencies.contains(status), "{what}: {dependencies}");
-
-        let packages = temporary.path().join(format!("{}-{}", config.name, helm.version));
-        let archive = helm.package(folder, &packages);
-        for (namespace, values, arguments) in releases(chart, values) {
+        let Chart { config, compiled, parts, .. } = chart;
+        let mut rendered = releases(chart).map(|_| String::new());
+        for (files, folder) in parts {
+            let texts = rendered_part(temporary.path(), chart, helm, files, folder);
+            for (all, text) in rendered.iter_mut().zip(texts) {
+                *all += &format!("{text}\n---\n");
+            }
+        }
+        for ((namespace, values, set), text) in releases(chart).into_iter().zip(rendered) {
             let expected = objects(&compiled.unit, namespace, &values);
-            let text = helm.template("release", folder, namespace, &arguments).expect_success();
-            assert_same(&expected, &text, &format!("{what} in {namespace} {arguments:?}"));
-            let packed = helm.template("release", &archive, namespace, &arguments);
-            assert!(packed.expect_success() == text, "{what}: the package renders otherwise");
-        }
-
-        for unknown in UNKNOWN_KEYS {
-            let run = helm.template("release", folder, ELSEWHERE, &["--set", unknown]);
-            assert!(!run.success, "{what} takes {unknown}");
-            assert!(run.stderr.contains("ddition"), "{what} {unknown}: {}", run.stderr);
-        }
-        for (known, taken) in [("crds.x=1", subchart), ("global.x=1", true)] {
-            let run = helm.template("release", folder, ELSEWHERE, &["--set", known]);
-            assert_eq!(run.success, taken, "{what} {known}: {}", run.stderr);
+            let what = format!("{} with Helm {}", config.name, helm.version);
+            assert_same(&expected, &text, &format!("{what} in {namespace}, set: {set}"));
         }
     });
+}
+
+/// What Helm makes of one of a bundle's charts in each release; and everything else that Helm says
+/// of it.
+fn rendered_part(
+    temporary: &Path,
+    chart: &Chart,
+    helm: &Helm,
+    files: &ChartFiles,
+    folder: &Path,
+) -> [String; 4] {
+    let Chart { config, .. } = chart;
+    let name = files.dir.iter().next().and_then(|name| name.to_str()).expect("a name");
+    let what = format!("{name} with Helm {}", helm.version);
+    let values = temporary.join(format!("{name}-{}.json", helm.version));
+    std::fs::write(&values, known(&values_of(chart), files).to_string()).expect("values");
+    let values = values.to_str().expect("UTF-8");
+    let linted = helm.lint(folder, &["--values", values]).expect_success();
+    assert!(!linted.contains("[WARNING]") && !linted.contains("[ERROR]"), "{what}: {linted}");
+    let dependencies = helm.run(["dependency".as_ref(), "list".as_ref(), folder.as_os_str()]);
+    let dependencies = dependencies.expect_success();
+    let subchart = folder.join("charts").exists();
+    let own = folder == chart.folder;
+    assert_eq!(subchart, own && config.crds == CrdPlacement::Subchart, "{what}");
+    let status = if subchart { "unpacked" } else { "no dependencies" };
+    assert!(dependencies.contains(status), "{what}: {dependencies}");
+
+    let packages = temporary.join(format!("{name}-{}", helm.version));
+    let archive = helm.package(folder, &packages);
+    let texts = releases(chart).map(|(namespace, _, set)| {
+        let arguments = if set { vec!["--values", values] } else { vec![] };
+        let text = helm.template("release", folder, namespace, &arguments).expect_success();
+        let packed = helm.template("release", &archive, namespace, &arguments);
+        assert!(packed.expect_success() == text, "{what}: the package renders otherwise");
+        text
+    });
+
+    for unknown in UNKNOWN_KEYS {
+        let run = helm.template("release", folder, ELSEWHERE, &["--set", unknown]);
+        assert!(!run.success, "{what} takes {unknown}");
+        assert!(run.stderr.contains("ddition"), "{what} {unknown}: {}", run.stderr);
+    }
+    for (known, taken) in [("crds.x=1", subchart), ("global.x=1", true)] {
+        let run = helm.template("release", folder, ELSEWHERE, &["--set", known]);
+        assert_eq!(run.success, taken, "{what} {known}: {}", run.stderr);
+    }
+    texts
 }
 
 /// The API server takes each name of a list once, and YAML each key of a map.
@@ -216,10 +267,11 @@ fn what_an_operator_has_is_not_given_twice() {
 fn our_renderer_renders_the_compiled_objects() {
     let temporary = TempDir::new().expect("a folder");
     for chart in charts(&temporary.path().join("out")) {
-        for (namespace, values, _) in releases(&chart, "") {
+        let files = || chart.parts.iter().flat_map(|(chart, _)| &chart.files);
+        for (namespace, values, _) in releases(&chart) {
             let release = Release { namespace, values: &values };
             let mut text = String::new();
-            for (path, content) in &chart.files.files {
+            for (path, content) in files() {
                 let content = std::str::from_utf8(content).expect("UTF-8");
                 if !path.ends_with(".yaml") || !path.contains('/') {
                     continue;

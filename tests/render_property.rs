@@ -335,12 +335,7 @@ fn object() -> impl Strategy<Value = Object> {
     (entries, proptest::option::weighted(0.2, condition())).prop_map(|(entries, when)| {
         let mut root: Map = entries.into_iter().collect();
         root.insert("kind".to_owned(), Value::text("K"));
-        Object {
-            root,
-            origin: Origin::Added("test"),
-            when,
-            phase: bundle2chart::ir::Phase::default(),
-        }
+        Object { when, ..Object::new(root, Origin::Added("test")) }
     })
 }
 
@@ -475,12 +470,7 @@ fn hostile_texts_in_every_position() {
         ];
         for entries in maps {
             let root = Map::from_iter(entries);
-            let object = Object {
-                root,
-                origin: Origin::Added("test"),
-                when: None,
-                phase: bundle2chart::ir::Phase::default(),
-            };
+            let object = Object::new(root, Origin::Added("test"));
             check(&object, &values).unwrap();
         }
     }

@@ -5,7 +5,7 @@ use super::notes::{CLIENT_SIDE_LIMIT, INSTALLED};
 use super::readme::{contents, one_line, provenance, values};
 use super::{Description, Part};
 use crate::emit::{escape, yaml};
-use crate::ir::{Object, Unit};
+use crate::ir::{Expr, Object, Unit, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -67,12 +67,22 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>) -> (String, S
     let mut notes = format!("{INSTALLED}\nSee what the operator makes of it:\n");
     let mut objects: Vec<&Object> = unit.objects.iter().collect();
     objects.sort_by_key(|object| object.id());
-    for object in objects.iter().filter(|object| !object.name().is_empty()) {
-        let namespaced = object.metadata("namespace").is_some();
+    // Of objects that it does not look after there is nothing to see.
+    for object in objects.iter().filter(|object| object.group().contains('.')) {
+        let namespace = match object.metadata("namespace") {
+            None => String::new(),
+            Some(Value::Expr(Expr::ReleaseNamespace)) => {
+                " --namespace {{ .Release.Namespace }}".to_owned()
+            }
+            Some(Value::Text(name)) => format!(" --namespace {}", escape(name)),
+            Some(_) => " --all-namespaces".to_owned(),
+        };
+        if object.name().is_empty() || object.group().ends_with(".k8s.io") {
+            continue;
+        }
         let _ = writeln!(
             notes,
-            "  kubectl{} get {}{} {} --output yaml",
-            if namespaced { " --namespace {{ .Release.Namespace }}" } else { "" },
+            "  kubectl{namespace} get {}{} {} --output yaml",
             escape(&object.kind().to_lowercase()),
             match object.group() {
                 "" => String::new(),

@@ -7,9 +7,10 @@
 //! the notes (helm.sh/helm, pkg/release and pkg/storage/driver). A subchart's files are not in it,
 //! only what its templates render to; that is why CRDs in a subchart's crds/ folder cost nothing.
 //!
-//! What is put together here is that document for the default values. Two things make the real one
-//! differ by a few per cent: Helm's gzip is Go's, and a person's values and the notes are not known
-//! here in their final form.
+//! What is put together here is that document for the default values. Helm's gzip is Go's, and it
+//! writes Chart.yaml as fields; a person's values and the notes are not known here in their final
+//! form. `tests/release_size.rs` compares with what Helm 3.19 and 4.3 send to an API server: charts
+//! of 20 kB to 1 MB are between 1.2 % below and 3.4 % above.
 
 use crate::emit::render;
 use crate::ir::{Release, Unit};

@@ -4,7 +4,7 @@ use super::keys::NAME_LIMIT;
 use super::read::Draft;
 use super::tree::{At, Reader};
 use super::values::plain;
-use super::{BundleConfig, Mirror, MirrorTarget, Output, Source, suggest};
+use super::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source, suggest};
 use crate::diag::{Code, Diagnostic, Place, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -148,8 +148,13 @@ pub(super) fn outputs(
         MirrorTarget::Layout(folder) => Some((folder.as_path(), &mirror.span)),
         MirrorTarget::Registry(_) => None,
     });
+    let overlay_sources =
+        bundles.iter().flat_map(|bundle| &bundle.overlays).filter_map(|overlay| {
+            let OverlaySource::Path(path) = &overlay.source else { return None };
+            Some((Path::new(path), &overlay.span))
+        });
     let mut found = Vec::new();
-    for (path, span) in bundle_sources.chain(mirror_sources) {
+    for (path, span) in bundle_sources.chain(mirror_sources).chain(overlay_sources) {
         for (chart, chart_span) in charts {
             let folder = output.dir.join(chart);
             let holds = plain(path).starts_with(plain(&folder));

@@ -122,7 +122,7 @@ impl Reader<'_> {
             (None, _) => None,
         };
         let repository = match fields.text("repository-path") {
-            Some(at) => self.inner("repository-path", at).unwrap_or_default(),
+            Some(at) => self.folder_inside("repository-path", at).unwrap_or_default(),
             None => String::new(),
         };
         let argocd = self.argocd(&fields);
@@ -297,7 +297,7 @@ impl Reader<'_> {
         match fields.text("dir") {
             Some(at) => {
                 let range = at.1.clone();
-                let dir = self.inner("dir", at)?;
+                let dir = self.folder_inside("dir", at)?;
                 if dir.is_empty() {
                     let message = "the output folder itself holds the charts";
                     self.error(Code::InvalidValue, &range, message, "name a folder inside of it");
@@ -335,7 +335,7 @@ impl Reader<'_> {
     }
 
     /// A folder inside of another one, without `.`; empty for that folder itself.
-    fn inner(&mut self, key: &str, (text, range): At<&str>) -> Option<String> {
+    fn folder_inside(&mut self, key: &str, (text, range): At<&str>) -> Option<String> {
         let fits = !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('\\');
         let inner = fits.then(|| below("", Path::new(text))).flatten();
         if inner.is_none() {
@@ -348,7 +348,7 @@ impl Reader<'_> {
 
     fn values(&mut self, at: At<&str>, repository: &str, output: &Output) -> Option<Values> {
         let range = at.1.clone();
-        let folder = self.inner("values", at)?;
+        let folder = self.folder_inside("values", at)?;
         // From the output folder back to the file's: one step up for each name.
         let Some(down) = below("", &plain(&output.dir)) else {
             let message = "`values` needs an output folder below this file's";

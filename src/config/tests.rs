@@ -233,7 +233,7 @@ from = "x"
     3 | whatever = []
       | ^^^^^^^^
       |
-      = hint: known keys: `required-version`, `defaults`, `output`, `mirror`, `registry`, `network`, `deploy`, `ignore`, `bundle`, `serving`
+      = hint: known keys: `required-version`, `defaults`, `output`, `mirror`, `registry`, `network`, `ignore`, `deploy`, `bundle`, `serving`
 
     error[wrong-type]: `dir` must be a string, but this is an integer
      --> bundles.toml:5:7
@@ -275,7 +275,7 @@ from = "x"
     11 | path = "a"
        | ^^^^
        |
-       = hint: remove one of them, or make it two bundles
+       = hint: remove one of them, or make it two `[[bundle]]`
 
     error[wrong-type]: `exclude` must be a list of jq filters, which are strings, but this is a string
       --> bundles.toml:12:11

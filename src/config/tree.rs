@@ -13,6 +13,9 @@ use toml::de::{DeTable, DeValue};
 /// A value and where it stands.
 pub(super) type At<T> = (T, Range<usize>);
 
+/// An entry of a table of one's own names.
+pub(super) type Named<'t, T> = (At<&'t str>, At<T>);
+
 /// Collects what is wrong with the file.
 pub(super) struct Reader<'a> {
     pub(super) source: &'a Arc<SourceText>,
@@ -303,7 +306,7 @@ impl<'t> Fields<'t> {
     }
 
     /// The names and strings of a table of one's own names.
-    pub(super) fn entries(&self, name: &str) -> Vec<(At<&'t str>, At<&'t str>)> {
+    pub(super) fn entries(&self, name: &str) -> Vec<Named<'t, &'t str>> {
         let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
         entries
             .filter_map(|(key, value)| {
@@ -314,7 +317,7 @@ impl<'t> Fields<'t> {
     }
 
     /// The names and lists of strings of a table of one's own names.
-    pub(super) fn list_entries(&self, name: &str) -> Vec<(At<&'t str>, At<Vec<At<&'t str>>>)> {
+    pub(super) fn list_entries(&self, name: &str) -> Vec<Named<'t, Vec<At<&'t str>>>> {
         let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
         entries
             .filter_map(|(key, value)| {

@@ -61,10 +61,15 @@ fn warning(
     Diagnostic::warning(
         Code::CrdsMoved,
         format!(
-            "the CRDs of `{name}` move from `{}` ({}) to `{}`: a breaking change for who has it installed",
+            "the CRDs of `{name}` move from `{}` ({}) to `{}`{}",
             before.as_str(),
             dir.display(),
-            now.as_str()
+            now.as_str(),
+            if templates(before) || templates(now) {
+                ": a breaking change for who has it installed"
+            } else {
+                ""
+            }
         ),
     )
     .at(Place::file(out.join(&chart.dir).join("Chart.yaml").display().to_string()))
@@ -106,7 +111,22 @@ fn placement_in(folder: &Path) -> Option<CrdPlacement> {
     if !metadata.is_file() || metadata.len() > LONGEST {
         return None;
     }
-    placement(&fs::read(&file).ok()?)
+    placement(&fs::read(&file).ok()?).or_else(|| placement_of_old(folder))
+}
+
+/// The same of a chart that was written before charts said it.
+fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
+    let is_folder = |path: &str| folder.join(path).is_dir();
+    if is_folder("charts/crds/crds") {
+        return Some(CrdPlacement::Subchart);
+    }
+    if is_folder("crds") {
+        return Some(CrdPlacement::Crds);
+    }
+    let templates = fs::read_dir(folder.join("templates")).ok()?;
+    let mut names = templates.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let crds = names.any(|name| name.starts_with("customresourcedefinition-"));
+    crds.then_some(CrdPlacement::Templates)
 }
 
 /// What our own Chart.yaml says: one line, as this crate writes it.

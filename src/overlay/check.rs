@@ -9,6 +9,8 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Origin, Phase};
 use crate::olm::Scope;
 
+/// The API group of OLM.
+const OLM: &str = "operators.coreos.com";
 /// Findings about one object that are shown; more of them have one reason.
 const MOST_FINDINGS: usize = 20;
 
@@ -20,7 +22,7 @@ pub fn check(objects: &[Object], placement: CrdPlacement) -> Diagnostics {
     for object in overlays {
         match (object.group(), object.kind()) {
             ("apiextensions.k8s.io", "CustomResourceDefinition") => crd(object, &mut found),
-            ("operators.coreos.com", _) => found.push(
+            (OLM, _) => found.push(
                 Diagnostic::error(
                     Code::OverlayInvalid,
                     format!("{} is for OLM, which a chart does without", object.label()),
@@ -38,7 +40,7 @@ pub fn check(objects: &[Object], placement: CrdPlacement) -> Diagnostics {
                 custom(object, definition, &mut found);
                 together(object, definition, placement, &mut found);
             }
-            None if is_built_in(object) => {}
+            None if is_built_in(object) || object.group() == OLM => {}
             None => unknown(object, &definitions, &mut found),
         }
     }

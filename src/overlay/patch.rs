@@ -2,7 +2,7 @@
 
 use crate::config::PatchConfig;
 use crate::config::filter::{FilterError, Input, Patch, Program};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use crate::ir::{Object, Release};
 
 /// What [`patch`] leaves.
@@ -29,7 +29,8 @@ pub fn patch(mut objects: Vec<Object>, patches: &[PatchConfig], release: &Releas
             Ok(hits) => hits,
             Err((error, place)) => {
                 let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
-                diagnostics.push(Diagnostic::error(code, error.message).at(place).hint(error.hint));
+                diagnostics
+                    .push(Diagnostic::error(code, error.message).at(*place).hint(error.hint));
                 0
             }
         });
@@ -42,12 +43,12 @@ fn apply(
     config: &PatchConfig,
     release: &Release<'_>,
     diagnostics: &mut Diagnostics,
-) -> Result<usize, (FilterError, Place)> {
-    let place = |span: &crate::diag::Span| Place::span(span.clone());
+) -> Result<usize, (FilterError, Box<Place>)> {
+    let place = |span: &Span| Place::span(span.clone());
     let matches = Program::compile(&config.matches.text)
-        .map_err(|error| (error, place(&config.matches.span)))?;
-    let patch =
-        Patch::compile(&config.patch.text).map_err(|error| (error, place(&config.patch.span)))?;
+        .map_err(|error| (error, Box::new(place(&config.matches.span))))?;
+    let patch = Patch::compile(&config.patch.text)
+        .map_err(|error| (error, Box::new(place(&config.patch.span))))?;
     let mut hits = 0;
     for object in objects {
         match matches.matches(&Input::new(object, release)) {

@@ -160,7 +160,10 @@ impl Validator {
             if !given {
                 let mut missing = path.to_owned();
                 push_key(&mut missing, key);
-                let hint = description(property(key)).unwrap_or_else(|| format!("add `{key}`"));
+                let hint = match description(property(key)) {
+                    Some(words) => format!("add `{key}`; {words}"),
+                    None => format!("add `{key}`"),
+                };
                 self.fault(&missing, "is required, and missing", hint);
             }
         }

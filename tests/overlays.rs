@@ -1,0 +1,177 @@
+//! What a configuration adds to a bundle, in the charts that come out; and what a build says of it.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "a test removes what was built")]
+
+mod support {
+    pub(crate) mod command;
+    pub(crate) mod lamp;
+}
+
+use std::fmt::Write as _;
+use support::command::Case;
+use support::lamp::{CONFIG, CRD_FILE};
+
+/// A chart of these files, but for those that every chart has.
+fn templates(case: &Case, folder: &str, but: &[&str]) -> String {
+    let mut text = String::new();
+    for path in case.listing(folder).lines() {
+        let shown = path.contains("templates/") || path.contains("crds/");
+        if shown && !but.iter().any(|part| path.contains(part)) {
+            let _ = write!(text, "--- {path}\n{}", case.read(&format!("{folder}/{path}")));
+        }
+    }
+    text
+}
+
+const PLATFORM: &str = r#"
+pull-secret = "registry"
+stub-crds = ["servicemonitors.monitoring.coreos.com"]
+exclude = ['.metadata.name == "not-wanted"']
+[bundle.namespaces]
+house = "house"
+[bundle.service-accounts]
+house = ["switch"]
+release = ["pilot"]
+[[bundle.adopt]]
+service-account = "pilot"
+release = "default-pilot"
+namespace = "lamps"
+[[bundle.patch]]
+match = '.kind == "Deployment"'
+patch = '.spec.template.spec.hostAliases = [{hostnames: ["lamps.\(.metadata.namespace).svc"]}] | .spec.replicas = 3'
+[[bundle.overlay]]
+path = "kept"
+[[bundle.overlay]]
+phase = "before"
+inline = '{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {template: {spec: {}}}}'
+[[bundle.overlay]]
+phase = "operand"
+inline = '''
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata: {name: ceiling, namespace: house}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: guest}
+'''
+"#;
+
+const KEPT: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: not-wanted
+data:
+  why: filters do not apply to overlays
+  empty: ''
+  template: '{{ text }}'
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: switches
+  namespace: house
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects:
+- {kind: ServiceAccount, name: switch, namespace: house}
+- {kind: ServiceAccount, name: lamp-operator, namespace: lamp-operator}
+- {kind: ServiceAccount, name: someone, namespace: elsewhere}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: far
+  namespace: kube-system
+";
+
+#[test]
+fn they_are_objects_like_others() {
+    let case = Case::with_lamps();
+    case.write("bundles.toml", format!("{CONFIG}{PLATFORM}"));
+    case.write("kept/a.yaml", KEPT);
+    case.write("kept/notes.txt", "not read");
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let main = templates(&case, "out/lamp-operator/1.2.3", &["clusterrole", "lamps.light"]);
+    let operands = templates(&case, "out/lamp-operator-operands/1.2.3", &[]);
+    insta::assert_snapshot!(
+        "objects",
+        format!("{}\n{main}\n===\n{operands}", seen.stderr_but_sizes())
+    );
+    let again = case.run(&["build", "--check"]);
+    assert_eq!(again.code, Some(0), "{}", again.text());
+}
+
+#[test]
+fn what_is_not_used_or_not_known_is_a_warning() {
+    let case = Case::with_lamps();
+    let more = r#"
+[[bundle.patch]]
+match = '.kind == "deployment"'
+patch = '.spec.replicas = 3'
+[[bundle.overlay]]
+inline = '{apiVersion: a.example.com/v1, kind: Other, metadata: {name: x}}'
+[[bundle.overlay]]
+phase = "operand"
+inline = '{apiVersion: a.example.com/v1, kind: Other, metadata: {name: z}}'
+"#;
+    case.write("bundles.toml", format!("{CONFIG}{more}"));
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!("warnings", seen.stderr_but_sizes());
+}
+
+/// Every placement after every other one; and in which chart the CRD is.
+#[test]
+fn crds_that_move_are_named() {
+    let case = Case::with_lamps();
+    let placements = ["subchart", "crds", "templates", "separate"];
+    let mut seen_all = String::new();
+    for before in placements {
+        for now in placements {
+            case.write("bundles.toml", format!("{CONFIG}crds = \"{before}\"\n"));
+            let first = case.run(&["build", "--replace", "--quiet", "--out", "old"]);
+            assert_eq!(first.code, Some(0), "{}", first.text());
+            let next = format!("{CONFIG}crds = \"{now}\"\nchart-version = \"1.3.0\"\n");
+            case.write("bundles.toml", next);
+            let seen = case.run(&["build", "--out", "old"]);
+            assert_eq!(seen.code, Some(0), "{}", seen.text());
+            assert_eq!(seen.stderr.contains("crds-moved"), before != now, "{}", seen.stderr);
+            if before == "crds" || now == "crds" {
+                let _ = write!(seen_all, "=== {before} to {now}\n{}", seen.stderr_but_sizes());
+            }
+            if before == now {
+                let crds = case.listing("old");
+                let crds = crds.lines().filter(|path| path.contains("lamps.light"));
+                let _ = writeln!(seen_all, "{}", crds.collect::<Vec<_>>().join("\n"));
+            }
+            std::fs::remove_dir_all(case.path("old")).expect("a folder");
+        }
+    }
+    insta::assert_snapshot!("moves", seen_all);
+}
+
+#[test]
+fn a_release_that_nearly_fills_its_secret_is_a_warning() {
+    let case = Case::with_lamps();
+    // Words that compress to about a third, in a field that makes CRDs large.
+    let mut state = 7_u64;
+    let mut text = String::new();
+    while text.len() < 900_000 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let _ = write!(text, "{:x} ", state >> 20);
+    }
+    let schema = "        type: object\n";
+    case.replace(CRD_FILE, schema, &format!("{schema}        description: {text}\n"));
+    let mut seen_all = String::new();
+    for more in ["crds = \"crds\"\n", "crds = \"crds\"\nstrip-descriptions = true\n", ""] {
+        case.write("bundles.toml", format!("{CONFIG}{more}"));
+        let seen = case.run(&["build", "--replace"]);
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+        let _ = write!(seen_all, "=== {more}{}", seen.stderr_but_sizes());
+    }
+    insta::assert_snapshot!("release_size", seen_all);
+}
