@@ -114,6 +114,16 @@ fn a_configuration_of_models_alone_builds() {
     assert_eq!(case.run(&["--quiet", "build"]).code, Some(0));
     assert_eq!(case.run(&["--quiet", "build", "--check"]).code, Some(0));
     assert_eq!(case.run(&["--quiet", "lock"]).code, Some(0));
+    // A model is installed like any chart, after what it depends on.
+    let models = case.read("bundles.toml");
+    case.write(
+        "bundles.toml",
+        format!("[deploy]\nhelmfile = true\n{models}depends-on = [\"chat\"]\n"),
+    );
+    let seen = case.run(&["--quiet", "build", "--replace"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!("helmfile", case.read("out/helmfile.yaml"));
+    case.write("bundles.toml", models);
     insta::assert_snapshot!("images", case.run(&["images"]).text());
     assert!(case.run(&["images", "chat"]).stdout.contains("vllm:1"));
     insta::assert_snapshot!("unknown", case.run(&["build", "chats"]).text());
