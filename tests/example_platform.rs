@@ -135,6 +135,11 @@ fn bundles_of_the_shared_data_are_built() {
     ] {
         case.write(path, fs::read(example().join(path)).expect("a file"));
     }
+    for entry in fs::read_dir(example().join("operands")).expect("operands") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        case.write(&format!("operands/{name}"), fs::read(&path).expect("a file"));
+    }
     for name in CRDS {
         let content = fs::read(crds.join(name)).expect("a CRD");
         case.write(&format!("gateway-crds/manifests/{name}"), content);
@@ -154,9 +159,11 @@ fn bundles_of_the_shared_data_are_built() {
         .iter()
         .map(|release| release["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names.len(), STAND_INS.len() + 1);
+    // Each operator, and the operand charts of those that have operands of their own kinds.
+    insta::assert_snapshot!("releases", names.join("\n"));
     let at = |name: &str| names.iter().position(|found| *found == name).expect(name);
     assert!(at("cert-manager-operator") < at("lws-operator"));
+    assert!(at("lws-operator") < at("lws-operator-operands"));
     let lws = case.listing("out/lws-operator");
     assert!(lws.contains("auth-reader.kube-system.yaml"), "auth-reader: {lws}");
     // What the defaults leave out is in no chart.
