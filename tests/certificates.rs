@@ -4,6 +4,8 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "a test writes charts and plays an API server")]
 
+#[path = "support/discovery.rs"]
+mod discovery;
 #[path = "support/helm.rs"]
 mod helm;
 #[path = "support/offline.rs"]
@@ -221,36 +223,6 @@ fn a_client_accepts_what_helm_generates() {
     }
 }
 
-/// The API groups of these objects.
-fn groups(objects: &[Json]) -> Json {
-    let versions: BTreeSet<&str> =
-        objects.iter().map(|o| text(o, "/apiVersion")).filter(|v| v.contains('/')).collect();
-    let groups = versions.into_iter().map(|group_version| {
-        let (group, version) = group_version.split_once('/').expect("a group");
-        let version = json!({"groupVersion": group_version, "version": version});
-        json!({"name": group, "versions": [version], "preferredVersion": version})
-    });
-    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups.collect::<Vec<_>>()})
-}
-
-/// The kinds of these objects in an API version.
-fn resources(objects: &[Json], version: &str) -> Json {
-    let kinds: BTreeSet<(&str, bool)> = objects
-        .iter()
-        .filter(|o| text(o, "/apiVersion") == version)
-        .map(|o| (text(o, "/kind"), !text(o, "/metadata/namespace").is_empty()))
-        .collect();
-    let resources = kinds.into_iter().map(|(kind, namespaced)| {
-        let name = format!("{}s", kind.to_lowercase());
-        json!({"name": name, "namespaced": namespaced, "kind": kind, "verbs": ["get"]})
-    });
-    json!({
-        "kind": "APIResourceList",
-        "groupVersion": version,
-        "resources": resources.collect::<Vec<_>>(),
-    })
-}
-
 /// Answers what Helm asks of a cluster that knows the kinds of `objects` and holds `secrets`.
 fn api_server(objects: Vec<Json>, mut secrets: Vec<Json>) -> String {
     for secret in &mut secrets {
@@ -278,10 +250,10 @@ fn api_server(objects: Vec<Json>, mut secrets: Vec<Json>) -> String {
             let body = match path {
                 "/version" => json!({"major": "1", "minor": "33", "gitVersion": "v1.33.0"}),
                 "/api" => json!({"kind": "APIVersions", "versions": ["v1"]}),
-                "/apis" => groups(&objects),
+                "/apis" => discovery::groups(&objects),
                 _ if path == "/api/v1" || path.matches('/').count() == 3 => {
                     let version = path.trim_start_matches("/apis/").trim_start_matches("/api/");
-                    resources(&objects, version)
+                    discovery::resources(&objects, version)
                 }
                 _ => secret.cloned().unwrap_or_else(|| {
                     json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404})

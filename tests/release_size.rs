@@ -4,6 +4,8 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "a test writes charts and plays an API server")]
 
+#[path = "support/discovery.rs"]
+mod discovery;
 #[path = "support/helm.rs"]
 mod helm;
 #[path = "support/rendered.rs"]
@@ -19,7 +21,6 @@ use bundle2chart::source::{Access, Supply};
 use helm::Helm;
 use rendered::documents;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -32,34 +33,6 @@ const TOLERANCE: f64 = 4.0;
 
 fn text<'a>(object: &'a Json, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
-}
-
-/// The kinds of a version of the API, of these objects and of Secrets.
-fn resources(objects: &[Json], version: &str) -> Json {
-    let mut kinds: BTreeSet<(&str, bool)> = objects
-        .iter()
-        .filter(|object| text(object, "/apiVersion") == version)
-        .map(|object| (text(object, "/kind"), !text(object, "/metadata/namespace").is_empty()))
-        .collect();
-    if version == "v1" {
-        kinds.insert(("Secret", true));
-    }
-    let resources = kinds.into_iter().map(|(kind, namespaced)| {
-        let name = format!("{}s", kind.to_lowercase());
-        json!({"name": name, "namespaced": namespaced, "kind": kind, "verbs": ["get", "create", "patch"]})
-    });
-    json!({"kind": "APIResourceList", "groupVersion": version, "resources": resources.collect::<Vec<_>>()})
-}
-
-fn groups(objects: &[Json]) -> Json {
-    let versions: BTreeSet<&str> =
-        objects.iter().map(|o| text(o, "/apiVersion")).filter(|v| v.contains('/')).collect();
-    let groups = versions.into_iter().map(|group_version| {
-        let (group, version) = group_version.split_once('/').expect("a group");
-        let version = json!({"groupVersion": group_version, "version": version});
-        json!({"name": group, "versions": [version], "preferredVersion": version})
-    });
-    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups.collect::<Vec<_>>()})
 }
 
 /// Answers one request; remembers the size of a release.
@@ -107,13 +80,13 @@ fn answer(mut stream: TcpStream, objects: &[Json], stored: &Mutex<Vec<usize>>) -
             ("200 OK", json!({"major": "1", "minor": "33", "gitVersion": "v1.33.0"}))
         }
         (_, "/api") => ("200 OK", json!({"kind": "APIVersions", "versions": ["v1"]})),
-        (_, "/apis") => ("200 OK", groups(objects)),
+        (_, "/apis") => ("200 OK", discovery::groups(objects)),
         (_, path)
             if path == "/api/v1"
                 || path.starts_with("/apis/") && path.matches('/').count() == 3 =>
         {
             let version = path.trim_start_matches("/apis/").trim_start_matches("/api/");
-            ("200 OK", resources(objects, version))
+            ("200 OK", discovery::resources(objects, version))
         }
         (_, path) if path.ends_with("/secrets") => {
             ("200 OK", json!({"kind": "SecretList", "apiVersion": "v1", "items": []}))

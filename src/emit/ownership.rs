@@ -18,9 +18,6 @@ pub const UPGRADE_REPORT: &str = "UPGRADE.md";
 /// Name of the report on a whole build, in the output folder.
 pub const BUILD_REPORT: &str = "REPORT.md";
 
-/// What a report that bundle2chart wrote in the output folder begins with.
-pub const REPORT_MARK: &str = "<!-- Written by `bundle2chart build`. -->";
-
 /// What the comment line that carries the chart's version starts with. GNU `sha256sum` and Perl's
 /// `shasum` skip comment lines without a word, also with `--strict`.
 const VERSION: &str = "# chart version: ";

@@ -137,11 +137,6 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
     pulled.map(|image| image.reference.clone()).collect()
 }
 
-/// The containers and init containers of a workload.
-pub fn containers(object: &Object) -> impl Iterator<Item = &Value> {
-    lists_of_containers(object).flat_map(|(_, _, list)| list)
-}
-
 fn lists_of_containers(object: &Object) -> impl Iterator<Item = (&'static str, UseKind, &[Value])> {
     [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)]
         .into_iter()

@@ -13,9 +13,7 @@ pub use file::{path_of, read, write};
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, VersionRequest};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::source::{BundleFiles, ImageIdentity, Pin};
-use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
+use crate::source::{BundleFiles, ImageIdentity, Pin, digest_of_parts};
 
 /// The lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,16 +180,5 @@ fn config_hash(source: &Source) -> Option<String> {
         }
         Source::Path { .. } => return None,
     };
-    let mut hash = Sha256::new();
-    for part in parts {
-        // Lengths keep parts from running into each other.
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
-    }
-    let mut text = "sha256:".to_owned();
-    for byte in hash.finalize() {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    Some(text)
+    Some(digest_of_parts(parts.iter().map(String::as_bytes)))
 }

@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::diff::render::markdown;
 use crate::diff::{self, ChangeSet, Class, Options};
 use crate::emit::ChartFiles;
-use crate::emit::ownership::{FILE_NAME, REPORT_MARK, UPGRADE_REPORT};
+use crate::emit::ownership::{FILE_NAME, UPGRADE_REPORT};
 use crate::source::Supply;
 use crate::source::chart as charts;
 use serde_json::{Map, Value as Json};
@@ -100,10 +100,10 @@ fn upgrade(
 
 /// REPORT.md: what the build made, and what each upgrade does, in short.
 pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) -> String {
-    let mut text = format!(
-        "{REPORT_MARK}\n# Charts\n\n\
+    let mut text = String::from(
+        "<!-- Written by `bundle2chart build`. -->\n# Charts\n\n\
          | chart | version | templates | CRDs | size | upgrade from | breaking | risky | info |\n\
-         |---|---|---|---|---|---|---|---|---|\n"
+         |---|---|---|---|---|---|---|---|---|\n",
     );
     // The order of the configuration is no content.
     let mut rows: Vec<_> = charts.iter().zip(upgrades).collect();

@@ -14,6 +14,11 @@ pub(super) enum Hasher {
 }
 
 impl Hasher {
+    /// A hash in the usual algorithm.
+    pub(super) fn sha256() -> Self {
+        Hasher::Sha256(Sha256::new())
+    }
+
     /// A hash to compare with `digest`; an error for algorithms other than sha256 and sha512, the
     /// two that the OCI image specification registers.
     pub(super) fn like(digest: &Digest) -> Result<Self, Diagnostics> {
@@ -49,6 +54,16 @@ impl Hasher {
         }
         text
     }
+}
+
+/// The digest of texts one after the other; what is in one never counts as part of the next.
+pub(crate) fn digest_of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> String {
+    let mut hasher = Hasher::sha256();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finish()
 }
 
 /// How a blob differs from its descriptor.

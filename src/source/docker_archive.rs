@@ -4,17 +4,15 @@
 //! is no manifest with digests, so the configuration's digests of the layers take its place.
 //! <https://github.com/moby/docker-image-spec>
 
+use super::digest::Hasher;
 use super::image::{self, Blobs, parse};
 use super::layout::{Loose, Wanted};
 use super::limits::{Limits, in_bytes};
 use super::tarball::Tarball;
 use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostics};
-use oci_spec::image::{
-    Descriptor, Digest, DigestAlgorithm, ImageManifestBuilder, MediaType, SCHEMA_VERSION,
-};
+use oci_spec::image::{Descriptor, Digest, ImageManifestBuilder, MediaType, SCHEMA_VERSION};
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::str::FromStr as _;
@@ -147,10 +145,10 @@ struct ArchiveBlobs<'a> {
 
 impl ArchiveBlobs<'_> {
     fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Result<Descriptor, Diagnostics> {
-        let hash: String =
-            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let digest = Digest::from_str(&format!("{}:{hash}", DigestAlgorithm::Sha256))
-            .map_err(|error| damaged(error.to_string()))?;
+        let mut hasher = Hasher::sha256();
+        hasher.update(&bytes);
+        let digest =
+            Digest::from_str(&hasher.finish()).map_err(|error| damaged(error.to_string()))?;
         let size = bytes.len() as u64;
         self.made.insert(digest.to_string(), bytes);
         Ok(Descriptor::new(media_type, size, digest))

@@ -33,13 +33,17 @@ const DOCKER_INDEX: &str = "application/vnd.docker.distribution.manifest.list.v2
 const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
 
+/// Media types of manifests and indexes.
+pub(super) const MANIFEST_TYPES: [&str; 4] =
+    [OCI_INDEX, OCI_MANIFEST, DOCKER_INDEX, DOCKER_MANIFEST];
+
 /// Indexes inside indexes that are followed; one level is usual.
 const DEEPEST_INDEX: usize = 8;
 
 /// Whether a descriptor is that of a manifest or an index, which registries keep apart from blobs.
 pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
     let media_type = descriptor.media_type().to_string();
-    [OCI_INDEX, OCI_MANIFEST, DOCKER_INDEX, DOCKER_MANIFEST].contains(&media_type.as_str())
+    MANIFEST_TYPES.contains(&media_type.as_str())
 }
 
 /// How a layer of this media type is compressed; `None` for what is no layer of files.
@@ -182,19 +186,21 @@ pub(super) enum Document {
     Manifest(Box<ImageManifest>),
 }
 
+/// What a document says that it is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Outline {
+    pub(super) media_type: Option<String>,
+    pub(super) manifests: Option<IgnoredAny>,
+    pub(super) layers: Option<IgnoredAny>,
+}
+
 /// Reads a manifest or an index.
 pub(super) fn read_document(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
     limits: &Limits,
 ) -> Result<Document, Diagnostics> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Outline {
-        media_type: Option<String>,
-        manifests: Option<IgnoredAny>,
-        layers: Option<IgnoredAny>,
-    }
     let media_type = descriptor.media_type().to_string();
     let is_index = match media_type.as_str() {
         OCI_INDEX | DOCKER_INDEX => true,

@@ -28,6 +28,8 @@ mod tarball;
 mod tree;
 mod vendor;
 
+pub(crate) use digest::digest_of_parts;
+
 pub use access::{Access, Download, Environment, Reporter};
 pub use limits::Limits;
 pub use manifests::manifests;
@@ -38,7 +40,6 @@ pub use vendor::Vendored;
 
 use crate::config::{Mirror, Network, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, SourceText, Span};
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -68,17 +69,12 @@ pub struct BundleFiles {
 impl BundleFiles {
     /// A digest of all files, for a bundle that came in no image.
     pub fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        for (folder, files) in [("manifests", &self.manifests), ("metadata", &self.metadata)] {
-            for (path, content) in files {
-                // Lengths keep parts from running into each other.
-                for part in [folder.as_bytes(), path.as_bytes(), content] {
-                    hash.update((part.len() as u64).to_le_bytes());
-                    hash.update(part);
-                }
-            }
-        }
-        digest::Hasher::Sha256(hash).finish()
+        let folders = [("manifests", &self.manifests), ("metadata", &self.metadata)];
+        digest_of_parts(folders.into_iter().flat_map(|(folder, files)| {
+            files.iter().flat_map(move |(path, content)| {
+                [folder.as_bytes(), path.as_bytes(), content.as_slice()]
+            })
+        }))
     }
 }
 

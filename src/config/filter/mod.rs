@@ -53,16 +53,29 @@ impl FilterError {
 impl Filter {
     /// Whether `text` can be used as a filter; compiles it on a thread of its own.
     pub fn check(text: &str) -> Result<(), FilterError> {
+        Self::check_as(text, Use::Filter)
+    }
+
+    /// Whether `text` can be used as a patch; compiles it on a thread of its own.
+    pub fn check_patch(text: &str) -> Result<(), FilterError> {
+        Self::check_as(text, Use::Patch)
+    }
+
+    fn check_as(text: &str, purpose: Use) -> Result<(), FilterError> {
         let owned = text.to_owned();
-        let checked = run_watched(FILTER_DEADLINE, move || Program::compile(&owned).map(|_| ()));
-        checked.unwrap_or_else(|stopped| {
+        let compiled = move || Program::compile_as(&owned, purpose).map(|_| ());
+        run_watched(FILTER_DEADLINE, compiled).unwrap_or_else(|stopped| {
+            let what = match purpose {
+                Use::Filter => "filter",
+                Use::Patch => "patch",
+            };
             let why = match stopped {
                 Stopped::Deadline => "takes too long to compile",
                 Stopped::Failed => "makes the jq compiler fail",
             };
             Err(FilterError::refused(
                 0..text.len(),
-                format!("this filter {why}"),
+                format!("this {what} {why}"),
                 "make it shorter or simpler",
             ))
         })

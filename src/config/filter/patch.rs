@@ -7,8 +7,6 @@
 
 use super::growth::Refusal;
 use super::{FilterError, Program, Val};
-use crate::config::Filter;
-use crate::config::watchdog::{FILTER_DEADLINE, Stopped, run_watched};
 use crate::ir::{Expr, Map, Number, Part as TextPart, Value};
 use jaq_core::data::JustLut;
 use jaq_core::load::lex::StrPart;
@@ -19,25 +17,6 @@ use jaq_json::Num;
 
 /// The largest index that an assignment may name: a list is filled with nulls up to there.
 const LARGEST_INDEX: usize = 1_000;
-
-impl Filter {
-    /// Whether `text` can be used as a patch; compiles it on a thread of its own.
-    pub fn check_patch(text: &str) -> Result<(), FilterError> {
-        let owned = text.to_owned();
-        let checked = run_watched(FILTER_DEADLINE, move || Patch::compile(&owned).map(|_| ()));
-        checked.unwrap_or_else(|stopped| {
-            let why = match stopped {
-                Stopped::Deadline => "takes too long to compile",
-                Stopped::Failed => "makes the jq compiler fail",
-            };
-            Err(FilterError::refused(
-                0..text.len(),
-                format!("this patch {why}"),
-                "make it shorter or simpler",
-            ))
-        })
-    }
-}
 
 /// A compiled patch. Tied to its thread, like [`Program`].
 pub struct Patch {

@@ -5,7 +5,7 @@ use super::super::cache::Partial;
 use super::super::image::{Blobs, is_manifest};
 use super::failure::Failure;
 use super::pace::Paced;
-use super::{ACCEPTED, Repository, Request, broken, first, offline, shown};
+use super::{Repository, Request, accepted, broken, first, offline, shown};
 use crate::diag::Diagnostics;
 use oci_spec::image::Descriptor;
 use std::collections::BTreeSet;
@@ -103,7 +103,7 @@ impl Repository<'_> {
     ) -> Result<(), Failure> {
         let (digest, size) = (descriptor.digest(), descriptor.size());
         let (path, mut headers) = if is_manifest(descriptor) {
-            (format!("manifests/{digest}"), vec![("accept", ACCEPTED.to_owned())])
+            (format!("manifests/{digest}"), vec![accepted()])
         } else {
             (format!("blobs/{digest}"), Vec::new())
         };

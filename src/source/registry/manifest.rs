@@ -2,14 +2,13 @@
 
 use super::failure::Failure;
 use super::pace::Paced;
-use super::{ACCEPTED, Repository, Request, broken, first, offline, shown};
+use super::{Repository, Request, accepted, broken, first, offline, shown};
 use crate::diag::Diagnostics;
 use crate::source::digest::Hasher;
+use crate::source::image::{MANIFEST_TYPES, Outline};
 use crate::source::limits::in_bytes;
 use crate::source::reference::Reference;
 use oci_spec::image::{Descriptor, Digest, MediaType};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::io::Read as _;
 use std::str::FromStr as _;
 
@@ -67,7 +66,7 @@ impl Repository<'_> {
         digest: Option<&Digest>,
     ) -> Result<(Descriptor, Vec<u8>), Failure> {
         let path = format!("manifests/{wanted}");
-        let response = self.send(&Request::get(&path, vec![("accept", ACCEPTED.to_owned())]))?;
+        let response = self.send(&Request::get(&path, vec![accepted()]))?;
         let place = shown(&response.from);
         let limit = self.limits.document_bytes;
         let too_much = || {
@@ -92,7 +91,7 @@ impl Repository<'_> {
         }
         let digest = match digest {
             Some(wanted) => {
-                let found = digest_of(&bytes, wanted)?;
+                let found = digest_of(&bytes, Hasher::like(wanted).map_err(first)?)?;
                 if found != *wanted {
                     let message = format!("{place} has the digest {found}");
                     return Err(Failure::Mismatch(message));
@@ -101,11 +100,14 @@ impl Repository<'_> {
             }
             None => {
                 let stated = stated.and_then(|stated| Digest::from_str(&stated).ok());
-                let like = stated.clone().map_or_else(zero_digest, Ok)?;
-                let found = digest_of(&bytes, &like)?;
-                if stated.is_some_and(|stated| stated != found) {
+                let hasher = match &stated {
+                    Some(stated) => Hasher::like(stated).map_err(first)?,
+                    None => Hasher::sha256(),
+                };
+                let found = digest_of(&bytes, hasher)?;
+                if let Some(stated) = stated.filter(|stated| *stated != found) {
                     let message =
-                        format!("{place} has the digest {found}, but the registry says {like}");
+                        format!("{place} has the digest {found}, but the registry says {stated}");
                     return Err(Failure::Mismatch(message));
                 }
                 found
@@ -122,14 +124,7 @@ impl Repository<'_> {
 
 /// What a document is: as the registry says, or as it says itself.
 fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Outline {
-        media_type: Option<String>,
-        manifests: Option<IgnoredAny>,
-        layers: Option<IgnoredAny>,
-    }
-    let known = |text: &str| ACCEPTED.split(", ").any(|accepted| accepted == text);
+    let known = |text: &str| MANIFEST_TYPES.contains(&text);
     let content_type = content_type.map(|t| t.split(';').next().unwrap_or_default().trim());
     if let Some(stated) = content_type.filter(|stated| known(stated)) {
         return Some(MediaType::from(stated));
@@ -143,15 +138,8 @@ fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> 
     }
 }
 
-fn digest_of(bytes: &[u8], like: &Digest) -> Result<Digest, Failure> {
-    let mut hasher = Hasher::like(like).map_err(first)?;
+fn digest_of(bytes: &[u8], mut hasher: Hasher) -> Result<Digest, Failure> {
     hasher.update(bytes);
     Digest::from_str(&hasher.finish())
         .map_err(|error| Failure::Refused(format!("no digest can be computed: {error}")))
-}
-
-/// A digest in the usual algorithm.
-fn zero_digest() -> Result<Digest, Failure> {
-    Digest::from_str(&format!("sha256:{}", "0".repeat(64)))
-        .map_err(|error| Failure::Refused(error.to_string()))
 }

@@ -18,6 +18,7 @@ mod token;
 
 use super::access::Access;
 use super::cache::Cache;
+use super::image::MANIFEST_TYPES;
 use super::limits::Limits;
 use crate::config::{Network, Registry};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
@@ -34,11 +35,10 @@ use std::time::Duration;
 use ureq::http::{Method, Uri};
 use ureq::tls::Certificate;
 
-/// Manifests and indexes that are understood.
-const ACCEPTED: &str = "application/vnd.oci.image.index.v1+json, \
-    application/vnd.oci.image.manifest.v1+json, \
-    application/vnd.docker.distribution.manifest.list.v2+json, \
-    application/vnd.docker.distribution.manifest.v2+json";
+/// The Accept header for manifests and indexes.
+fn accepted() -> (&'static str, String) {
+    ("accept", MANIFEST_TYPES.join(", "))
+}
 
 /// Bytes of an error's body that are looked at.
 const ERROR_BYTES: u64 = 64 << 10;

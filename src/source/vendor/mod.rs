@@ -73,8 +73,7 @@ impl Supply {
         Ok(done)
     }
 
-    /// Copies images to repositories below
-    /// `start`, for example `registry.example.com/mirror`.
+    /// Copies images to repositories below `start`, for example `registry.example.com/mirror`.
     ///
     /// # Errors
     /// When an image cannot be read, or the registry does not take it.
