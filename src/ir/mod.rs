@@ -12,7 +12,7 @@ mod unit;
 mod value;
 mod version_range;
 
-pub use expr::{CertificateField, Condition, Expr, Part, ValuesPath};
+pub use expr::{CertificateField, Condition, Expr, ImageReference, Part, ValuesPath};
 pub use object::{Object, ObjectId, Origin, Phase};
 pub use path::push_key;
 pub use resolve::Release;
