@@ -107,7 +107,7 @@ impl Image {
     }
 }
 
-/// The images of the containers of all workloads, what their environment, arguments and
+/// The images of the containers of all objects, what their environment, arguments and
 /// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages
 /// and annotations, and the bundle's own image.
 pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Image> {
@@ -125,8 +125,9 @@ pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Im
     let of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
     found.annotations(&csv.object, of_csv, ".metadata.annotations", &null);
     for object in objects {
-        found.workload(object, of_csv);
+        found.object(object, of_csv);
     }
+    found.declare();
     let images = found.images.into_iter();
     images.map(|(reference, uses)| Image { reference, uses }).collect()
 }
@@ -137,13 +138,23 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
     pulled.map(|image| image.reference.clone()).collect()
 }
 
-fn lists_of_containers(object: &Object) -> impl Iterator<Item = (&'static str, UseKind, &[Value])> {
-    [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)]
-        .into_iter()
-        .filter_map(|(key, kind)| {
-            let list = object.at(&["spec", "template", "spec", key])?.as_seq()?;
-            Some((key, kind, list))
-        })
+/// Lists of containers in what describes pods.
+const LISTS: [(&str, UseKind); 2] =
+    [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)];
+
+/// Whether there is a description of pods in a value, wherever that may be: in a Deployment, a
+/// CronJob, a Pod, a custom resource with a template of pods.
+fn has_pods(value: &Value) -> bool {
+    let is_container = |item: &Value| item.get("image").is_some();
+    match value {
+        Value::Map(map) => map.iter().any(|(key, value)| {
+            let is_list = LISTS.iter().any(|(list, _)| key == list);
+            let mut items = value.as_seq().into_iter().flatten();
+            (is_list && items.any(is_container)) || has_pods(value)
+        }),
+        Value::Seq(list) => list.iter().any(has_pods),
+        _ => false,
+    }
 }
 
 #[derive(Default)]
@@ -170,21 +181,53 @@ impl Found {
         self.images.entry(image.to_owned()).or_default().push(used);
     }
 
-    fn workload(&mut self, object: &Object, of_csv: &Map) {
-        if lists_of_containers(object).next().is_none() {
-            return;
-        }
-        for keys in [&["metadata"][..], &["spec", "template", "metadata"]] {
-            let annotations = object.at(keys).and_then(|metadata| metadata.get("annotations"));
-            if let Some(annotations) = annotations.and_then(Value::as_map) {
-                let path = format!(".{}.annotations", keys.join("."));
-                self.annotations(object, annotations, &path, of_csv);
+    /// What is listed by digest is listed with a tag beside the digest too.
+    fn declare(&mut self) {
+        let key = |text: &str| {
+            let reference = Reference::parse(text).ok()?;
+            Some((reference.name, reference.digest?.to_string()))
+        };
+        let mut listed: BTreeMap<_, Vec<Use>> = BTreeMap::new();
+        for (text, uses) in &self.images {
+            let of_list = uses.iter().filter(|used| used.kind == UseKind::RelatedImage);
+            if let Some(key) = key(text) {
+                listed.entry(key).or_default().extend(of_list.cloned());
             }
         }
-        for (key, kind, list) in lists_of_containers(object) {
-            for (index, container) in list.iter().enumerate() {
-                let path = format!(".spec.template.spec.{key}[{index}]");
-                self.container(object, container, kind, &path);
+        for (text, uses) in &mut self.images {
+            let known = uses.iter().any(|used| used.kind == UseKind::RelatedImage);
+            let same = key(text).filter(|_| !known).and_then(|key| listed.get(&key));
+            uses.extend(same.into_iter().flatten().cloned());
+        }
+    }
+
+    fn object(&mut self, object: &Object, of_csv: &Map) {
+        let is_definition = object.kind() == "CustomResourceDefinition";
+        if !is_definition && object.root.values().any(has_pods) {
+            self.search(object, &object.root, "", of_csv);
+        }
+    }
+
+    /// Lists of containers, and the annotations of what has them.
+    fn search(&mut self, object: &Object, map: &Map, path: &str, of_csv: &Map) {
+        for (key, value) in map {
+            let mut path = path.to_owned();
+            push_key(&mut path, key);
+            let list = LISTS.iter().find(|(list, _)| key == list);
+            for (index, item) in value.as_seq().into_iter().flatten().enumerate() {
+                let path = format!("{path}[{index}]");
+                match (list, item) {
+                    (Some((_, kind)), container) => self.container(object, container, *kind, &path),
+                    (None, Value::Map(map)) => self.search(object, map, &path, of_csv),
+                    _ => {}
+                }
+            }
+            if let Some(map) = value.as_map() {
+                self.search(object, map, &path, of_csv);
+            }
+            let annotations = value.get("annotations").filter(|_| key == "metadata");
+            if let Some(annotations) = annotations.and_then(Value::as_map) {
+                self.annotations(object, annotations, &format!("{path}.annotations"), of_csv);
             }
         }
     }
