@@ -51,9 +51,9 @@ pub(super) fn readme(
     crd_section(&mut text, unit, description, crds, companions);
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
-        if unit.values.iter().any(|value| value.path.segments() == ["imageRegistry"]) {
+        if unit.values.iter().any(|value| value.path.segments() == ["imageRegistries"]) {
             text.push_str(
-                "Where the cluster gets them from a registry of its own: `--set imageRegistry=HOST/PATH`.\n\n",
+                "Where the cluster gets them from a registry of its own, the values `imageRegistries` say so.\n\n",
             );
         }
         for image in description.images {

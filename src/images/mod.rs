@@ -109,7 +109,7 @@ impl Image {
     }
 }
 
-/// The images of the containers of all workloads, what their environment, arguments and
+/// The images of the containers of all objects, what their environment, arguments and
 /// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages
 /// and annotations, and the bundle's own image.
 pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Image> {
@@ -134,8 +134,9 @@ pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Im
     let of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
     places::in_annotations(&csv.object, &mut |leaf| found.add(&leaf.reference, leaf.used));
     for object in objects {
-        found.workload(object, of_csv);
+        found.object(object, of_csv);
     }
+    found.declare();
     let images = found.images.into_iter();
     images.map(|(reference, uses)| Image { reference, uses }).collect()
 }
@@ -146,10 +147,10 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
     pulled.map(|image| image.reference.clone()).collect()
 }
 
-/// The images of workloads, sorted by reference, each with where it is used.
-pub(crate) fn of_workloads(objects: &[Object]) -> BTreeMap<String, Vec<Use>> {
+/// The images of pods, sorted by reference, each with where it is used.
+pub(crate) fn of_pods(objects: &[Object]) -> BTreeMap<String, Vec<Use>> {
     let mut found = Found::default();
-    objects.iter().for_each(|object| found.workload(object, &Map::new()));
+    objects.iter().for_each(|object| found.object(object, &Map::new()));
     found.images
 }
 
@@ -165,9 +166,29 @@ impl Found {
         }
     }
 
-    /// Those of a workload, but not the annotations that its pods have from the CSV.
-    fn workload(&mut self, object: &Object, of_csv: &Map) {
-        if object.containers().next().is_some() {
+    /// What is listed by digest is listed with a tag beside the digest too.
+    fn declare(&mut self) {
+        let key = |text: &str| {
+            let reference = Reference::parse(text).ok()?;
+            Some((reference.name, reference.digest?.to_string()))
+        };
+        let mut listed: BTreeMap<_, Vec<Use>> = BTreeMap::new();
+        for (text, uses) in &self.images {
+            let of_list = uses.iter().filter(|used| used.kind == UseKind::RelatedImage);
+            if let Some(key) = key(text) {
+                listed.entry(key).or_default().extend(of_list.cloned());
+            }
+        }
+        for (text, uses) in &mut self.images {
+            let known = uses.iter().any(|used| used.kind == UseKind::RelatedImage);
+            let same = key(text).filter(|_| !known).and_then(|key| listed.get(&key));
+            uses.extend(same.into_iter().flatten().cloned());
+        }
+    }
+
+    /// Those of the pods of an object, but not the annotations that they have from the CSV.
+    fn object(&mut self, object: &Object, of_csv: &Map) {
+        if places::has_pods(object) {
             let add = &mut |leaf: Leaf<'_>| self.add(&leaf.reference, leaf.used);
             places::visit(&mut object.clone(), of_csv, add);
         }

@@ -16,32 +16,35 @@ pub(crate) struct Leaf<'a> {
     pub used: Use,
 }
 
-/// The lists of containers in the specification of a pod.
+/// Lists of containers in what describes pods.
 const LISTS: [(&str, UseKind); 2] =
     [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)];
 
-/// Shows every leaf of a workload that holds a reference: the images of its containers, what their
-/// environment, arguments and annotations name by digest, and `RELATED_IMAGE_` variables in any
-/// form. Annotations that are also in `known` are left out.
+/// Whether there is a description of pods in an object, wherever that may be: in a Deployment, a
+/// CronJob, a Pod, a custom resource with a template of pods. Schemas only describe descriptions.
+pub(super) fn has_pods(object: &Object) -> bool {
+    let is_definition = object.kind() == "CustomResourceDefinition";
+    !is_definition && object.root.iter().any(|(key, value)| describes_pods(key, value))
+}
+
+fn describes_pods(key: &str, value: &Value) -> bool {
+    let is_list = LISTS.iter().any(|(list, _)| key == *list);
+    match value {
+        Value::Map(map) => map.iter().any(|(key, value)| describes_pods(key, value)),
+        Value::Seq(list) => list
+            .iter()
+            .any(|item| (is_list && item.get("image").is_some()) || describes_pods("", item)),
+        _ => false,
+    }
+}
+
+/// Shows `see` every leaf of the descriptions of pods that holds a reference: the images of
+/// containers, what their environment, arguments and annotations name by digest, and
+/// `RELATED_IMAGE_` variables in any form. Annotations that are also in `known` are left out.
 pub(crate) fn visit(object: &mut Object, known: &Map, see: &mut dyn FnMut(Leaf<'_>)) {
-    if object.containers().next().is_none() {
-        return;
-    }
-    let mut visit = Visit { label: object.label(), place: object.place(), see };
-    for keys in [&["metadata"][..], &["spec", "template", "metadata"]] {
-        let path = format!(".{}.annotations", keys.join("."));
-        let annotations = inner(&mut object.root, keys)
-            .and_then(|metadata| metadata.get_mut("annotations")?.as_map_mut());
-        visit.annotations(annotations, &path, known);
-    }
-    let Some(pod) = inner(&mut object.root, &["spec", "template", "spec"]) else { return };
-    for (key, kind) in LISTS {
-        let containers = pod.get_mut(key).and_then(Value::as_seq_mut);
-        for (index, container) in containers.into_iter().flatten().enumerate() {
-            if let Some(container) = container.as_map_mut() {
-                visit.container(container, kind, &format!(".spec.template.spec.{key}[{index}]"));
-            }
-        }
+    if has_pods(object) {
+        let (label, place) = (object.label(), object.place());
+        Visit { label, place, see }.search(&mut object.root, "", known);
     }
 }
 
@@ -52,11 +55,6 @@ pub(super) fn in_annotations(object: &Object, see: &mut dyn FnMut(Leaf<'_>)) {
     visit.annotations(annotations.as_mut(), ".metadata.annotations", &Map::new());
 }
 
-/// The map at the end of these keys.
-fn inner<'a>(root: &'a mut Map, keys: &[&str]) -> Option<&'a mut Map> {
-    keys.iter().try_fold(root, |map, key| map.get_mut(*key)?.as_map_mut())
-}
-
 /// One walk through an object.
 struct Visit<'a> {
     label: String,
@@ -65,6 +63,34 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
+    /// Lists of containers, and the annotations of what has them.
+    fn search(&mut self, map: &mut Map, path: &str, known: &Map) {
+        for (key, value) in map {
+            let mut path = path.to_owned();
+            push_key(&mut path, key);
+            if key == "metadata" {
+                let annotations = value.as_map_mut().and_then(|map| map.get_mut("annotations"));
+                let annotations = annotations.and_then(Value::as_map_mut);
+                self.annotations(annotations, &format!("{path}.annotations"), known);
+            }
+            let list = LISTS.iter().find(|(list, _)| key == list);
+            match value {
+                Value::Map(map) => self.search(map, &path, known),
+                Value::Seq(items) => {
+                    let maps = items.iter_mut().map(Value::as_map_mut).enumerate();
+                    for (index, item) in maps.filter_map(|(index, item)| Some((index, item?))) {
+                        let path = format!("{path}[{index}]");
+                        match list {
+                            Some((_, kind)) => self.container(item, *kind, &path),
+                            None => self.search(item, &path, known),
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Annotations that name an image; those that tell the operator's own count in any form.
     fn annotations(&mut self, annotations: Option<&mut Map>, path: &str, known: &Map) {
         for (key, value) in annotations.into_iter().flatten() {

@@ -114,12 +114,14 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// Whether it depends on this path of the values.
+    /// Whether it depends on this path of the values, or on a part of what stands there.
     pub fn reads(&self, path: &ValuesPath) -> bool {
-        let image = |part: &Part| matches!(part, Part::Image(image) if image.own == *path || image.registry == *path);
+        let below = |read: &ValuesPath| read.segments().starts_with(path.segments());
         match self {
-            Expr::Concat(parts) | Expr::Truncated(parts, _) => parts.iter().any(image),
-            _ => self.path() == Some(path),
+            Expr::Concat(parts) | Expr::Truncated(parts, _) => parts.iter().any(|part| {
+                matches!(part, Part::Image(image) if below(&image.own) || below(&image.registry))
+            }),
+            _ => self.path().is_some_and(below),
         }
     }
 

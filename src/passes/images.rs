@@ -2,15 +2,15 @@
 
 use super::Context;
 use crate::diag::Diagnostics;
-use crate::images::{Leaf, Use, of_workloads, visit};
+use crate::images::{Leaf, Use, of_pods, visit};
 use crate::ir::{Expr, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes values of the images that pods run, or that they are told of for what they start:
-/// `imageRegistry` for all, and `images.NAME` for each.
+/// `imageRegistries` for all, and `images.NAME` for each.
 pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
-    let images: BTreeMap<String, Vec<Use>> = of_workloads(&unit.objects)
+    let images: BTreeMap<String, Vec<Use>> = of_pods(&unit.objects)
         .into_iter()
         .filter_map(|(reference, mut uses)| {
             uses.retain(is_used);
@@ -28,16 +28,25 @@ pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
             }
         });
     }
+    let hosts: BTreeSet<String> =
+        images.keys().map(|image| format!("`{}`", in_registry(image).0)).collect();
     unit.values.push(ValueSpec {
-        path: registry(),
-        default: json!(""),
+        path: registries(),
+        default: json!({}),
         schema: json!({
-            "type": "string",
-            "pattern": "^([A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*)?$",
+            "type": "object",
+            "propertyNames": {"pattern": format!("^{HOST}$")},
+            "additionalProperties": {
+                "type": "string",
+                "pattern": format!("^({HOST}(/[a-z0-9]+([._-]+[a-z0-9]+)*)*)?$"),
+            },
         }),
-        description: "Registry of all images in place of their own, with a path where it has one: \
-                      `registry.example.com/mirror`. Repositories, tags and digests stay."
-            .to_owned(),
+        description: format!(
+            "Registries in place of those that images come from, with a path where they have one, \
+             such as `quay.io: mirror.example.com/quay`. Repositories, tags and digests stay. Images \
+             of this chart come from {}; others change nothing.",
+            hosts.into_iter().collect::<Vec<_>>().join(", ")
+        ),
     });
     let mut names: Vec<(&str, String)> = names.into_iter().collect();
     names.sort_by(|(_, one), (_, other)| one.cmp(other));
@@ -45,12 +54,19 @@ pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
         path: own(&name),
         default: json!(""),
         schema: json!({"type": "string", "pattern": "^([A-Za-z0-9][A-Za-z0-9._:/@-]*)?$"}),
-        description: format!("Another reference for `{reference}`."),
+        description: format!("Another reference in place of `{reference}`."),
     }));
 }
 
-fn registry() -> ValuesPath {
-    ValuesPath::new(["imageRegistry"])
+/// A pattern for a registry's host, with a port where it has one.
+const HOST: &str = "[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?";
+
+fn registries() -> ValuesPath {
+    ValuesPath::new(["imageRegistries"])
+}
+
+fn registry(host: &str) -> ValuesPath {
+    ValuesPath::new(registries().segments().iter().map(String::as_str).chain([host]))
 }
 
 fn own(name: &str) -> ValuesPath {
@@ -70,21 +86,24 @@ fn is_reference(text: &str) -> bool {
 
 /// Puts the values in place of the reference.
 fn replace(leaf: Leaf<'_>, name: &str) {
-    let path = in_registry(&leaf.reference);
-    let image =
-        ImageReference { own: own(name), registry: registry(), reference: leaf.reference, path };
+    let (host, path) = in_registry(&leaf.reference);
+    let (own, registry) = (own(name), registry(&host));
+    let image = ImageReference { own, registry, reference: leaf.reference, path };
     let prefix = Some(leaf.prefix).filter(|prefix| !prefix.is_empty()).map(Part::Text);
     let parts = prefix.into_iter().chain([Part::Image(image)]);
     *leaf.value = Value::from(Expr::Concat(parts.collect()));
 }
 
-/// A reference without the registry. Where it names none, Docker Hub is meant, whose repositories
-/// without a slash are in `library`.
-fn in_registry(reference: &str) -> String {
+/// The registry of a reference, and the rest of it. Where it names none, Docker Hub is meant, whose
+/// repositories without a slash are in `library`.
+fn in_registry(reference: &str) -> (String, String) {
+    const DOCKER_HUB: &str = "docker.io";
     match reference.split_once('/') {
-        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => path.to_owned(),
-        Some(_) => reference.to_owned(),
-        None => format!("library/{reference}"),
+        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => {
+            (host.to_owned(), path.to_owned())
+        }
+        Some(_) => (DOCKER_HUB.to_owned(), reference.to_owned()),
+        None => (DOCKER_HUB.to_owned(), format!("library/{reference}")),
     }
 }
 
@@ -199,7 +218,7 @@ mod tests {
         assert_eq!(
             paths,
             [
-                "imageRegistry",
+                "imageRegistries",
                 "images.RELATED_IMAGE_PILOT_NEW",
                 "images.RELATED_IMAGE_PILOT_OLD",
                 "images.busybox",
@@ -212,7 +231,7 @@ mod tests {
         assert!(before.contains("no image: {{ x }}") && before.contains("\"busybox\""));
         insta::assert_snapshot!(rendered(
             &unit,
-            &json!({"imageRegistry": "mirror:5000/x", "images": {"manager": "own/lamp:2"}})
+            &json!({"imageRegistries": {"quay.io": "mirror:5000/x", "docker.io": "hub.example.com"}, "images": {"manager": "own/lamp:2"}})
         ));
     }
 
