@@ -25,6 +25,9 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
         ("createNamespace", Some(true.into())),
         ("wait", Some(true.into())),
         ("timeout", Some(TIMEOUT.into())),
+        // All that a chart depends on is in its folder. `helm dependency build`, which helmfile runs
+        // otherwise, would leave a Chart.lock there, with the time in it.
+        ("skipDeps", Some(true.into())),
         // `helmfile apply` asks for the differences of all releases before it installs any, when
         // kinds that they use may not be there yet. Helm still asks the cluster about each.
         ("disableValidation", Some(true.into())),

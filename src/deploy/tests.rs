@@ -117,6 +117,7 @@ fn helmfile_has_keys_that_helmfile_knows() {
         "createNamespace",
         "wait",
         "timeout",
+        "skipDeps",
         "disableValidation",
         "serverSide",
         "forceConflicts",
