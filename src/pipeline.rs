@@ -4,13 +4,13 @@ pub mod operand;
 pub mod upgrade;
 
 use crate::bundle::{self, Bundle};
-use crate::chart::{self, Chart, Description};
+use crate::chart::{self, Chart, Description, InstalledFirst};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, ServingConfig, Source};
 use crate::config::{CRDS_SUFFIX, OPERANDS_SUFFIX};
 use crate::dependencies::{self, Member};
-use crate::deploy::{Part, Release as ChartRelease};
+use crate::deploy::{self, Part, Release as ChartRelease};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
@@ -90,6 +90,10 @@ pub fn build<'c>(
             build.charts.push(chart);
         }
     }
+    build.diagnostics.append(deploy::check(&build.releases, &config.deploy, |name| {
+        let bundle = config.bundles.iter().find(|bundle| bundle.name == name);
+        bundle.map_or_else(Place::default, |bundle| Place::span(bundle.span.clone()))
+    }));
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
@@ -322,6 +326,7 @@ fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
         namespace: model.namespace.clone(),
         dir: parts.join("/"),
         crds: None,
+        stubs: Vec::new(),
         depends_on: model.depends_on.clone(),
     }
 }
@@ -337,14 +342,15 @@ fn releases(bundle: &BundleConfig, built: &Built<'_>) -> Vec<ChartRelease> {
             Some(OPERANDS_SUFFIX) => Part::Operands,
             _ => Part::Operator,
         };
-        let holds = |folder: &&str| chart.files.keys().any(|path| path.starts_with(folder));
+        let first = InstalledFirst::of(chart.files.keys().map(String::as_str));
         ChartRelease {
             name,
             bundle: bundle.name.clone(),
             part,
             namespace: built.namespace.clone(),
             dir: parts.join("/"),
-            crds: chart::CRD_FOLDERS.iter().copied().find(holds),
+            crds: first.folder,
+            stubs: first.stubs,
             depends_on: bundle.depends_on.clone(),
         }
     };

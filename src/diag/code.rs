@@ -538,6 +538,11 @@ codes! {
     ServingDestination "serving-destination"
         "A DestinationRule is about another host than the picker."
         "Istio talks to pickers over TLS with a certificate that nobody signed, so it needs a DestinationRule for the very host of the picker's Service. The upstream chart writes the cluster's domain as cluster.local.";
+
+    // --- deploy: what installs the charts -----------------------------------------------------
+    StubReplaced "stub-replaced"
+        "A stand-in for a CRD would replace the real one."
+        "`stub-crds` are for clusters without the real ones. Helm leaves a CRD of a `crds/` folder alone where it exists, but Flux either replaces all of a chart's or none, and those of the bundle must be replaced when it is upgraded. With `crds = \"templates\"` or `\"separate\"` the bundle's are in no such folder.";
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Spelling of Go template text: escaping of literal text, and expressions.
 
-use crate::ir::{Condition, ImageReference, Part, ValuesPath};
+use crate::ir::{Condition, Expr, ImageReference, Part, Value, ValuesPath};
 
 /// Appends literal text to a template file: whatever it contains, Helm renders it as it is.
 ///
@@ -20,6 +20,17 @@ pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape_into(&mut out, text);
     out
+}
+
+/// A string of an object as it stands in a text for people, such as NOTES.txt; nothing for values
+/// that have no short form.
+pub fn in_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(escape(text)),
+        Value::Expr(Expr::ReleaseNamespace) => Some("{{ .Release.Namespace }}".to_owned()),
+        Value::Expr(Expr::Text(path)) => Some(format!("{{{{ {} }}}}", values(path))),
+        _ => None,
+    }
 }
 
 /// Literal text that an action may follow: a last `{` would join the action's braces.

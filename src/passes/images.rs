@@ -4,7 +4,7 @@ use super::Context;
 use crate::diag::Diagnostics;
 use crate::images::{Leaf, Use, of_pods, visit};
 use crate::ir::{Expr, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes values of the images that pods run, or that they are told of for what they start:
@@ -28,8 +28,10 @@ pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
             }
         });
     }
-    let hosts: BTreeSet<String> =
-        images.keys().map(|image| format!("`{}`", in_registry(image).0)).collect();
+    let hosts: BTreeSet<String> = images.keys().map(|image| in_registry(image).0).collect();
+    let copies =
+        hosts.iter().map(|host| (host.clone(), json!(format!("mirror.example.com/{host}"))));
+    let example: Json = copies.collect();
     unit.values.push(ValueSpec {
         path: registries(),
         default: json!({}),
@@ -40,12 +42,13 @@ pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
                 "type": "string",
                 "pattern": format!("^({HOST}(/[a-z0-9]+([._-]+[a-z0-9]+)*)*)?$"),
             },
+            "examples": [example],
         }),
         description: format!(
             "Registries in place of those that images come from, with a path where they have one, \
              such as `quay.io: mirror.example.com/quay`. Repositories, tags and digests stay. Images \
              of this chart come from {}; others change nothing.",
-            hosts.into_iter().collect::<Vec<_>>().join(", ")
+            hosts.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ")
         ),
     });
     let mut names: Vec<(&str, String)> = names.into_iter().collect();
@@ -155,7 +158,6 @@ mod tests {
     use super::*;
     use crate::config::CrdPlacement;
     use crate::ir::{Object, Origin, Release};
-    use serde_json::Value as Json;
 
     fn deployment(pod: &Json) -> Object {
         let root = json!({
