@@ -538,6 +538,15 @@ codes! {
     ServingDestination "serving-destination"
         "A DestinationRule is about another host than the picker."
         "Istio talks to pickers over TLS with a certificate that nobody signed, so it needs a DestinationRule for the very host of the picker's Service. The upstream chart writes the cluster's domain as cluster.local.";
+    ServingJoin "serving-join"
+        "The pods of a group do not become one engine."
+        "Every pod of a group runs the same command, and is told where the leader is and which ranks are its own: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` where only the leader answers. Charts of llm-d-modelservice made groups without them.";
+    ServingEngineFlags "serving-engine-flags"
+        "The engine is given flags that do not go together."
+        "vLLM checks its flags before anything else and stops at combinations that it does not have, so that the pod starts again and again.";
+    ServingRay "serving-ray"
+        "The command starts Ray, and the image has no Ray."
+        "vLLM's own images have no Ray since 0.19 (lws#835). Its processes span nodes without it: topology `lws-mp`, or `--nnodes`. With Ray, the image must be one that has it.";
 }
 
 #[cfg(test)]

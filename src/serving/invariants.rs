@@ -123,6 +123,12 @@ invariants! {
         rules::engine::devices, "ranks wait for devices that never come, or devices idle";
     ServingGroupSize Error "nodes" "kserve#4946"
         rules::engine::group_size, "ranks wait for pods that never come";
+    ServingJoin Error "topology" "llm-d-modelservice, multi-node"
+        rules::join::join, "ranks wait for pods that never come";
+    ServingEngineFlags Error "topology" "vLLM, checks of its flags"
+        rules::join::refused, "the engine stops when it starts";
+    ServingRay Error "engine.image" "lws#835"
+        rules::join::ray, "the command is not found";
     ServingStartup Error "topology" "lws#135"
         rules::group::startup, "leader and workers wait for each other";
     ServingGroup Error "topology" "lws webhook"

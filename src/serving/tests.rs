@@ -36,6 +36,31 @@ pp = 2
 epp = { image = "IMAGE" }
 "#;
 
+/// The same with Ray.
+const RAY: &str = r#"
+topology = "lws-ray"
+nodes = 2
+tp = 8
+pp = 2
+epp = { image = "IMAGE" }
+"#;
+
+/// Ranks behind the leader's port.
+const INTERNAL: &str = r#"
+topology = "lws-dp-internal"
+nodes = 2
+dp = 16
+epp = { image = "IMAGE" }
+"#;
+
+/// Ranks behind a port of each pod.
+const HYBRID: &str = r#"
+topology = "lws-dp-hybrid"
+nodes = 2
+dp = 16
+epp = { image = "IMAGE" }
+"#;
+
 /// Groups with a port a rank, and prefill apart.
 const WIDE: &str = r#"
 topology = "lws-dp-external"
@@ -124,6 +149,22 @@ fn flag(container: &mut Json, flag: &str) {
         arg != name && !arg.starts_with(&format!("{name}="))
     });
     args.push(json!(flag));
+}
+
+/// Takes a flag out of the container's arguments.
+fn unflag(container: &mut Json, flag: &str) {
+    let args = container["args"].as_array_mut().expect("arguments");
+    let before = args.len();
+    args.retain(|arg| arg != flag);
+    assert_ne!(args.len(), before, "there is no {flag}");
+}
+
+/// Changes the script of a container of a group.
+fn script(object: &mut Json, pod: &str, from: &str, to: &str) {
+    let script = &mut engine(object, pod)["command"][2];
+    let changed = script.as_str().expect("a script").replace(from, to);
+    assert_ne!(script.as_str(), Some(changed.as_str()), "the change does nothing");
+    *script = json!(changed);
 }
 
 /// Rewrites the picker's configuration.
@@ -323,6 +364,65 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingGroupSize, "2 pods with 8 ranks each are not the 9 ranks", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-size=9");
     }),
+    breaks(Code::ServingJoin, "are not told where their leader is", MP, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --master-addr=\"$leader\"", "");
+    }),
+    breaks(Code::ServingJoin, "has `--node-rank` 0, and its place is 1", MP, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --node-rank=\"$LWS_WORKER_INDEX\"", "");
+    }),
+    breaks(Code::ServingJoin, "workers of LeaderWorkerSet/chat-decode start servers of their own", MP, |all| {
+        unflag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
+    }),
+    breaks(Code::ServingJoin, "workers of LeaderWorkerSet/chat-decode start servers of their own", INTERNAL, |all| {
+        unflag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
+    }),
+    breaks(Code::ServingJoin, "are not told where their leader is", HYBRID, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --data-parallel-address=\"$leader\"", "");
+    }),
+    breaks(Code::ServingJoin, "the first worker of LeaderWorkerSet/chat-decode has `--data-parallel-start-rank` 0, and its place is 8", WIDE, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, "LWS_WORKER_INDEX * 8", "0");
+    }),
+    breaks(Code::ServingJoin, "has `--data-parallel-start-rank` 0, and its place is 8", INTERNAL, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * 8))\"", "");
+    }),
+    warns(Code::ServingJoin, "each of the 2 pods of LeaderWorkerSet/chat-decode runs an engine of its own", MP, |all| {
+        for pod in [LEADER, WORKER] {
+            let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
+            container["command"] = json!(["vllm", "serve"]);
+            container["args"] = json!(["example/model", "--tensor-parallel-size=8"]);
+        }
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["labels"]["app"] = json!("chat");
+    }),
+    breaks(Code::ServingEngineFlags, "only one rank in a pod", HYBRID, |all| {
+        let set = object(all, "LeaderWorkerSet", "chat-decode");
+        script(set, WORKER, "LWS_WORKER_INDEX * 8", "LWS_WORKER_INDEX");
+        let container = engine(set, WORKER);
+        unflag(container, "--data-parallel-hybrid-lb");
+        for text in ["--tensor-parallel-size=8", "--data-parallel-size=2", "--data-parallel-size-local=1", "--data-parallel-multi-port-external-lb"] {
+            flag(container, text);
+        }
+    }),
+    breaks(Code::ServingEngineFlags, "`--api-server-count` servers at each", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--api-server-count=8");
+    }),
+    breaks(Code::ServingEngineFlags, "several ways to share requests", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--data-parallel-hybrid-lb");
+    }),
+    breaks(Code::ServingEngineFlags, "the supervisor's port is that of a rank", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-supervisor-port=8203");
+    }),
+    breaks(Code::ServingEngineFlags, "is headless, and has `--api-server-count` servers", INTERNAL, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--api-server-count=8");
+    }),
+    breaks(Code::ServingEngineFlags, "is headless, and its ranks have servers", HYBRID, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
+    }),
+    breaks(Code::ServingRay, "which the image `vllm/vllm-openai:v0.23.0@sha256", RAY, |all| {
+        for pod in [LEADER, WORKER] {
+            let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
+            container["image"] = json!(IMAGE.replace("example.com/vllm:v1", "vllm/vllm-openai:v0.23.0"));
+        }
+    }),
     breaks(Code::ServingStartup, "workers are made when the leader is ready", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["startupPolicy"] = json!("LeaderReady");
     }),
@@ -414,14 +514,14 @@ const BREAKING: &[Breaking] = &[
 
 #[test]
 fn our_own_charts_hold_every_invariant() {
-    for table in [SINGLE, MP, WIDE, SET, TPU] {
+    for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET, TPU] {
         let config = config(table);
         let (unit, _) = compile(&config);
         let found = check(&unit.unwrap(), &config);
         assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
     }
     // What a TPU is, a manifest says by its node selector.
-    for table in [SINGLE, MP, WIDE, SET] {
+    for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET] {
         let found = findings(objects(table));
         assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
     }
@@ -476,6 +576,7 @@ fn mistakes_in_the_configuration() {
         "topology = \"lws-dp-hybrid\"\nnodes = 2\ndp = 5\n",
         "nodes = 2\n",
         "topology = \"lws-mp\"\ntp = 8\n",
+        "topology = \"lws-dp-external\"\nnodes = 2\ntp = 8\ndp = 2\n",
         "api = \"gie-1.4\"\nprefill = {}\n",
         "topology = \"lws-dp-external\"\nnodes = 2\ndp = 32\nepp = { image = \"IMAGE\" }\n",
         "prefill = { topology = \"lws-dp-external\", nodes = 2, dp = 16, sidecar-image = \"IMAGE\" }\nepp = { image = \"IMAGE\" }\n",
@@ -525,4 +626,73 @@ fn tables_that_cannot_be_read() {
         shown.push('\n');
     }
     insta::assert_snapshot!(shown);
+}
+
+/// Numbers and texts that nobody expects stop nothing.
+#[test]
+fn hostile_values_do_no_harm() {
+    fn pointers(json: &Json, pointer: &str, all: &mut Vec<String>) {
+        all.push(pointer.to_owned());
+        match json {
+            Json::Object(map) => map.iter().for_each(|(key, value)| {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                pointers(value, &format!("{pointer}/{key}"), all);
+            }),
+            Json::Array(list) => list.iter().enumerate().for_each(|(index, value)| {
+                pointers(value, &format!("{pointer}/{index}"), all);
+            }),
+            _ => {}
+        }
+    }
+    let hostile =
+        [json!(u64::MAX), json!(-1), json!(""), json!(null), json!([1]), json!({"a": []})];
+    let budget = "disruption-budget = 1\nmonitoring = {}\nroute = { gateway = \"g\" }\n";
+    let all = objects(&format!("{budget}{WIDE}"));
+    let mut turn = 0;
+    for index in 0..all.len() {
+        let mut places = Vec::new();
+        pointers(&all[index], "", &mut places);
+        for pointer in places {
+            turn += 1;
+            let mut changed = all.clone();
+            *changed[index].pointer_mut(&pointer).expect("a place") =
+                hostile[turn % hostile.len()].clone();
+            let _ = findings(changed);
+        }
+    }
+    let mut many = objects(&format!("{budget}{MP}"));
+    let set = object(&mut many, "LeaderWorkerSet", "chat-decode");
+    set["spec"]["replicas"] = json!(u64::MAX);
+    set["spec"]["leaderWorkerTemplate"]["size"] = json!(u64::MAX);
+    let container = engine(set, LEADER);
+    flag(container, "--port=4294967295");
+    container["readinessProbe"]["httpGet"]["port"] = json!(4_294_967_295u32);
+    let budget = &mut object(&mut many, "PodDisruptionBudget", "chat-decode")["spec"];
+    *budget = json!({"minAvailable": 1, "selector": budget["selector"]});
+    let _ = findings(many);
+}
+
+/// What is not known makes rules silent, not wrong.
+#[test]
+fn flags_in_a_file_are_not_known() {
+    let mut all = objects(MP);
+    for pod in [LEADER, WORKER] {
+        let container = engine(object(&mut all, "LeaderWorkerSet", "chat-decode"), pod);
+        container["command"] = json!(["vllm", "serve"]);
+        container["args"] = json!(["--config=/etc/vllm.yaml"]);
+    }
+    let found = findings(all);
+    assert!(!found.has_errors(), "{}", human::render(&found, false));
+}
+
+/// Budgets and autoscalers of other applications are not about models.
+#[test]
+fn budgets_of_others_are_left_alone() {
+    let mut all = objects(SINGLE);
+    let mut budget = object(&mut all, "PodDisruptionBudget", "chat-decode").clone();
+    budget["metadata"]["name"] = json!("database");
+    budget["spec"] = json!({"maxUnavailable": 0, "selector": {"matchLabels": {"app": "database"}}});
+    all.push(budget);
+    let found = findings(all);
+    assert!(found.is_empty(), "{}", human::render(&found, false));
 }

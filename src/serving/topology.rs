@@ -197,6 +197,11 @@ fn check(config: &ServingConfig, role: Role, shape: &Shape, found: &mut Diagnost
             format!("{} ranks cannot be shared evenly by {} nodes", shape.dp, shape.nodes),
             "every pod of a group has the same number of ranks (kserve#4946 divides and drops the rest)",
         ),
+        Topology::DpExternal if shape.dp / shape.nodes.max(1) < 2 => report(
+            "topology",
+            "one rank in a pod needs no port for each rank, and vLLM refuses it".to_owned(),
+            "choose `lws-dp-hybrid`, which has one port a pod, or fewer `nodes`",
+        ),
         _ => {}
     }
 }

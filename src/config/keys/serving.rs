@@ -29,10 +29,11 @@ const RESOURCES: &str = "Requests and limits of the engine's container besides a
     the Kubernetes API. A value of the chart.";
 const TOPOLOGY: &str = "How the engine is spread. `single` (default): each replica is one pod. The \
     others are LeaderWorkerSets whose groups have `nodes` pods: `lws-mp`: tensor and pipeline \
-    parallelism with vLLM's own processes; `lws-ray`: the same with Ray; `lws-dp-internal`: data \
-    parallelism behind the leader's one port; `lws-dp-hybrid`: data parallelism, one port a pod; \
-    `lws-dp-external`: data parallelism, one port a rank, as InferencePools with several ports \
-    need.";
+    parallelism with vLLM's own processes; `lws-ray`: the same with Ray, for images that have it, \
+    which vLLM's own have not since 0.19; `lws-dp-internal`: data parallelism behind the leader's \
+    one port; `lws-dp-hybrid`: data parallelism, one port a pod; `lws-dp-external`: data \
+    parallelism, one port a rank, as InferencePools with several ports need, with at least two \
+    ranks in a pod. vLLM takes the last one for mixtures of experts only.";
 const REPLICAS: &str =
     "How many pods, or groups of pods, there are. A value of the chart. Default: 1.";
 const NODES: &str = "Pods of a group, each on a node of its own. Default: 1.";

@@ -1,7 +1,6 @@
 //! Invariants about the pods of engines.
 
 use super::super::invariants::Found;
-use super::super::topology::SUPERVISOR_PORT;
 use super::super::view::View;
 use super::super::view::pods::{Engine, Part, Program, Template, list, text};
 use super::ranges;
@@ -35,11 +34,7 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     }
     let pods = if flags.has("nnodes") {
         engine.number("nnodes", 1)?
-    } else if template.part != Part::Single
-        && flags.text("distributed-executor-backend") == Some("ray")
-        || engine.text.contains("ray_cluster_size")
-        || engine.text.contains("ray start")
-    {
+    } else if template.part != Part::Single && engine.uses_ray() {
         template.size
     } else {
         1
@@ -184,8 +179,9 @@ pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
     }
 }
 
-fn supervisor(engine: &Engine<'_>) -> Option<u32> {
-    engine.number("data-parallel-supervisor-port", u32::from(SUPERVISOR_PORT))
+/// The port of vLLM's supervisor of several ports; 9256 is vLLM's own default.
+pub(super) fn supervisor(engine: &Engine<'_>) -> Option<u32> {
+    engine.number("data-parallel-supervisor-port", 9_256)
 }
 
 /// Probes ask where somebody answers.
@@ -330,6 +326,9 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
                 Some(Severity::Warning);
         }
         let (Some(first), Some(second)) = (&one.flags, &other.flags) else { continue };
+        if first.go_on_in_a_file() || second.go_on_in_a_file() {
+            continue;
+        }
         for flag in ["block-size", "kv-cache-dtype", "dtype", "quantization"] {
             let said = |flags: &super::super::view::flags::Flags| {
                 flags.text(flag).map_or("the default".to_owned(), |value| format!("`{value}`"))

@@ -4,6 +4,7 @@ pub(super) mod config;
 pub(super) mod engine;
 pub(super) mod extras;
 pub(super) mod group;
+pub(super) mod join;
 pub(super) mod picker;
 pub(super) mod pool;
 
@@ -15,7 +16,7 @@ fn ranges(numbers: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for number in numbers {
         match parts.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
             _ => parts.push((number, number)),
         }
     }

@@ -122,11 +122,7 @@ impl<'a> View<'a> {
         self.templates
             .iter()
             .filter(|template| self.manifests[template.owner].is_beside(pool))
-            .filter(|template| {
-                wanted.iter().all(|(key, value)| {
-                    template.labels.get(key.as_str()).copied() == value.as_str()
-                })
-            })
+            .filter(|template| template.has_labels(wanted))
             .collect()
     }
 

@@ -61,8 +61,6 @@ pub(crate) struct Engine<'a> {
     pub(crate) flags: Option<Flags>,
     /// The model, as it is told.
     pub(crate) model: Option<String>,
-    /// All text of command and arguments, for what flags do not say.
-    pub(crate) text: String,
 }
 
 /// A routing sidecar.
@@ -159,7 +157,7 @@ impl<'a> Engine<'a> {
         let named = |program, flags: Option<Flags>, model| {
             let model: Option<String> = model;
             let model = model.filter(|model| !model.contains(shell::UNKNOWN));
-            Some(Engine { container, program, flags, model, text: text_of_all.clone() })
+            Some(Engine { container, program, flags, model })
         };
         let all = commands(container, &variables);
         for command in &all {
@@ -222,6 +220,12 @@ impl<'a> Engine<'a> {
         self.flags.as_ref().is_some_and(|flags| flags.is_on(flag))
     }
 
+    /// Whether Ray spreads it over the pods of its group.
+    pub(crate) fn uses_ray(&self) -> bool {
+        let backend = self.flags.as_ref().and_then(|f| f.text("distributed-executor-backend"));
+        backend == Some("ray") || starts_ray(self.container)
+    }
+
     /// The ports that it answers requests on; nothing when they are not known.
     pub(crate) fn ports(&self) -> Option<Vec<u32>> {
         let flags = self.flags.as_ref()?;
@@ -265,6 +269,12 @@ impl<'a> Engine<'a> {
         };
         Some((name, amount))
     }
+}
+
+/// Whether a container starts Ray before it does anything else.
+pub(crate) fn starts_ray(container: &Json) -> bool {
+    let signs = ["ray start", "--ray_cluster_size", "--ray_address"];
+    words(container).iter().any(|word| signs.iter().any(|sign| word.contains(sign)))
 }
 
 /// Resources that are accelerators.
@@ -361,6 +371,11 @@ impl<'a> Template<'a> {
     /// The role in prefill and decode.
     pub(crate) fn role(&self) -> Option<&'a str> {
         self.labels.get("llm-d.ai/role").copied()
+    }
+
+    /// Whether the pods have all of these labels.
+    pub(crate) fn has_labels(&self, wanted: &serde_json::Map<String, Json>) -> bool {
+        wanted.iter().all(|(key, value)| self.labels.get(key.as_str()).copied() == value.as_str())
     }
 
     /// Reads a template of pods.
