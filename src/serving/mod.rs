@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use topology::Workload;
 use view::{View, pods};
 
+pub use route::is_of_the_engine;
 pub use view::Manifest;
 
 /// The objects and values of a model's chart; none when the parallelism cannot be worked out.

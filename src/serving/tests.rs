@@ -607,6 +607,12 @@ fn tables_that_cannot_be_read() {
         "objectives = { premium = \"high\" }\nrewrites = [{ model = \"a\" }]\n",
         "epp = { preset = \"default\", config = {}, flags = { --tracing = true } }\n",
         "autoscaling = { kind = \"keda\", min = 5, max = 2 }\n",
+        "autoscaling = { kind = \"keda\", min = 0, max = 2, prometheus = \"http://p\" }\n",
+        "network-policy = {}\nroute = { gateway = \"g\", provider = \"gke\" }\n",
+        "objectives = { \"Premium!\" = 1 }\n",
+        "served-name = 'a\"b'\n",
+        "route = { gateway = \"g\", hosts = [\"https://a.example.com\"], model-header = \"X Model\" }\n",
+        "monitoring = { labels = { \"a b\" = \"c\" } }\n",
         "disaggregated-set = true\n",
         "router = {}\n",
     ] {
@@ -695,4 +701,56 @@ fn budgets_of_others_are_left_alone() {
     all.push(budget);
     let found = findings(all);
     assert!(found.is_empty(), "{}", human::render(&found, false));
+}
+
+/// A prefix of one's own is taken off on the way, in a rule of its own.
+#[test]
+fn prefixes_are_taken_off() {
+    let mut all =
+        objects("route = { gateway = \"g\", paths = [\"/v1\", \"/team/chat\", \"/chat\"] }\n");
+    let rules = object(&mut all, "HTTPRoute", "chat")["spec"]["rules"].clone();
+    let seen: Vec<(Json, Json)> = rules
+        .as_array()
+        .expect("rules")
+        .iter()
+        .map(|rule| {
+            let paths = rule["matches"].as_array().expect("matches").iter();
+            let paths = paths.map(|path| path["path"]["value"].clone()).collect();
+            (paths, rule["filters"][0]["urlRewrite"]["path"].clone())
+        })
+        .collect();
+    let off = json!({"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"});
+    assert_eq!(
+        seen,
+        [
+            (json!(["/v1"]), Json::Null),
+            (json!(["/team/chat"]), off.clone()),
+            (json!(["/chat"]), off),
+        ]
+    );
+}
+
+/// Gateways in another namespace are let in without saying so twice.
+#[test]
+fn policies_let_the_routes_gateway_in() {
+    let table =
+        "route = { gateway = \"g\", gateway-namespace = \"gateways\" }\nnetwork-policy = {}\n";
+    let mut all = objects(table);
+    for name in ["chat", "chat-epp"] {
+        let policy = object(&mut all, "NetworkPolicy", name).to_string();
+        assert!(policy.contains("{\"kubernetes.io/metadata.name\":\"gateways\"}"), "{policy}");
+    }
+}
+
+/// Models of one name in two namespaces are scaled apart.
+#[test]
+fn scaling_counts_the_namespace_only() {
+    let table = "autoscaling = { kind = \"keda\", max = 2, prometheus = \"http://p\" }\n";
+    let mut all = objects(table);
+    let query = &object(&mut all, "ScaledObject", "chat-decode")["spec"]["triggers"][0]["metadata"]
+        ["query"];
+    assert_eq!(
+        query,
+        "sum(vllm:num_requests_waiting{namespace=\"models\",model_name=\"example/model\"})"
+    );
 }
