@@ -233,7 +233,7 @@ pub struct ServingConfig {
 }
 
 /// Whether this can be the value of a label, or its name behind the prefix.
-fn is_label_text(text: &str) -> bool {
+pub(crate) fn is_label_text(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let ends = |c: char| c.is_ascii_alphanumeric();
     text.is_empty()

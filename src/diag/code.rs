@@ -547,6 +547,18 @@ codes! {
     ServingRay "serving-ray"
         "The command starts Ray, and the image has no Ray."
         "vLLM's own images have no Ray since 0.19 (lws#835). Its processes span nodes without it: topology `lws-mp`, or `--nnodes`. With Ray, the image must be one that has it.";
+    ServingPickerFlags "serving-picker-flags"
+        "The flags of an endpoint picker do not go together."
+        "A picker is told its pods by `--pool-name` or `--endpoint-selector`, one of them, and its configuration by `--config-file` or `--config-text`. Its probes ask `--grpc-health-port`, 9003 unless said otherwise.";
+    ServingKserve "serving-kserve"
+        "An LLMInferenceService has a parallelism that KServe cannot make pods of."
+        "KServe takes pipelines or ranks of data parallelism, the latter with `data` and `dataLocal`. It divides one by the other and drops the rest, and holds neither against the devices that pods ask for (kserve#4946).";
+    ServingTwice "serving-twice"
+        "Two manifests are the same object."
+        "Objects are told apart by group, kind, namespace and name. Charts with fixed names, of which the upstream router chart has some, overwrite each other in one namespace. In a folder of variants, each is checked against the pods of the others.";
+    ServingUnread "serving-unread"
+        "Pods are made by a kind that no rule knows."
+        "Rules look at the pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds that have a template in the same place, and at LLMInferenceServices. Other kinds are passed over.";
 }
 
 #[cfg(test)]

@@ -107,6 +107,8 @@ invariants! {
         rules::picker::port, "nobody answers the gateway";
     ServingPickerPool Error "epp.flags" "llm-d-router, --pool-name"
         rules::picker::pool, "the picker works for another pool";
+    ServingPickerFlags Error "epp.flags" "llm-d-router, options of the picker"
+        rules::picker::flags, "the picker stops when it starts, or is never ready";
     ServingPickerRights Error "epp" "istio.io#17528"
         rules::picker::rights, "the picker never becomes ready";
     ServingPickerReplicas Error "epp.replicas" "GAIE#1619"
@@ -155,6 +157,12 @@ invariants! {
         rules::extras::disruption, "nodes cannot be drained";
     ServingDestination Error "route.provider" "llm-d-router chart, DestinationRule"
         rules::extras::destination, "Istio does not trust the picker";
+    ServingKserve Error "dp" "kserve#4946"
+        rules::kserve::parallelism, "KServe refuses the service, or makes pods that wait for others";
+    ServingTwice Warning "name" "llm-d-router chart, names of objects"
+        rules::set::twice, "one of them takes the place of the other";
+    ServingUnread Note "form" "bundle2chart"
+        rules::set::unread, "what is wrong with them is not found";
 }
 
 /// Where a finding belongs: in the manifest, or at a key of bundles.toml.

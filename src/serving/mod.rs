@@ -118,7 +118,11 @@ pub fn check_manifests(manifests: &[Manifest], profile: &'static Profile) -> Dia
 pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let view = View::new(manifests, profile::newest(), None);
     let engines = view.templates.iter().any(|template| template.engine.is_some());
-    engines || view.pools().next().is_some() || !view.pickers.is_empty()
+    engines
+        || !view.pickers.is_empty()
+        || ["InferencePool", "LLMInferenceService"]
+            .iter()
+            .any(|kind| view.of_kind(kind).next().is_some())
 }
 
 #[cfg(test)]

@@ -81,6 +81,14 @@ prefill = { nodes = 2, dp = 16, sidecar-image = "IMAGE" }
 epp = { image = "IMAGE" }
 "#;
 
+/// What KServe makes the rest of.
+const KSERVE: &str = r#"
+form = "kserve"
+topology = "lws-dp-internal"
+nodes = 2
+dp = 16
+"#;
+
 /// Chips with two devices.
 const TPU: &str = r#"
 tp = 8
@@ -219,6 +227,24 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPoolShape, "`matchLabels`", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchExpressions"] = json!([]);
     }),
+    breaks(Code::ServingPoolShape, "`grpc` is not a protocol", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["appProtocol"] = json!("grpc");
+    }),
+    breaks(Code::ServingPoolShape, "selects by `app`, which is no label", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("two words");
+    }),
+    warns(Code::ServingPoolShape, "asks a Deployment for its picker", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["kind"] = json!("Deployment");
+    }),
+    warns(Code::ServingPoolShape, "written by a controller", SINGLE, |all| {
+        all.push(json!({"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "InferencePoolImport", "metadata": {"name": "chat", "namespace": "models"}}));
+    }),
+    breaks(Code::ServingPoolShape, "the priority of InferenceObjective/premium", SINGLE, |all| {
+        object(all, "InferenceObjective", "premium")["spec"]["priority"] = json!(3_000_000_000u32);
+    }),
+    breaks(Code::ServingPoolShape, "has a rule without fitting targets", SINGLE, |all| {
+        object(all, "InferenceModelRewrite", "chat")["spec"]["rules"][0]["targets"][0]["weight"] = json!(0);
+    }),
     breaks(Code::ServingPoolEmpty, "no pods have the labels", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("chats");
     }),
@@ -277,9 +303,6 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPickerReplicas, "readinessProbe asks for `inference-extension`", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["readinessProbe"]["grpc"]["service"] = json!("inference-extension");
     }),
-    warns(Code::ServingPickerReplicas, "know nothing of each other", MP, |all| {
-        object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(2);
-    }),
     breaks(Code::ServingPickerConfig, "no plugin `queue-scorerr`", MP, |all| {
         configure(all, |text| text.replace("type: queue-scorer", "type: queue-scorerr").replace("pluginRef: queue-scorer", "pluginRef: queue-scorerr"));
     }),
@@ -318,6 +341,43 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPickerConfig, "cannot be read: line 1", MP, |all| {
         configure(all, |_| "plugins: [".to_owned());
     }),
+    breaks(Code::ServingPickerReplicas, "2 pods that know nothing of each other", MP, |all| {
+        object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(2);
+    }),
+    warns(Code::ServingPickerReplicas, "3 pods that know nothing of each other", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--ha-enable-leader-election=false"));
+    }),
+    breaks(Code::ServingPickerFlags, "has `--pool-name` and `--endpoint-selector`", MP, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--endpoint-selector=app=chat"));
+    }),
+    breaks(Code::ServingPickerFlags, "has `--config-file` and `--config-text`", MP, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--config-text=x"));
+    }),
+    breaks(Code::ServingPickerFlags, "the readinessProbe of Deployment/chat-epp asks port 9004, and it answers on 9003", MP, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["readinessProbe"]["grpc"]["port"] = json!(9004);
+    }),
+    breaks(Code::ServingPickerRights, "may not create tokenreviews.authentication.k8s.io", SINGLE, |all| {
+        all.retain(|object| object["kind"] != "ClusterRole");
+    }),
+    breaks(Code::ServingPickerRights, "the sidecar of LeaderWorkerSet/chat-decode may not get, list, watch inferencepools.inference.networking.k8s.io", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        flag(sidecar.expect("a sidecar"), "--enable-ssrf-protection");
+    }),
+    breaks(Code::ServingPickerConfig, "a reference has no `wieght`", MP, |all| {
+        configure(all, |text| text.replacen("weight: 2", "wieght: 2", 1));
+    }),
+    breaks(Code::ServingPickerConfig, "a flow control has no `maxRequest`", MP, |all| {
+        configure(all, |text| format!("{text}flowControl: {{maxRequest: 5}}\n"));
+    }),
+    breaks(Code::ServingPickerConfig, "there is no plugin named `limits`", MP, |all| {
+        configure(all, |text| format!("{text}flowControl: {{usageLimitPolicyPluginRef: limits}}\n"));
+    }),
+    breaks(Code::ServingPickerConfig, "nothing says which of the 2 profiles runs", MP, |all| {
+        configure(all, |text| format!("{}- name: other\n", text.replacen("plugins:", "plugins:\n- type: single-profile-handler", 1)));
+    }),
+    breaks(Code::ServingPickerConfig, "`second` asks the decider `nobody`", WIDE, |all| {
+        configure(all, |text| text.replacen("plugins:", "plugins:\n- name: second\n  type: disagg-profile-handler\n  parameters: {deciders: {prefill: nobody}}", 1));
+    }),
     breaks(Code::ServingPickerConfig, "two profiles have the name `prefill`", WIDE, |all| {
         configure(all, |text| text.replace("- name: decode", "- name: prefill"));
     }),
@@ -336,6 +396,14 @@ const BREAKING: &[Breaking] = &[
     }),
     breaks(Code::ServingRoles, "their role is `prefill`", WIDE, |all| {
         configure(all, |text| text.replace("pluginRef: prefill-filter", "pluginRef: queue-scorer").replace("pluginRef: decode-filter", "pluginRef: queue-scorer"));
+    }),
+    breaks(Code::ServingRoles, "which the pods of Deployment/extra have not", MP, |all| {
+        let index = "leaderworkerset.sigs.k8s.io/worker-index";
+        object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"][index] = json!("0");
+        let mut template = object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["leaderTemplate"].clone();
+        template["spec"]["containers"][0]["command"] = json!(["vllm", "serve"]);
+        template["spec"]["containers"][0]["args"] = json!(["example/model", "--tensor-parallel-size=8", "--port=8000"]);
+        all.push(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "extra", "namespace": "models"}, "spec": {"template": template}}));
     }),
     breaks(Code::ServingModel, "`token-producer` is about `other/model`", MP, |all| {
         configure(all, |text| text.replace("- type: queue-scorer", "- type: token-producer\n  parameters: {modelName: other/model}\n- type: queue-scorer"));
@@ -432,6 +500,44 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingGroup, "neither take a group away", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["maxUnavailable"] = json!(0);
     }),
+    breaks(Code::ServingGroup, "groups of 0 pods", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["size"] = json!(0);
+    }),
+    breaks(Code::ServingGroup, "`Never` is not a `restartPolicy`", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["restartPolicy"] = json!("Never");
+    }),
+    breaks(Code::ServingGroup, "`networkConfig` has no", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["networkConfig"] = json!({});
+    }),
+    breaks(Code::ServingGroup, "the set has 1 roles", SET, |all| {
+        object(all, "DisaggregatedSet", "chat")["spec"]["roles"].as_array_mut().expect("roles").truncate(1);
+    }),
+    breaks(Code::ServingGroup, "number of slices", SET, |all| {
+        object(all, "DisaggregatedSet", "chat")["spec"]["slices"] = json!(0);
+    }),
+    breaks(Code::ServingKserve, "9 ranks cannot be shared evenly by pods of 8", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["data"] = json!(9);
+    }),
+    breaks(Code::ServingKserve, "stages of a pipeline and ranks", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["pipeline"] = json!(2);
+    }),
+    breaks(Code::ServingKserve, "only one of `data` and `dataLocal`", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["dataLocal"] = json!(null);
+    }),
+    breaks(Code::ServingKserve, "`tensor` is not a positive", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(0);
+    }),
+    breaks(Code::ServingKserve, "asks for 8 × nvidia.com/gpu, and its ranks use 16", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(2);
+    }),
+    warns(Code::ServingTwice, "Deployment/chat-epp is there twice", MP, |all| {
+        let second = object(all, "Deployment", "chat-epp").clone();
+        all.push(second);
+    }),
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingUnread, "the pods of RayCluster/chat are not looked at", MP, |all| {
+        let template = object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["leaderTemplate"].clone();
+        all.push(json!({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "chat", "namespace": "models"}, "spec": {"headGroupSpec": {"template": template}}}));
+    }) },
     breaks(Code::ServingGroup, "do not divide into subgroups of 3", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["subGroupPolicy"] = json!({"subGroupSize": 3});
     }),
@@ -453,6 +559,16 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingSidecar, "prefill is never asked", WIDE, |all| {
         let set = object(all, "LeaderWorkerSet", "chat-decode");
         set["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["initContainers"] = json!([]);
+        flag(engine(set, WORKER), "--port=8000");
+    }),
+    breaks(Code::ServingSidecar, "over TLS only", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        unflag(sidecar.expect("a sidecar"), "--secure-proxy=false");
+    }),
+    breaks(Code::ServingSidecar, "waits for its sidecar to end", WIDE, |all| {
+        let set = object(all, "LeaderWorkerSet", "chat-decode");
+        let sidecar = set.pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0").expect("a sidecar");
+        sidecar["restartPolicy"] = json!(null);
         flag(engine(set, WORKER), "--port=8000");
     }),
     breaks(Code::ServingSidecarFlag, "no flag `--connector` any more", WIDE, |all| {
@@ -514,14 +630,14 @@ const BREAKING: &[Breaking] = &[
 
 #[test]
 fn our_own_charts_hold_every_invariant() {
-    for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET, TPU] {
+    for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET, TPU, KSERVE] {
         let config = config(table);
         let (unit, _) = compile(&config);
         let found = check(&unit.unwrap(), &config);
         assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
     }
     // What a TPU is, a manifest says by its node selector.
-    for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET] {
+    for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET, KSERVE] {
         let found = findings(objects(table));
         assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
     }
@@ -582,6 +698,7 @@ fn mistakes_in_the_configuration() {
         "prefill = { topology = \"lws-dp-external\", nodes = 2, dp = 16, sidecar-image = \"IMAGE\" }\nepp = { image = \"IMAGE\" }\n",
         "epp = { image = \"IMAGE\", config = { plugins = [{ type = \"queue-scorer\" }], schedulingProfiles = [{ name = \"default\", plugins = [{ pluginRef = \"queue\" }] }] } }\n",
         "epp = { image = \"IMAGE\", flags = { grpc-port = 9010 } }\n",
+        "epp = { image = \"IMAGE\", replicas = 2, flags = { ha-enable-leader-election = false } }\n",
         "form = \"kserve\"\nmonitoring = {}\nroute = { gateway = \"g\", auth = \"kuadrant\" }\n",
         "replicas = 3\nautoscaling = { max = 4 }\n",
     ] {
@@ -753,4 +870,30 @@ fn scaling_counts_the_namespace_only() {
         query,
         "sum(vllm:num_requests_waiting{namespace=\"models\",model_name=\"example/model\"})"
     );
+}
+
+/// Kinds with a template in the usual place, and pods, are looked at like Deployments.
+#[test]
+fn other_kinds_with_templates_are_looked_at() {
+    let container = json!({"name": "vllm", "image": IMAGE, "command": ["vllm", "serve"], "args": ["a/b", "-tp", "8"], "resources": {"limits": {"nvidia.com/gpu": 4}}});
+    let spec = json!({"containers": [container]});
+    for (kind, spec) in [("Pod", spec.clone()), ("Rollout", json!({"template": {"spec": spec}}))] {
+        let found = findings(vec![
+            json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}),
+        ]);
+        assert!(found.iter().any(|d| d.code == Code::ServingDevices), "{kind}");
+    }
+}
+
+/// Pickers that are not known by name are no mistake.
+#[test]
+fn pickers_of_others_are_left_alone() {
+    let mut all = objects(SINGLE);
+    all.retain(|object| object["kind"] != "PodDisruptionBudget");
+    let picker = object(&mut all, "Deployment", "chat-epp");
+    let container = engine(picker, POD);
+    container["image"] = json!(IMAGE.replace("vllm", "own-picker"));
+    container["args"] = json!(["--poolName=chat"]);
+    let found = findings(all);
+    assert!(!found.has_errors(), "{}", human::render(&found, false));
 }

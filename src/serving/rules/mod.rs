@@ -5,8 +5,11 @@ pub(super) mod engine;
 pub(super) mod extras;
 pub(super) mod group;
 pub(super) mod join;
+mod keys;
+pub(super) mod kserve;
 pub(super) mod picker;
 pub(super) mod pool;
+pub(super) mod set;
 
 /// `8000`, `8001–8007`, `1, 3 and 5–9`: numbers as ranges.
 fn ranges(numbers: &[u32]) -> String {

@@ -150,7 +150,7 @@ fn variables(container: &Json, part: Part, size: u32) -> Variables {
 
 impl<'a> Engine<'a> {
     /// The engine that this container is; nothing when it is none.
-    fn of(container: &'a Json, part: Part, size: u32) -> Option<Engine<'a>> {
+    pub(crate) fn of(container: &'a Json, part: Part, size: u32) -> Option<Engine<'a>> {
         let variables = variables(container, part, size);
         let image = text(container, "image");
         let text_of_all = words(container).join("\n");
@@ -256,19 +256,21 @@ impl<'a> Engine<'a> {
             (None, None) => Vec::new(),
         }
     }
+}
 
-    /// Units of an accelerator that it asks for: the resource and how many.
-    pub(crate) fn accelerators(&self) -> Option<(&'a str, u32)> {
-        let resources = self.container.get("resources")?;
-        let group = resources.get("limits").or_else(|| resources.get("requests"))?;
-        let (name, amount) =
-            group.as_object()?.iter().find(|(name, _)| ACCELERATORS.contains(&name.as_str()))?;
-        let amount = match amount {
-            Json::String(text) => text.trim().parse().ok()?,
-            other => u32::try_from(other.as_u64()?).ok()?,
-        };
-        Some((name, amount))
-    }
+/// Units of an accelerator that a container asks for: the resource and how many.
+pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
+    let resources = container.get("resources")?;
+    let of = |group: &str| {
+        let group = resources.get(group)?.as_object()?;
+        group.iter().find(|(name, _)| ACCELERATORS.contains(&name.as_str()))
+    };
+    let (name, amount) = of("limits").or_else(|| of("requests"))?;
+    let amount = match amount {
+        Json::String(text) => text.trim().parse().ok()?,
+        other => u32::try_from(other.as_u64()?).ok()?,
+    };
+    Some((name, amount))
 }
 
 /// Whether a container starts Ray before it does anything else.
@@ -288,7 +290,8 @@ const ACCELERATORS: [&str; 6] = [
 ];
 
 impl<'a> Sidecar<'a> {
-    fn of(container: &'a Json, variables: &Variables) -> Option<Sidecar<'a>> {
+    /// The sidecar that this container is; nothing when it is none.
+    pub(crate) fn of(container: &'a Json, variables: &Variables) -> Option<Sidecar<'a>> {
         let image = text(container, "image");
         let words: Vec<String> = commands(container, variables).into_iter().flatten().collect();
         let flags = Flags::parse(&words);
