@@ -559,6 +559,9 @@ codes! {
     ServingUnread "serving-unread"
         "Pods are made by a kind that no rule knows."
         "Rules look at the pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds that have a template in the same place, and at LLMInferenceServices. Other kinds are passed over.";
+    ServingRoute "serving-route"
+        "Two routes take the same requests."
+        "Where two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model is never asked, or the first one is asked for a model that it does not have.";
 }
 
 #[cfg(test)]

@@ -161,21 +161,24 @@ invariants! {
         rules::kserve::parallelism, "KServe refuses the service, or makes pods that wait for others";
     ServingTwice Warning "name" "llm-d-router chart, names of objects"
         rules::set::twice, "one of them takes the place of the other";
+    ServingRoute Warning "route" "Gateway API, HTTPRouteRule"
+        rules::set::routes, "the older route gets all requests, and the other model none";
     ServingUnread Note "form" "bundle2chart"
         rules::set::unread, "what is wrong with them is not found";
 }
 
-/// Where a finding belongs: in the manifest, or at a key of bundles.toml.
-pub(super) type Placing<'p> = dyn Fn(&'static str, Place) -> Place + 'p;
+/// Where a finding about the manifest of this number belongs: there, or at a key of bundles.toml.
+pub(super) type Placing<'p> = dyn Fn(usize, &'static str, Place) -> Place + 'p;
 
-/// What breaks invariants in these manifests.
+/// What breaks invariants in these manifests; those of which `wanted` is true are looked for.
 pub(super) fn check(
     view: &View<'_>,
     manifests: &[Manifest],
+    wanted: fn(&Invariant) -> bool,
     placing: &Placing<'_>,
 ) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
-    for invariant in INVARIANTS {
+    for invariant in INVARIANTS.iter().filter(|invariant| wanted(invariant)) {
         let mut found = Found::default();
         (invariant.check)(view, &mut found);
         for finding in found.0 {
@@ -190,7 +193,7 @@ pub(super) fn check(
                 code: finding.code.unwrap_or(invariant.code),
                 severity,
                 message: finding.message,
-                place: placing(finding.field.unwrap_or(invariant.field), place),
+                place: placing(finding.owner, finding.field.unwrap_or(invariant.field), place),
                 related: Vec::new(),
                 hint: Some(format!("{} ({reason}; {source})", finding.hint)),
             };

@@ -530,6 +530,11 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingKserve, "asks for 8 × nvidia.com/gpu, and its ranks use 16", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(2);
     }),
+    warns(Code::ServingRoute, "HTTPRoute/chat and HTTPRoute/other both take `PathPrefix /` of Gateway/gateway", SINGLE, |all| {
+        let mut second = object(all, "HTTPRoute", "chat").clone();
+        second["metadata"]["name"] = json!("other");
+        all.push(second);
+    }),
     warns(Code::ServingTwice, "Deployment/chat-epp is there twice", MP, |all| {
         let second = object(all, "Deployment", "chat-epp").clone();
         all.push(second);
