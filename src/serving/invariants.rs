@@ -167,6 +167,43 @@ invariants! {
         rules::set::unread, "what is wrong with them is not found";
 }
 
+/// What is known to fail and is no invariant, each with the reason.
+pub static NOT_CHECKED: &[(&str, &str)] = &[
+    (
+        "unknown parameters of a plugin stop the picker (llm-d-router#1134)",
+        "each plugin and release has its own; only `deciders` and `modelName` are looked at",
+    ),
+    (
+        "vLLM refuses external load balancing of ranks for models without experts",
+        "manifests do not say what a model is made of; the texts of `topology` do",
+    ),
+    (
+        "Istio ignores pools without ENABLE_GATEWAY_API_INFERENCE_EXTENSION, and some of its \
+         releases all ports of a pool but the first (istio#57638)",
+        "this is about istiod; the README of a chart says it",
+    ),
+    (
+        "with the CRDs of both groups, pickers read objectives and rewrites of llm-d.ai only \
+         (llm-d-router#1449)",
+        "this is about the cluster; objects of a group that the profile's picker does not read are \
+         found (`serving-pool-missing`)",
+    ),
+    (
+        "an update of the chart of LeaderWorkerSet from 0.7 to 0.8 deletes its CRD and all groups \
+         (lws#880)",
+        "this is about installing LeaderWorkerSet",
+    ),
+    (
+        "a cluster with another domain than cluster.local has other hosts",
+        "manifests do not know the domain; upstream's DestinationRule has the same",
+    ),
+    ("Gateways ignore the port of a route's reference to a pool", "it does no harm"),
+    (
+        "drivers, NCCL and RDMA of nodes do not fit the engine",
+        "manifests do not say what nodes have",
+    ),
+];
+
 /// Where a finding about the manifest of this number belongs: there, or at a key of bundles.toml.
 pub(super) type Placing<'p> = dyn Fn(usize, &'static str, Place) -> Place + 'p;
 
