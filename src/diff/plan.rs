@@ -18,23 +18,47 @@ pub struct Step {
     pub commands: Vec<String>,
 }
 
+/// The steps about what happens, whether or not somebody reads of it.
+pub(super) struct Happening {
+    images: Step,
+    crds: Step,
+    delete: Step,
+    upgrade: Step,
+    restart: Step,
+}
+
+/// What the changes of a set make happen.
+pub(super) fn happening(set: &ChangeSet, sides: &Sides<'_>) -> Happening {
+    Happening {
+        images: step("images", "Mirror the images that are new", images(set, sides)),
+        crds: crds(set, sides),
+        delete: delete(set),
+        upgrade: upgrade(set, sides),
+        restart: step("restart", "Expect these pods to restart", restarts(set)),
+    }
+}
+
 /// The plan for a change set.
-pub(super) fn plan(set: &ChangeSet, sides: &Sides<'_>) -> Vec<Step> {
+pub(super) fn plan(set: &ChangeSet, happening: Happening) -> Vec<Step> {
+    // An upgrade that changes nothing needs no plan.
+    if set.is_empty() {
+        return Vec::new();
+    }
+    let Happening { images, crds, delete, upgrade, restart } = happening;
     let mut steps = vec![
         step("final", "Know what cannot be rolled back, and back it up first", one_way(set)),
         step("check", "Check what would break, and change it where you use it", breaking(set)),
-        step("values", "Change your values files", values(set)),
-        step("images", "Mirror the images that are new", images(set, sides)),
-        crds(set, sides),
-        delete(set),
         step("access", "Have somebody agree to the permissions that are gained", access(set)),
-        upgrade(set, sides),
-        step("restart", "Expect these pods to restart", restarts(set)),
+        step("values", "Change your values files", values(set)),
+        images,
+        crds,
+        delete,
+        upgrade,
+        restart,
         step("watch", "Watch afterwards", watch(set)),
     ];
     steps.retain(|step| !step.items.is_empty());
-    // An upgrade that changes nothing needs no plan.
-    if set.is_empty() { Vec::new() } else { steps }
+    steps
 }
 
 fn step(id: &'static str, title: &'static str, items: Vec<String>) -> Step {
@@ -181,13 +205,22 @@ fn delete(set: &ChangeSet) -> Step {
             found.push(&object.id);
         }
     }
+    let holds_data = |id: &&&super::Identity| {
+        ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str())
+    };
+    let item = |id: &&super::Identity| match holds_data(&id) {
+        true => format!("{id}: its data goes with it, so copy it to another one first"),
+        false => id.to_string(),
+    };
     let mut step = step(
         "delete",
         "Delete what cannot be updated, right before the upgrade, which creates it anew",
-        found.iter().map(|id| id.to_string()).collect(),
+        found.iter().map(item).collect(),
     );
+    // Nobody should delete data by copying a command.
     step.commands = found
         .iter()
+        .filter(|id| !holds_data(id))
         .map(|id| {
             let cluster = id.kind.starts_with("Cluster") || id.kind.ends_with("Class");
             let namespace = match (cluster, id.namespace.as_str()) {
@@ -195,7 +228,9 @@ fn delete(set: &ChangeSet) -> Step {
                 (_, "") => " --namespace NAMESPACE".to_owned(),
                 (_, namespace) => format!(" --namespace {namespace}"),
             };
-            format!("kubectl{namespace} delete {} {}", id.kind.to_lowercase(), id.name)
+            // Its pods go on, and the new one takes them over.
+            let orphan = if id.kind == "StatefulSet" { " --cascade=orphan" } else { "" };
+            format!("kubectl{namespace} delete{orphan} {} {}", id.kind.to_lowercase(), id.name)
         })
         .collect();
     step

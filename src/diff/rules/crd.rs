@@ -2,8 +2,8 @@
 //! [`super::crd_schema`]. The model is sigs.k8s.io/crdify, which OLM v1 asks before an upgrade.
 
 use super::{Scene, at, crd_schema, found, listed, rules, spoken};
-use crate::diff::Finding;
 use crate::diff::path::Step;
+use crate::diff::{Finding, Placement};
 use serde_json::Value as Json;
 
 rules! {
@@ -67,7 +67,16 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     match (shape.as_slice(), &edit.old, &edit.new) {
         ([], Some(_), None) => {
             let served = versions(edit.old.as_ref());
-            findings.push(found(&REMOVED, format!("it served {}", listed(&served, 4))));
+            let chart = scene.sides.old.chart.as_ref();
+            let templates = chart.and_then(|chart| chart.crds.get(&scene.pair.id.name))
+                == Some(&Placement::Templates);
+            let kept = scene.pair.old.is_some_and(super::object::is_kept);
+            let fate = match (templates, kept) {
+                _ if chart.is_none() => "",
+                (true, false) => "; Helm deletes it, and with it every object of the API",
+                _ => "; Helm leaves it in the cluster, where nobody looks after it",
+            };
+            findings.push(found(&REMOVED, format!("it served {}{fate}", listed(&served, 4))));
         }
         ([], None, Some(_)) => {
             let served = versions(edit.new.as_ref());
