@@ -80,7 +80,7 @@ fn strong_counts(set: &ChangeSet) -> String {
 }
 
 /// Objects that a row of the summary leads to.
-const LINKS: usize = 4;
+const LINKS: usize = 3;
 
 /// What matters, by code, with the way to where it is.
 fn summary(set: &ChangeSet, ids: &[String], page: &mut String) {
