@@ -34,7 +34,7 @@ pub(super) fn happening(set: &ChangeSet, sides: &Sides<'_>) -> Happening {
         crds: crds(set, sides),
         delete: delete(set),
         upgrade: upgrade(set, sides),
-        restart: step("restart", "Expect these pods to restart", restarts(set)),
+        restart: step("restart", "Expect these pods to restart", restarts(set, sides)),
     }
 }
 
@@ -190,7 +190,8 @@ fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         .map(|object| format!("{} ({})", object.id.name, object.action.as_str()))
         .collect();
     let folder = sides.new.chart.as_ref().map_or("", |chart| chart.crds_folder.as_str());
-    let folder = if folder.is_empty() { "CRDS".to_owned() } else { format!("CHART/{folder}") };
+    let folder =
+        if folder.is_empty() { "CRDS".to_owned() } else { shell(&format!("CHART/{folder}")) };
     let mut step =
         step("crds", "Apply the CRDs of the new version, before the rest; Helm does not", items);
     step.commands.push(format!("kubectl apply --server-side --force-conflicts -f {folder}"));
@@ -226,14 +227,24 @@ fn delete(set: &ChangeSet) -> Step {
             let namespace = match (cluster, id.namespace.as_str()) {
                 (true, _) => String::new(),
                 (_, "") => " --namespace NAMESPACE".to_owned(),
-                (_, namespace) => format!(" --namespace {namespace}"),
+                (_, namespace) => format!(" --namespace {}", shell(namespace)),
             };
             // Its pods go on, and the new one takes them over.
             let orphan = if id.kind == "StatefulSet" { " --cascade=orphan" } else { "" };
-            format!("kubectl{namespace} delete{orphan} {} {}", id.kind.to_lowercase(), id.name)
+            let kind = id.kind.to_lowercase();
+            format!("kubectl{namespace} delete{orphan} {kind} {}", shell(&id.name))
         })
         .collect();
     step
+}
+
+/// A word of a command, which somebody will paste into a shell: charts of others hold any text.
+fn shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn access(set: &ChangeSet) -> Vec<String> {
@@ -282,12 +293,15 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
 }
 
 /// Workloads whose pod template changes.
-fn restarts(set: &ChangeSet) -> Vec<String> {
+fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     let mut items = Vec::new();
     for object in &set.objects {
         let Some(template) = rules::pod_template(&object.id.kind) else { continue };
         let here = |change: &super::Change| change.path.keys().starts_with(template);
+        // Hooks run for every upgrade or test anew.
+        let hook = sides.new.objects.get(&object.id).is_some_and(rules::is_hook);
         match object.action {
+            _ if hook => {}
             Action::Changed if object.changes.iter().any(here) => {
                 items.push(object.id.to_string());
             }

@@ -338,6 +338,65 @@ fn the_fate_of_a_crd_that_goes_is_told() {
 }
 
 #[test]
+fn a_container_in_the_place_of_another_gains_nothing() {
+    let with = |name: &str, context: Json| {
+        one(pod(json!({"name": name, "securityContext": context}), json!({})))
+    };
+    let bare = || {
+        json!({"readOnlyRootFilesystem": null, "runAsNonRoot": null,
+        "capabilities": null, "allowPrivilegeEscalation": null, "seccompProfile": null})
+    };
+    let gained = |old: Of, new: Of| -> Vec<&str> {
+        found(&diff(old, new)).into_iter().filter(|code| code.starts_with("pod-")).collect()
+    };
+    assert_eq!(gained(with("c", bare()), with("d", bare())), [""; 0]);
+    // What is new lost nothing, and may be more than a namespace admits.
+    assert_eq!(gained(none(), with("c", bare())), ["pod-privileged"]);
+    assert_eq!(gained(none(), with("c", json!({}))), [""; 0]);
+    assert_eq!(gained(none(), with("c", json!({"privileged": true}))), ["pod-privileged"]);
+    let root = json!({"runAsUser": 0, "runAsNonRoot": null});
+    assert_eq!(gained(none(), with("c", root)), ["pod-privileged"]);
+    assert_eq!(
+        gained(with("c", json!({})), with("c", bare())),
+        ["pod-capability", "pod-hardening-lost", "pod-privileged"]
+    );
+}
+
+#[test]
+fn words_of_others_do_nothing_to_a_shell() {
+    let side = |app: &str| {
+        let mut object = pod(json!({}), json!({}));
+        object["metadata"]["name"] = json!("a; $(reboot)");
+        object["spec"]["selector"] = json!({"matchLabels": {"app": app}});
+        Side::new("x", [object], "ns", None)
+    };
+    let set = compare(side("a"), side("b"), &Options::default());
+    let commands = &step(&set, "delete").expect("something to delete").commands;
+    let expected = "kubectl --namespace NAMESPACE delete deployment 'a; $(reboot)'";
+    assert_eq!(commands.as_slice(), [expected]);
+}
+
+#[test]
+fn hooks_do_not_restart() {
+    let side = |image: &str| {
+        let mut object = pod(json!({"image": image}), json!({}));
+        object["metadata"]["annotations"] = json!({"helm.sh/hook": "test"});
+        Side::new("x", [object], "ns", None)
+    };
+    let set = compare(side("r.io/a:1"), side("r.io/a:2"), &Options::default());
+    assert_eq!(step(&set, "restart"), None);
+    assert!(step(&set, "images").is_some());
+}
+
+#[test]
+fn an_image_is_told_by_what_differs() {
+    let image = |digest: &str| container(json!({"image": format!("r.io/a:1@sha256:{digest}")}));
+    let set = diff(image("aaaa"), image("bbbb"));
+    let told: Vec<&str> = set.changes().map(|(_, c)| c.findings[0].reason.as_str()).collect();
+    assert_eq!(told, ["`sha256:aaaa` became `sha256:bbbb`"]);
+}
+
+#[test]
 fn another_role_is_a_gain() {
     let side = |role: &str| one(binding("ClusterRoleBinding", "b", role, &["sa"]));
     let codes = found(&diff(side("view"), side("cluster-admin")));

@@ -178,10 +178,15 @@ pub(super) fn is_kept(object: &Json) -> bool {
     annotation(object, "helm.sh/resource-policy") == Some("keep")
 }
 
+/// Whether an object is one that Helm makes at some moment, and is no part of the release.
+pub(in crate::diff) fn is_hook(object: &Json) -> bool {
+    annotation(object, "helm.sh/hook").is_some()
+}
+
 /// Whether Helm deletes an object, and creates it anew, whenever it needs it: a hook with the usual
 /// `helm.sh/hook-delete-policy`.
 fn is_made_anew(object: &Json) -> bool {
-    annotation(object, "helm.sh/hook").is_some()
+    is_hook(object)
         && annotation(object, "helm.sh/hook-delete-policy")
             .is_none_or(|policy| policy.contains("before-hook-creation"))
 }
