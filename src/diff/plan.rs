@@ -113,7 +113,7 @@ fn one_way(set: &ChangeSet) -> Vec<String> {
     )
 }
 
-/// Breaking changes that no other step is about.
+/// What would stop the upgrade, and breaking changes that no other step is about.
 fn breaking(set: &ChangeSet) -> Vec<String> {
     let elsewhere = |code: &str| {
         code.starts_with("value-")
@@ -127,7 +127,12 @@ fn breaking(set: &ChangeSet) -> Vec<String> {
             ]
             .contains(&code)
     };
-    with(set, |finding| finding.rule.class == Class::Breaking && !elsewhere(finding.rule.code))
+    // The only risk that shows before the upgrade does anything.
+    let stored = |code: &str| code == "crd-unserved-version-removed";
+    with(set, |finding| {
+        let rule = finding.rule;
+        stored(rule.code) || (rule.class == Class::Breaking && !elsewhere(rule.code))
+    })
 }
 
 fn values(set: &ChangeSet) -> Vec<String> {

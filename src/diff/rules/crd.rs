@@ -31,6 +31,10 @@ rules! {
         "The version in which objects are stored is gone."
         "Objects in etcd are in this version, and `status.storedVersions` names it: the API server refuses the new definition until every object is stored in another version."
         "Before the upgrade, make another version the stored one, rewrite all objects (for example with the storage version migrator), and take the old version out of `status.storedVersions`.";
+    UNSERVED_REMOVED "crd-unserved-version-removed" Risky
+        "A version of an API that was not served is gone."
+        "Nobody asks for the version, but it may have been kept because objects were once stored in it: the API server refuses the new definition while `status.storedVersions` names it."
+        "Look at `status.storedVersions` of the CRD in every cluster. Where it names the version, rewrite all objects, and take it out, before the upgrade.";
     NOT_SERVED "crd-version-not-served" Breaking
         "A version of an API is no longer served."
         "Manifests and clients that ask for the version fail, although stored objects can still be read."
@@ -136,6 +140,9 @@ fn version(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
                 findings.push(found(&STORED_REMOVED, format!("objects were stored as {name}")));
             } else if flag(Some(old), "served") {
                 findings.push(found(&VERSION_REMOVED, format!("{name} was served")));
+            } else {
+                let reason = format!("{name} was not served, but may be a stored version");
+                findings.push(found(&UNSERVED_REMOVED, reason));
             }
         }
         ([], None, Some(new)) => {
