@@ -79,6 +79,32 @@ fn auth_reader_missing() {
 }
 
 #[test]
+fn auth_reader_by_other_roles() {
+    let binding = |kind: &str, namespace: &str, role: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}Binding\n\
+             metadata: {{name: shipped{namespace}}}\n\
+             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {kind}, name: '{role}'}}\n\
+             subjects:\n- {{kind: ServiceAccount, name: lamp-operator, namespace: system}}\n---\n"
+        )
+    };
+    let delegator = binding("ClusterRole", "", "system:auth-delegator");
+    let said_of = |more: &str| said(&with_manifest(&format!("{delegator}{more}")));
+    assert!(said_of("").contains("note[auth-reader-missing]"));
+    let role = "extension-apiserver-authentication-reader";
+    assert_eq!(said_of(&binding("Role", ", namespace: kube-system", role)), "");
+    assert!(said_of(&binding("Role", "", role)).contains("note[auth-reader-missing]"));
+    let admin = binding("ClusterRole", "", "cluster-admin").replace("shipped", "admin");
+    assert_eq!(said_of(&admin), "");
+}
+
+#[test]
+fn operator_condition() {
+    let rule = "        - {apiGroups: [operators.coreos.com], resources: [operatorconditions/status], verbs: [get]}\n";
+    insta::assert_snapshot!(said(&with_rules(rule)));
+}
+
+#[test]
 fn openshift_only() {
     let rules = "        - {apiGroups: [route.openshift.io, config.openshift.io], resources: ['*'], verbs: [get]}
         - {apiGroups: [security.openshift.io], resources: [securitycontextconstraints], verbs: [use]}
@@ -123,6 +149,17 @@ fn foreign_kind() {
          apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata: {name: b}\n---\n\
          apiVersion: console.openshift.io/v1\nkind: ConsoleLink\nmetadata: {name: c}\n"
     )));
+}
+
+#[test]
+fn a_kind_that_the_chart_brings_is_not_foreign() {
+    let case = with_manifest(
+        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a}\n",
+    );
+    let crd = case.read(CRD_FILE).replace("light.example.com", "monitoring.coreos.com");
+    let crd = crd.replace("lamps", "servicemonitors").replace("Lamp", "ServiceMonitor");
+    case.write("bundle/manifests/monitors.yaml", crd);
+    assert_eq!(said(&case), "");
 }
 
 #[test]

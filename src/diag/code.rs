@@ -538,6 +538,19 @@ codes! {
     ServingDestination "serving-destination"
         "A DestinationRule is about another host than the picker."
         "Istio talks to pickers over TLS with a certificate that nobody signed, so it needs a DestinationRule for the very host of the picker's Service. The upstream chart writes the cluster's domain as cluster.local.";
+    // --- olm and passes: what keeps a chart from being installed ------------------------------
+    OperatorCondition "operator-condition"
+        "An operator may read its OperatorCondition."
+        "OLM makes an OperatorCondition named after the ClusterServiceVersion, by which an operator says that it must not be upgraded now. Without OLM there is neither the object nor its CRD, and an operator that looks for it may not start. The variable OPERATOR_CONDITION_NAME is set as OLM sets it.";
+    ObjectFieldType "object-field-type"
+        "A field of an object has a type that the API server does not take."
+        "Kubernetes reads the objects of its own kinds strictly: a label or an annotation is a string, a list is a list. An object that does not fit is refused, and the release with it. What a bundle ships can be put right with a `[[bundle.patch]]`, or left out with a filter.";
+    ApiRefuses "api-refuses"
+        "The API server refuses an object for what is in it."
+        "The object has the right types, and still says something that Kubernetes does not take: a port without a name that it could have, a selector that does not select the pods that are made, a mount of a volume that is not there. OLM could not install it either. It is carried through as it is; put it right with a `[[bundle.patch]]`, or leave it out with a filter.";
+    CsvMismatch "csv-mismatch"
+        "A ClusterServiceVersion says what the rest of the bundle does not."
+        "OLM's validators of bundles find this, and registries of operators refuse such bundles. A chart can be made all the same, since it does not depend on it.";
 }
 
 #[cfg(test)]

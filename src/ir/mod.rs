@@ -13,7 +13,7 @@ mod value;
 mod version_range;
 
 pub use expr::{CertificateField, Condition, Expr, Part, ValuesPath};
-pub use object::{Object, ObjectId, Origin, Phase};
+pub use object::{Object, ObjectId, Origin, Phase, account};
 pub use path::push_key;
 pub use resolve::Release;
 pub(crate) use resolve::{certificate_placeholder, truth};

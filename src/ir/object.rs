@@ -55,6 +55,19 @@ pub enum Phase {
     Operand,
 }
 
+/// The ServiceAccount that every namespace has.
+const DEFAULT_ACCOUNT: &str = "default";
+
+/// The ServiceAccount of a pod, by its spec. `serviceAccount` is what `serviceAccountName` was once
+/// called, and counts where that is missing.
+pub fn account(pod: &Map) -> &str {
+    ["serviceAccountName", "serviceAccount"]
+        .into_iter()
+        .filter_map(|key| pod.get(key)?.as_str())
+        .find(|name| !name.is_empty())
+        .unwrap_or(DEFAULT_ACCOUNT)
+}
+
 /// Who an object is in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
@@ -134,6 +147,12 @@ impl Object {
     /// Whether this can only be written as a template.
     pub fn has_expression(&self) -> bool {
         self.when.is_some() || self.root.values().any(Value::has_expression)
+    }
+
+    /// The ServiceAccount of a workload's pods.
+    pub fn account(&self) -> &str {
+        let pod = self.at(&["spec", "template", "spec"]).and_then(Value::as_map);
+        pod.map_or(DEFAULT_ACCOUNT, account)
     }
 
     /// The init containers and containers of a workload.

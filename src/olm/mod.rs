@@ -75,11 +75,12 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
     let mut lowered = Lowered::default();
     let objects = &mut lowered.objects;
     objects.extend(rbac::service_accounts(bundle, &shipped));
-    objects.extend(rbac::permissions(bundle, options.chart, &targets));
-    objects.extend(rbac::cluster_permissions(bundle, options.chart));
+    objects.extend(rbac::permissions(bundle, &shipped, options.chart, &targets));
+    objects.extend(rbac::cluster_permissions(bundle, &shipped, options.chart));
     if options.aggregate_roles {
         objects.extend(aggregate::roles(bundle, &crds));
     }
+    deployment::report_operator_condition(bundle, &mut diagnostics);
     for entry in &bundle.csv.deployments {
         let server = servers.iter().find(|server| server.deployment.name == entry.name);
         let mount = server.map(|server| (server, &certificates));

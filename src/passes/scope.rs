@@ -6,9 +6,9 @@ use crate::ir::{Expr, Object, Origin, Unit, Value};
 use crate::olm::{Scope, supported_kinds, supported_scope};
 use crate::overlay;
 
-/// Namespaced objects go to the release namespace, except those in `kube-system`, which mean that
-/// namespace; cluster-scoped ones lose a bogus `metadata.namespace`. A kind that a bundle may not
-/// ship is refused.
+/// Namespaced objects go to the release namespace, except Roles and RoleBindings in `kube-system`:
+/// they are about what is there, such as the API server's authentication settings. Cluster-scoped
+/// ones lose a bogus `metadata.namespace`. A kind that a bundle may not ship is refused.
 ///
 /// Objects of overlays say themselves where they go; the namespaces that the configuration knows
 /// become what stands for them.
@@ -22,7 +22,9 @@ pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagno
         }
         match supported_scope(object.kind()) {
             Some(Scope::Namespaced) => {
-                if object.metadata("namespace").and_then(Value::as_str) != Some("kube-system") {
+                let rights = matches!(object.kind(), "Role" | "RoleBinding");
+                let namespace = object.metadata("namespace").and_then(Value::as_str);
+                if !(rights && namespace == Some("kube-system")) {
                     set_namespace(object);
                 }
             }

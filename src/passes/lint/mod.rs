@@ -24,9 +24,9 @@ pub const CODES: [Code; 8] = [
 ];
 
 /// Looks at everything.
-pub(super) fn lint(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
+pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     access::accounts(unit, diagnostics);
-    access::auth_reader(unit, context, diagnostics);
+    access::auth_reader(unit, diagnostics);
     access::rules(unit, diagnostics);
     access::openshift(unit, diagnostics);
     kinds::foreign(unit, diagnostics);
