@@ -210,4 +210,20 @@ impl Object {
         };
         place.object(self.label())
     }
+
+    /// Where a diagnostic about this JSON path of the object points. What is made from an entry of a
+    /// CSV shares only some paths with it.
+    pub fn place_at(&self, path: &str) -> Place {
+        let path = match (&self.origin, self.kind()) {
+            (Origin::Csv { .. }, "Deployment") if path.starts_with(".spec") => path,
+            (Origin::Csv { .. }, "Role" | "ClusterRole") if path.starts_with(".rules") => path,
+            (
+                Origin::Csv { .. },
+                "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+            ) => path.strip_prefix(".webhooks[0]").unwrap_or_default(),
+            (Origin::Csv { .. }, _) => "",
+            _ => path,
+        };
+        self.place().path(path)
+    }
 }

@@ -15,6 +15,7 @@ mod pods;
 mod pull_secret;
 mod scope;
 mod strip_descriptions;
+mod types;
 
 pub use filter::{Filtered, filter, unused_filters};
 pub use lint::CODES as LINTS;
@@ -57,7 +58,7 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 11] = [
+const PASSES: [Pass; 12] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
@@ -67,6 +68,7 @@ const PASSES: [Pass; 11] = [
     before::before,
     keep_crds::keep_crds,
     strip_descriptions::strip_descriptions,
+    types::types,
     names::names,
     lint::lint,
 ];
