@@ -119,6 +119,21 @@ fn a_role_that_is_shipped_under_a_name_of_ours_keeps_it() {
     assert_eq!(binding["roleRef"]["name"], "lamp-operator-clusterrole-2");
 }
 
+/// OLM goes by the kind's name alone, and would put it into a namespace.
+#[test]
+fn a_kind_that_is_called_like_another_has_the_scope_of_its_crd() {
+    for (scope, namespace) in [("Cluster", json!(null)), ("Namespaced", json!("night"))] {
+        let case = Case::with_lamps();
+        let crd = CRD.replace("Lamp", "Role").replace("Namespaced", scope);
+        case.write(CRD_FILE, crd);
+        let role =
+            "apiVersion: light.example.com/v1\nkind: Role\nmetadata: {name: a, namespace: x}\n";
+        case.write("bundle/manifests/role.yaml", role);
+        let objects = objects(&case, &["--namespace", "night"]);
+        assert_eq!(find(&objects, "Role", "a")["metadata"]["namespace"], namespace);
+    }
+}
+
 /// OLM has no other namespace than the operator's; Roles are about what is where they are.
 #[test]
 fn only_roles_stay_in_kube_system() {

@@ -247,6 +247,10 @@ refused! {
         let rule = "        - apiGroups: [light.example.com]\n";
         case.replace(CSV_FILE, rule, &format!("        - {{apiGroups: '', resources: [pods], verbs: get}}\n{rule}"));
     }
+    types_of_crds: [ObjectFieldType] = |case| {
+        case.replace(CRD_FILE, "    served: true\n", "    served: 'true'\n");
+        case.replace(CRD_FILE, "        type: object\n", "        type: object\n        required: spec\n        properties: {spec: {default: {a: [1]}, maxLength: long}}\n");
+    }
     types_of_annotations: [CsvFieldType] = |case| {
         let name = "  name: lamp-operator.v1.2.3\n";
         case.replace(CSV_FILE, name, &format!("{name}  annotations: {{certified: false, createdAt: }}\n"));

@@ -116,6 +116,19 @@ fn openshift_only() {
 fn incomplete_rule() {
     insta::assert_snapshot!(said(&with_rules("        - {apiGroups: [''], resources: [pods]}\n")));
     insta::assert_snapshot!(said(&with_rules("        - {apiGroups: [''], verbs: [get]}\n")));
+    let first = |rule: &str| messages(&said(&with_rules(&format!("        - {rule}\n"))));
+    insta::assert_snapshot!(
+        [
+            "{resources: [pods], verbs: [get]}",
+            "{nonResourceURLs: [/metrics], verbs: [get]}",
+            "{nonResourceURLs: [/metrics], apiGroups: [''], resources: [pods], verbs: [get]}",
+        ]
+        .map(first)
+        .concat()
+    );
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: a}\n\
+                rules: [{nonResourceURLs: [/metrics], verbs: [get]}]\n";
+    insta::assert_snapshot!(messages(&said(&with_manifest(role))));
 }
 
 #[test]
@@ -229,7 +242,9 @@ fn what_the_api_server_refuses_in_pods() {
                 - {containerPort: 8081, name: '8081'}
                 - {containerPort: 8081, name: metrics}
                 - {containerPort: 8081, name: metrics, protocol: UDP}
-                env: [{name: A, value: '1'}, {name: A, value: '2'}, {name: B}]
+                env: [{name: A, value: '1'}, {name: A, value: '2'}, {name: B, value: b, valueFrom: {}}]
+                livenessProbe: {httpGet: {path: /, port: '8080'}}
+                readinessProbe: {httpGet: {path: /, port: metrics}}
                 volumeMounts: [{name: gone, mountPath: /a}, {name: v, mountPath: /a}]
               - {name: manager, image: ''}
               - {name: Upper, image: registry.example.com/a@sha256:0}
@@ -251,6 +266,7 @@ spec:\n  selector: {app: lamp-operator}\n  ports:
   - {port: 80, targetPort: \"8080\", name: a}\n  - {port: 80, targetPort: nobody}\n  - {port: 81, name: a}
 ---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\nspec: {selector: {app: lamp-operator}}
 ---\napiVersion: v1\nkind: Service\nmetadata: {name: headless}\nspec: {clusterIP: None}
+---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {'a b': '1', UPPER.example.com/a: '1'}}\ndata: {'a b': '1', a.b_C: '2'}
 ---\napiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: old}\nspec: {minAvailable: 1}
 ",
     );
@@ -284,7 +300,7 @@ fn what_the_api_server_refuses_in_webhooks() {
     reinvocationPolicy: Always
     timeoutSeconds: 31
     webhookPath: mutate
-    rules: [{apiGroups: [''], apiVersions: [v1], resources: [pods]}]
+    rules: [{apiGroups: [''], apiVersions: [v1], operations: [GET], resources: []}]
 ";
     let csv = format!("{text}  webhookdefinitions:\n{}", webhook("a.light.example.com", good));
     case.write(CSV_FILE, &csv);
@@ -336,4 +352,19 @@ fn a_named_target_port_that_no_container_has() {
     };
     assert_eq!(said(&with_manifest(&service("8080"))), "");
     insta::assert_snapshot!(said(&with_manifest(&service("metrics"))));
+}
+
+/// One real bundle does: an example of its own kind, without what its CRD requires.
+#[test]
+fn a_custom_resource_of_the_bundle_that_its_crd_does_not_take() {
+    let case = with_manifest(
+        "apiVersion: light.example.com/v1\nkind: ServiceMonitor\nmetadata: {name: a}\nspec: {bulbs: few, unknown: 1}\n",
+    );
+    // Of kinds that a bundle may ship; OLM goes by the kind alone.
+    let crd = case.read(CRD_FILE).replace("Lamp", "ServiceMonitor");
+    let schema = "        type: object\n        properties:\n          spec:\n            type: object\n            \
+                  required: [size]\n            properties: {bulbs: {type: integer}, size: {type: integer}}\n";
+    case.write(CRD_FILE, crd.replace("        type: object\n", schema));
+    case.replace(CSV_FILE, "      kind: Lamp\n", "      kind: ServiceMonitor\n");
+    insta::assert_snapshot!(said(&case));
 }

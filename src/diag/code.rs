@@ -368,8 +368,8 @@ codes! {
         "A chart has objects of kinds that Kubernetes does not have."
         "Helm refuses a release as a whole when the cluster does not know the kind of one object. Install what brings the kind, or exclude the objects with a filter.";
     IncompleteRule "incomplete-rule"
-        "A role has a rule without verbs or without resources."
-        "The API server refuses such a role, and Helm with it the release.";
+        "A role has a rule that lacks something."
+        "A rule has verbs, and for them resources with their apiGroups, or nonResourceURLs, which only ClusterRoles may have. The API server refuses any other, and Helm with it the release.";
     OpenshiftOnly "openshift-only"
         "An operator wants to use APIs of OpenShift."
         "Rules for APIs that are missing do no harm, but an operator that cannot do without them does not work. SecurityContextConstraints have no counterpart elsewhere; there, pod security admission decides by namespace.";

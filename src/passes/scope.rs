@@ -16,11 +16,21 @@ use crate::overlay;
 /// OLM: operator-controller, additional resources generator, and its object support validator.
 pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
     overlays(unit, context);
-    for object in &mut unit.objects {
-        if !matches!(object.origin, Origin::File { .. }) {
+    // A kind of the bundle's own CRDs may be called like another.
+    let is_file = |object: &Object| matches!(object.origin, Origin::File { .. });
+    let scopes: Vec<Option<Scope>> = unit
+        .objects
+        .iter()
+        .map(|object| {
+            let supported = supported_scope(object.kind()).filter(|_| is_file(object))?;
+            Some(overlay::scope(object, unit.objects.iter()).unwrap_or(supported))
+        })
+        .collect();
+    for (object, scope) in unit.objects.iter_mut().zip(scopes) {
+        if !is_file(object) {
             continue;
         }
-        match supported_scope(object.kind()) {
+        match scope {
             Some(Scope::Namespaced) => {
                 let rights = matches!(object.kind(), "Role" | "RoleBinding");
                 let namespace = object.metadata("namespace").and_then(Value::as_str);

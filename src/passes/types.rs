@@ -14,6 +14,10 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
     for object in unit.objects.iter().filter(|object| is_given(object)) {
         let Some(version) = api_version(object.group(), object.kind()) else { continue };
         if version != object.api_version() {
+            // Where CRDs are read, this is said of them.
+            if object.kind() == "CustomResourceDefinition" {
+                continue;
+            }
             diagnostics.push(
                 Diagnostic::warning(
                     Code::ApiRefuses,

@@ -111,29 +111,41 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The first rule that the API server refuses, and what it lacks.
-fn incomplete(role: &Object) -> Option<(usize, &'static str)> {
+/// The first rule that the API server refuses, and why.
+fn refused(role: &Object) -> Option<(usize, &'static str)> {
     rules_of(role).enumerate().find_map(|(index, rule)| {
         let any = |key: &str| texts(rule, key).next().is_some();
-        match (any("verbs"), any("resources") || any("nonResourceURLs")) {
-            (false, _) => Some((index, "verbs")),
-            (_, false) => Some((index, "resources")),
-            _ => None,
-        }
+        let (urls, resources) = (any("nonResourceURLs"), any("resources"));
+        let why = if !any("verbs") {
+            "has no verbs"
+        } else if urls && role.kind() == "Role" {
+            "is for nonResourceURLs, which are in no namespace"
+        } else if urls && (resources || any("apiGroups")) {
+            "is for resources and nonResourceURLs, which need a rule each"
+        } else if urls {
+            return None;
+        } else if !resources {
+            "has no resources"
+        } else if !any("apiGroups") {
+            "has no apiGroups"
+        } else {
+            return None;
+        };
+        Some((index, why))
     })
 }
 
 /// Roles with a rule that the API server refuses.
 pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
     for role in roles(unit) {
-        if let Some((index, missing)) = incomplete(role) {
+        if let Some((index, why)) = refused(role) {
             diagnostics.push(
                 Diagnostic::warning(
                     Code::IncompleteRule,
-                    format!("rule {} of {} has no {missing}", index + 1, role.label()),
+                    format!("rule {} of {} {why}", index + 1, role.label()),
                 )
-                .at(role.place())
-                .hint("the API server refuses the role; correct the bundle, or exclude the role and its binding"),
+                .at(role.place_at(&format!(".rules[{index}]")))
+                .hint("the API server refuses the role; put it right with a `[[bundle.patch]]`, or exclude the role and its binding"),
             );
         }
     }

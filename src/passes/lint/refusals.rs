@@ -6,6 +6,7 @@
 use super::super::types::{is_given, way_out};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Number, Object, Unit, Value, push_key};
+use crate::olm::dns_subdomain;
 use std::collections::BTreeSet;
 
 /// Collects what is wrong with one object.
@@ -40,8 +41,9 @@ impl Faults<'_> {
 pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in unit.objects.iter().filter(|object| is_given(object)) {
         let mut faults = Faults { object, found: Vec::new() };
-        labels(&mut faults, "", &object.root);
+        metadata(&mut faults, "", &object.root);
         match object.kind() {
+            "ConfigMap" | "Secret" if object.group().is_empty() => keys(&mut faults),
             "Deployment" => deployment(&mut faults),
             "Service" if object.group().is_empty() => service(&mut faults),
             "CustomResourceDefinition" => crd(&mut faults),
@@ -96,18 +98,51 @@ fn is_label_value(text: &str) -> bool {
             && text.ends_with(ends)
 }
 
-/// Labels of the object or template at `path`.
-fn labels(faults: &mut Faults<'_>, path: &str, object: &Map) {
-    let labels = object.get("metadata").and_then(|m| m.get("labels")).and_then(Value::as_map);
-    for (key, value) in labels.into_iter().flatten() {
-        let name = key.rsplit('/').next().unwrap_or(key);
-        let value = value.as_str().unwrap_or_default();
-        let mut path = format!("{path}.metadata.labels");
-        push_key(&mut path, key);
-        if name.is_empty() || !is_label_value(name) {
-            faults.add(path, format!("has a label with the invalid key `{key}`"));
-        } else if !is_label_value(value) {
-            faults.add(path, format!("has the label `{key}` with the invalid value `{value}`"));
+/// The key of a label or annotation: like a label's value, with a DNS subdomain and a slash before
+/// it or not. Annotations are indifferent to case.
+fn is_key(key: &str) -> bool {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    !name.is_empty()
+        && is_label_value(name)
+        && prefix.is_none_or(|prefix| dns_subdomain(prefix).is_ok())
+}
+
+/// Labels and annotations of the object or template at `path`.
+fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
+    for (field, word) in [("labels", "label"), ("annotations", "annotation")] {
+        let entries = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_map);
+        for (key, value) in entries.into_iter().flatten() {
+            // What passes add is an entry of another kind.
+            let Value::Text(value) = value else { continue };
+            let mut path = format!("{path}.metadata.{field}");
+            push_key(&mut path, key);
+            let lower = key.to_lowercase();
+            if !is_key(if field == "labels" { key } else { &lower }) {
+                faults.add(path, format!("has the {word} `{key}`, which is no key"));
+            } else if field == "labels" && !is_label_value(value) {
+                faults.add(path, format!("has the label `{key}` with the invalid value `{value}`"));
+            }
+        }
+    }
+}
+
+/// Keys of settings, which become names of files.
+fn keys(faults: &mut Faults<'_>) {
+    for field in ["data", "binaryData", "stringData"] {
+        let entries = faults.object.root.get(field).and_then(Value::as_map);
+        for key in entries.into_iter().flat_map(Map::keys) {
+            let fits = (1..=253).contains(&key.len())
+                && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+                && !key.starts_with("..")
+                && key != ".";
+            if !fits {
+                let mut path = format!(".{field}");
+                push_key(&mut path, key);
+                faults.add(path, format!("has the key `{key}`, which is no name of a file"));
+            }
         }
     }
 }
@@ -121,6 +156,11 @@ fn service(faults: &mut Faults<'_>) {
         faults.add(".spec", "has no ports");
     }
     for (index, port) in ports.iter().enumerate() {
+        if let Some(Value::Number(Number::Int(number))) = port.get("port")
+            && !(1..=65_535).contains(number)
+        {
+            faults.add(format!(".spec.ports[{index}].port"), format!("has the port {number}"));
+        }
         if let Some(target) = text(port, "targetPort").filter(|target| !is_port_name(target)) {
             let why = if target.parse::<u16>().is_ok() {
                 "which is the name of a port and needs a letter; as a number it has no quotes"
@@ -130,9 +170,12 @@ fn service(faults: &mut Faults<'_>) {
             let path = format!(".spec.ports[{index}].targetPort");
             faults.add(path, format!("has the target port \"{target}\", {why}"));
         }
-        if ports.len() > 1 && text(port, "name").is_none_or(str::is_empty) {
-            let path = format!(".spec.ports[{index}]");
+        let name = text(port, "name").unwrap_or_default();
+        let path = format!(".spec.ports[{index}]");
+        if name.is_empty() && ports.len() > 1 {
             faults.add(path, "has several ports, and one of them has no name");
+        } else if !name.is_empty() && !is_label(name) {
+            faults.add(path, format!("has a port with the invalid name `{name}`"));
         }
     }
     faults.twice(".spec.ports", "a port named", ports.iter().filter_map(|port| text(port, "name")));
@@ -149,7 +192,7 @@ fn deployment(faults: &mut Faults<'_>) {
     let object = faults.object;
     let Some(template) = object.at(&["spec", "template"]) else { return };
     if let Some(template) = template.as_map() {
-        labels(faults, ".spec.template", template);
+        metadata(faults, ".spec.template", template);
     }
     let none = Map::new();
     let own = template.at(&["metadata", "labels"]).and_then(Value::as_map).unwrap_or(&none);
@@ -161,9 +204,17 @@ fn deployment(faults: &mut Faults<'_>) {
             format!("has a selector that its own pods do not fit: they lack the label `{label}`");
         faults.add(".spec.selector", what);
     }
+    let expressions = object.at(&["spec", "selector", "matchExpressions"]);
+    let expressions = expressions.and_then(Value::as_seq).unwrap_or_default();
+    if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
+        faults.add(".spec", "has no selector");
+    }
     let pod = template.get("spec").unwrap_or(&Value::Null);
     let volumes: Vec<&str> = list(pod, "volumes").iter().filter_map(|v| text(v, "name")).collect();
     faults.twice(".spec.template.spec.volumes", "the volume", volumes.iter().copied());
+    if list(pod, "containers").is_empty() {
+        faults.add(".spec.template.spec", "has no containers");
+    }
     let mut names = Vec::new();
     for kind in ["initContainers", "containers"] {
         for (index, container) in list(pod, kind).iter().enumerate() {
@@ -189,6 +240,23 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
             faults.add(path, format!("has a port with the invalid name `{port}`: at most 15 characters, lower-case letters, digits and dashes, and a letter among them"));
         }
     }
+    for (index, variable) in list(container, "env").iter().enumerate() {
+        let value = text(variable, "value").filter(|value| !value.is_empty());
+        let from = variable.get("valueFrom").filter(|from| !from.is_null());
+        if let (Some(_), Some(_), Some(name)) = (value, from, text(variable, "name")) {
+            let path = format!("{path}.env[{index}]");
+            faults.add(path, format!("has the variable {name} with a value and a source of one"));
+        }
+    }
+    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        for way in ["httpGet", "tcpSocket"] {
+            let port = container.at(&[probe, way, "port"]).and_then(Value::as_str);
+            if let Some(port) = port.filter(|port| !is_port_name(port)) {
+                let path = format!("{path}.{probe}.{way}.port");
+                faults.add(path, format!("has a probe of the port \"{port}\", which no port can be named; as a number it has no quotes"));
+            }
+        }
+    }
     let of = |key: &str, name: &'static str| {
         list(container, key)
             .iter()
@@ -212,6 +280,13 @@ fn crd(faults: &mut Faults<'_>) {
     let name = format!("{}.{group}", of(&["spec", "names", "plural"]));
     if object.name() != name {
         faults.add(".metadata.name", format!("must be named `{name}`, after its plural and group"));
+    }
+    for (key, value) in
+        [("scope", of(&["spec", "scope"])), ("names.kind", of(&["spec", "names", "kind"]))]
+    {
+        if value.is_empty() {
+            faults.add(".spec", format!("has no `.spec.{key}`"));
+        }
     }
     let versions = object.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
     let stored = versions.iter().filter(|v| v.get("storage") == Some(&Value::Bool(true))).count();
@@ -287,6 +362,15 @@ fn webhooks(faults: &mut Faults<'_>) {
         }
         for (number, rule) in list(webhook, "rules").iter().enumerate() {
             let keys = ["operations", "apiGroups", "apiVersions", "resources"];
+            let operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+            let unknown = list(rule, "operations").iter().filter_map(Value::as_str);
+            if let Some(operation) = unknown.into_iter().find(|o| !operations.contains(o)) {
+                let what = format!(
+                    "has a webhook for the operation `{operation}`; there are {}",
+                    operations.join(", ")
+                );
+                faults.add(format!("{path}.rules[{number}].operations"), what);
+            }
             if let Some(key) = keys.into_iter().find(|key| list(rule, key).is_empty()) {
                 let what = format!("has a webhook with a rule without {key}");
                 faults.add(format!("{path}.rules[{number}]"), what);
@@ -313,6 +397,21 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_port_name(name), good, "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_of_labels() {
+        for (key, good) in [
+            ("app", true),
+            ("a.b/C_d", true),
+            ("", false),
+            ("x/", false),
+            ("/x", false),
+            ("X_/y", false),
+            ("a/b/c", false),
+        ] {
+            assert_eq!(is_key(key), good, "{key}");
         }
     }
 
