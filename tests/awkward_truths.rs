@@ -107,6 +107,76 @@ fn an_account_that_is_shipped_and_generated_is_there_once_as_shipped() {
     assert_eq!(find(&objects, "ServiceAccount", "lamp-operator")["metadata"]["labels"]["a"], "b");
 }
 
+#[test]
+fn a_role_that_is_shipped_under_a_name_of_ours_keeps_it() {
+    let case = Case::with_lamps();
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n\
+                metadata: {name: lamp-operator-clusterrole}\nrules: []\n";
+    case.write("bundle/manifests/role.yaml", role);
+    let objects = objects(&case, &[]);
+    assert_eq!(find(&objects, "ClusterRole", "lamp-operator-clusterrole")["rules"], json!([]));
+    let binding = find(&objects, "ClusterRoleBinding", "lamp-operator-clusterrolebinding-2");
+    assert_eq!(binding["roleRef"]["name"], "lamp-operator-clusterrole-2");
+}
+
+/// OLM goes by the kind's name alone, and would put it into a namespace.
+#[test]
+fn a_kind_that_is_called_like_another_has_the_scope_of_its_crd() {
+    for (scope, namespace) in [("Cluster", json!(null)), ("Namespaced", json!("night"))] {
+        let case = Case::with_lamps();
+        let crd = CRD.replace("Lamp", "Role").replace("Namespaced", scope);
+        case.write(CRD_FILE, crd);
+        let role =
+            "apiVersion: light.example.com/v1\nkind: Role\nmetadata: {name: a, namespace: x}\n";
+        case.write("bundle/manifests/role.yaml", role);
+        let objects = objects(&case, &["--namespace", "night"]);
+        assert_eq!(find(&objects, "Role", "a")["metadata"]["namespace"], namespace);
+    }
+}
+
+/// OLM has no other namespace than the operator's; Roles are about what is where they are.
+#[test]
+fn only_roles_stay_in_kube_system() {
+    let case = Case::with_lamps();
+    let object = |version: &str, kind: &str| {
+        format!(
+            "apiVersion: {version}\nkind: {kind}\n\
+             metadata: {{name: lamp-operator, namespace: kube-system}}\n---\n"
+        )
+    };
+    let role = object("rbac.authorization.k8s.io/v1", "Role");
+    case.write("bundle/manifests/more.yaml", role + &object("v1", "ServiceAccount"));
+    let objects = objects(&case, &["--namespace", "night"]);
+    let namespace =
+        |kind: &str| find(&objects, kind, "lamp-operator")["metadata"]["namespace"].clone();
+    assert_eq!([namespace("Role"), namespace("ServiceAccount")], ["kube-system", "night"]);
+}
+
+/// A Service of somebody else's cannot answer; its CRD stays a file that Helm installs first.
+#[test]
+fn a_crd_that_another_service_converts_stays_as_it_is() {
+    for (service, template) in [("kubernetes", false), ("lamp-service", true)] {
+        let case = Case::with_lamps();
+        case.replace(
+            CRD_FILE,
+            "  scope: Namespaced\n",
+            &format!(
+                "  scope: Namespaced\n  conversion:\n    strategy: Webhook\n    webhook:\n      \
+                 conversionReviewVersions: [v1]\n      clientConfig: {{service: {{name: {service}, namespace: default}}}}\n"
+            ),
+        );
+        case.write(
+            "bundle/manifests/service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: lamp-service}\n\
+             spec: {selector: {app: lamp-operator}, ports: [{port: 443}]}\n",
+        );
+        assert_eq!(case.run(&["build"]).code, Some(0));
+        let chart = case.path("out/lamp-operator/1.2.3");
+        let file = "templates/customresourcedefinition-lamps.light.example.com.yaml";
+        assert_eq!(chart.join(file).exists(), template, "{service}");
+    }
+}
+
 /// 19 bundles.
 #[test]
 fn a_service_that_is_shipped_and_generated_is_there_once_as_generated() {
@@ -228,11 +298,32 @@ subjects:
 - {kind: ServiceAccount, name: lamp-operator, namespace: system}
 - {kind: ServiceAccount, name: another, namespace: lamp-system}
 - {kind: ServiceAccount, name: prometheus, namespace: monitoring}
+- {kind: ServiceAccount, name: lamplighter, namespace: system}
+- {kind: Group, name: 'system:serviceaccounts:lamp-system', apiGroup: rbac.authorization.k8s.io}
+- {kind: Group, name: 'system:serviceaccounts:monitoring', apiGroup: rbac.authorization.k8s.io}
+",
+    );
+    // An account that somebody else makes, by the older name of the field.
+    let account = "serviceAccountName: lamp-operator\n              containers";
+    case.replace(CSV_FILE, account, "serviceAccount: lamplighter\n              containers");
+    case.write(
+        "bundle/manifests/policy.yaml",
+        "apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: policy}
+spec:
+  podSelector: {}
+  ingress:
+  - from:
+    - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: lamp-system}}
 ",
     );
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     assert!(seen.stderr.contains("warning[namespace-literal]"), "{}", seen.text());
+    let policy =
+        "warning[namespace-literal]: NetworkPolicy/policy names the namespace `lamp-system`";
+    assert!(seen.stderr.contains(policy), "{}", seen.text());
     let read = |name: &str| {
         let file = case.path("out/lamp-operator/1.2.3/templates").join(name);
         fs::read_to_string(file).expect("a template")
@@ -243,10 +334,15 @@ subjects:
     let binding = read("clusterrolebinding-shipped.yaml");
     assert_eq!(
         binding.matches("namespace: {{ .Release.Namespace | quote }}").count(),
-        2,
+        3,
         "{binding}"
     );
     assert!(binding.contains("namespace: monitoring"), "{binding}");
+    assert!(
+        binding.contains("name: \"system:serviceaccounts:{{ .Release.Namespace }}\""),
+        "{binding}"
+    );
+    assert!(binding.contains("name: system:serviceaccounts:monitoring"), "{binding}");
 }
 
 /// 102 bundles. OLM reads such a CRD as one without versions.
@@ -362,4 +458,34 @@ fn a_converted_crd_is_a_template_and_stays_when_the_release_goes() {
     ] {
         assert!(crd.contains(part), "{part} in\n{crd}");
     }
+}
+
+/// A Subscription's `config` may mount one volume at several paths; the operator's own mount of it
+/// makes way.
+#[test]
+fn a_volume_of_the_configuration_is_mounted_as_often_as_it_says() {
+    let case = Case::with_lamps();
+    case.replace(
+        CSV_FILE,
+        "                ports:\n",
+        "                volumeMounts: [{name: ca, mountPath: /own}, {name: kept, mountPath: /kept}]
+                ports:\n",
+    );
+    case.write(
+        "bundles.toml",
+        format!(
+            "{CONFIG}[bundle.config]
+volumes = [{{ name = \"ca\", emptyDir = {{}} }}]
+volumeMounts = [{{ name = \"ca\", mountPath = \"/a\" }}, {{ name = \"ca\", mountPath = \"/b\" }}]
+"
+        ),
+    );
+    assert_eq!(case.run(&["build"]).code, Some(0));
+    let chart = case.path("out/lamp-operator/1.2.3/templates/deployment-lamp-operator.yaml");
+    let text = fs::read_to_string(chart).expect("a template");
+    let paths: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_once("mountPath: ").map(|(_, path)| path))
+        .collect();
+    assert_eq!(paths, ["/a", "/kept", "/b"], "{text}");
 }

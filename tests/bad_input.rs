@@ -227,6 +227,34 @@ refused! {
     no_name: [NotAnObject] = |case| {
         case.write("bundle/manifests/a.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n- 7\n");
     }
+    names_of_objects: [InvalidName] = |case| {
+        let names = ["v1 ConfigMap A_b", "v1 Service 1a", "v1 Service a.b", "rbac.authorization.k8s.io/v1 Role a/b",
+            "rbac.authorization.k8s.io/v1 Role a:b"];
+        let objects = names.map(|words| {
+            let words: Vec<&str> = words.split(' ').collect();
+            let [version, kind, name] = words[..] else { panic!("three words") };
+            let more = if kind == "Service" { "spec: {ports: [{port: 80}], selector: {app: lamp-operator}}\n" } else { "" };
+            format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: '{name}'}}\n{more}")
+        });
+        case.write("bundle/manifests/more.yaml", objects.join("---\n"));
+    }
+    types_of_objects: [ObjectFieldType] = |case| {
+        case.write(
+            "bundle/manifests/more.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {a: 5, nothing: }\n  annotations:\n    b: yes\ndata: {n: 1}\n\
+             ---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: 12345}\n",
+        );
+        let rule = "        - apiGroups: [light.example.com]\n";
+        case.replace(CSV_FILE, rule, &format!("        - {{apiGroups: '', resources: [pods], verbs: get}}\n{rule}"));
+    }
+    types_of_crds: [ObjectFieldType] = |case| {
+        case.replace(CRD_FILE, "    served: true\n", "    served: 'true'\n");
+        case.replace(CRD_FILE, "        type: object\n", "        type: object\n        required: spec\n        properties: {spec: {default: {a: [1]}, maxLength: long}}\n");
+    }
+    types_of_annotations: [CsvFieldType] = |case| {
+        let name = "  name: lamp-operator.v1.2.3\n";
+        case.replace(CSV_FILE, name, &format!("{name}  annotations: {{certified: false, createdAt: }}\n"));
+    }
     long_name: [InvalidName] = |case| {
         let name = "l".repeat(64);
         case.write("bundle/manifests/a.yaml", format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: {name}\n"));

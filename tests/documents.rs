@@ -117,7 +117,7 @@ fn deviations() {
 
 bundle2chart makes of a bundle what Operator Lifecycle Manager (OLM) makes of it, except for what is
 listed here. `tests/goldens.rs` compares the two object by object on real bundles, and allows these
-differences and no others.
+differences and no others. Where nothing else is said, OLM is OLM v1.
 
 This file is made from `tests/support/deviations.rs`.
 "

@@ -79,6 +79,32 @@ fn auth_reader_missing() {
 }
 
 #[test]
+fn auth_reader_by_other_roles() {
+    let binding = |kind: &str, namespace: &str, role: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}Binding\n\
+             metadata: {{name: shipped{namespace}}}\n\
+             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {kind}, name: '{role}'}}\n\
+             subjects:\n- {{kind: ServiceAccount, name: lamp-operator, namespace: system}}\n---\n"
+        )
+    };
+    let delegator = binding("ClusterRole", "", "system:auth-delegator");
+    let said_of = |more: &str| said(&with_manifest(&format!("{delegator}{more}")));
+    assert!(said_of("").contains("note[auth-reader-missing]"));
+    let role = "extension-apiserver-authentication-reader";
+    assert_eq!(said_of(&binding("Role", ", namespace: kube-system", role)), "");
+    assert!(said_of(&binding("Role", "", role)).contains("note[auth-reader-missing]"));
+    let admin = binding("ClusterRole", "", "cluster-admin").replace("shipped", "admin");
+    assert_eq!(said_of(&admin), "");
+}
+
+#[test]
+fn operator_condition() {
+    let rule = "        - {apiGroups: [operators.coreos.com], resources: [operatorconditions/status], verbs: [get]}\n";
+    insta::assert_snapshot!(said(&with_rules(rule)));
+}
+
+#[test]
 fn openshift_only() {
     let rules = "        - {apiGroups: [route.openshift.io, config.openshift.io], resources: ['*'], verbs: [get]}
         - {apiGroups: [security.openshift.io], resources: [securitycontextconstraints], verbs: [use]}
@@ -90,6 +116,19 @@ fn openshift_only() {
 fn incomplete_rule() {
     insta::assert_snapshot!(said(&with_rules("        - {apiGroups: [''], resources: [pods]}\n")));
     insta::assert_snapshot!(said(&with_rules("        - {apiGroups: [''], verbs: [get]}\n")));
+    let first = |rule: &str| messages(&said(&with_rules(&format!("        - {rule}\n"))));
+    insta::assert_snapshot!(
+        [
+            "{resources: [pods], verbs: [get]}",
+            "{nonResourceURLs: [/metrics], verbs: [get]}",
+            "{nonResourceURLs: [/metrics], apiGroups: [''], resources: [pods], verbs: [get]}",
+        ]
+        .map(first)
+        .concat()
+    );
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: a}\n\
+                rules: [{nonResourceURLs: [/metrics], verbs: [get]}]\n";
+    insta::assert_snapshot!(messages(&said(&with_manifest(role))));
 }
 
 #[test]
@@ -126,6 +165,17 @@ fn foreign_kind() {
 }
 
 #[test]
+fn a_kind_that_the_chart_brings_is_not_foreign() {
+    let case = with_manifest(
+        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a}\n",
+    );
+    let crd = case.read(CRD_FILE).replace("light.example.com", "monitoring.coreos.com");
+    let crd = crd.replace("lamps", "servicemonitors").replace("Lamp", "ServiceMonitor");
+    case.write("bundle/manifests/monitors.yaml", crd);
+    assert_eq!(said(&case), "");
+}
+
+#[test]
 fn ignored_field() {
     let case = Case::with_lamps();
     let webhooks = "  webhookdefinitions:
@@ -145,7 +195,8 @@ fn ignored_field() {
 fn selector_matches_nothing() {
     let service = |selector: &str| {
         format!(
-            "apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec:\n  selector: {selector}\n"
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\n\
+             spec:\n  ports: [{{port: 80}}]\n  selector: {selector}\n"
         )
     };
     insta::assert_snapshot!(said(&with_manifest(&service("{app: lantern}"))));
@@ -168,5 +219,152 @@ fn conversion_without_a_service() {
         service: {name: webhook-service, namespace: system, path: /convert}
 ",
     );
+    insta::assert_snapshot!(said(&case));
+}
+
+/// What is said of a case, as the messages only.
+fn messages(text: &str) -> String {
+    let is_message =
+        |line: &&str| ["warning[", "error[", "note["].iter().any(|w| line.starts_with(w));
+    text.lines().filter(is_message).map(|line| format!("{line}\n")).collect()
+}
+
+/// Each of these was refused by an API server, or is by its validation.
+#[test]
+fn what_the_api_server_refuses_in_pods() {
+    let case =
+        with_pod("              volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]\n");
+    case.replace(
+        CSV_FILE,
+        "                ports:\n                - containerPort: 8080\n",
+        "                ports:
+                - {containerPort: 8080, name: a-very-long-name}
+                - {containerPort: 8081, name: '8081'}
+                - {containerPort: 8081, name: metrics}
+                - {containerPort: 8081, name: metrics, protocol: UDP}
+                env: [{name: A, value: '1'}, {name: A, value: '2'}, {name: B, value: b, valueFrom: {}}]
+                livenessProbe: {httpGet: {path: /, port: '8080'}}
+                readinessProbe: {httpGet: {path: /, port: metrics}}
+                volumeMounts: [{name: gone, mountPath: /a}, {name: v, mountPath: /a}]
+              - {name: manager, image: ''}
+              - {name: Upper, image: registry.example.com/a@sha256:0}
+",
+    );
+    case.replace(
+        CSV_FILE,
+        "              labels:\n                app: lamp-operator\n",
+        "              labels: {app: lamp, team: 'a b', 'x/': z}\n",
+    );
+    insta::assert_snapshot!(messages(&said(&case)));
+}
+
+#[test]
+fn what_the_api_server_refuses_in_services() {
+    let case = with_manifest(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a, labels: {version: '1.0 (beta)'}}
+spec:\n  selector: {app: lamp-operator}\n  ports:
+  - {port: 80, targetPort: \"8080\", name: a}\n  - {port: 80, targetPort: nobody}\n  - {port: 81, name: a}
+---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\nspec: {selector: {app: lamp-operator}}
+---\napiVersion: v1\nkind: Service\nmetadata: {name: headless}\nspec: {clusterIP: None}
+---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {'a b': '1', UPPER.example.com/a: '1'}}\ndata: {'a b': '1', a.b_C: '2'}
+---\napiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: old}\nspec: {minAvailable: 1}
+",
+    );
+    insta::assert_snapshot!(said(&case));
+}
+
+#[test]
+fn what_the_api_server_refuses_in_webhooks() {
+    let case = Case::with_lamps();
+    let text = case.read(CSV_FILE);
+    let webhook = |name: &str, more: &str| {
+        format!(
+            "  - type: MutatingAdmissionWebhook
+    generateName: {name}
+    deploymentName: lamp-operator
+    containerPort: 443
+{more}"
+        )
+    };
+    let good = "    admissionReviewVersions: [v1]
+    sideEffects: None
+    failurePolicy: Ignore
+    timeoutSeconds: 30
+    webhookPath: /mutate
+    rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+";
+    let bad = "    admissionReviewVersions: [v2]
+    sideEffects: Some
+    failurePolicy: Maybe
+    matchPolicy: Most
+    reinvocationPolicy: Always
+    timeoutSeconds: 31
+    webhookPath: mutate
+    rules: [{apiGroups: [''], apiVersions: [v1], operations: [GET], resources: []}]
+";
+    let csv = format!("{text}  webhookdefinitions:\n{}", webhook("a.light.example.com", good));
+    case.write(CSV_FILE, &csv);
+    assert_eq!(said(&case), "");
+    case.write(CSV_FILE, format!("{csv}{}", webhook("b.light", bad)));
+    case.run(&["build", "--replace"]);
+    insta::assert_snapshot!(messages(&case.run(&["build"]).stderr));
+}
+
+#[test]
+fn what_the_api_server_refuses_in_crds() {
+    let case = Case::with_lamps();
+    case.replace(
+        CRD_FILE,
+        "  group: light.example.com\n",
+        "  group: light.k8s.io\n  preserveUnknownFields: true\n",
+    );
+    case.replace(CRD_FILE, "    storage: true\n", "    storage: false\n");
+    let text = case.read(CRD_FILE);
+    case.write(CRD_FILE, format!("{text}  - {{name: v1, served: true, storage: false}}\n"));
+    insta::assert_snapshot!(messages(&said(&case)));
+}
+
+#[test]
+fn what_olms_registries_refuse() {
+    let case = Case::with_lamps();
+    let name = "  name: lamp-operator.v1.2.3\n";
+    let wrong = "  name: lamp_operator\n  annotations: {olm.skiprange: '<1.0.0', olm.skipRange: '<1.0.0'}\n";
+    case.replace(CSV_FILE, name, wrong);
+    case.replace(
+        CSV_FILE,
+        "      kind: Lamp\n      version: v1\n",
+        "      kind: Lamp\n      version: v2\n",
+    );
+    let text = case.read(CSV_FILE);
+    let images =
+        "  relatedImages:\n  - {name: a, image: '${IMAGE}'}\n  - {name: b, image: 'busybox:1'}\n";
+    case.write(CSV_FILE, format!("{text}{images}"));
+    insta::assert_snapshot!(messages(&said(&case)));
+}
+
+#[test]
+fn a_named_target_port_that_no_container_has() {
+    let service = |target: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\n\
+             spec: {{selector: {{app: lamp-operator}}, ports: [{{port: 80, targetPort: {target}}}]}}\n"
+        )
+    };
+    assert_eq!(said(&with_manifest(&service("8080"))), "");
+    insta::assert_snapshot!(said(&with_manifest(&service("metrics"))));
+}
+
+/// One real bundle does: an example of its own kind, without what its CRD requires.
+#[test]
+fn a_custom_resource_of_the_bundle_that_its_crd_does_not_take() {
+    let case = with_manifest(
+        "apiVersion: light.example.com/v1\nkind: ServiceMonitor\nmetadata: {name: a}\nspec: {bulbs: few, unknown: 1}\n",
+    );
+    // Of kinds that a bundle may ship; OLM goes by the kind alone.
+    let crd = case.read(CRD_FILE).replace("Lamp", "ServiceMonitor");
+    let schema = "        type: object\n        properties:\n          spec:\n            type: object\n            \
+                  required: [size]\n            properties: {bulbs: {type: integer}, size: {type: integer}}\n";
+    case.write(CRD_FILE, crd.replace("        type: object\n", schema));
+    case.replace(CSV_FILE, "      kind: Lamp\n", "      kind: ServiceMonitor\n");
     insta::assert_snapshot!(said(&case));
 }

@@ -3,7 +3,7 @@
 use super::typed;
 use super::{ApiServiceDescription, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Object, Origin, Value};
+use crate::ir::{Object, Origin, Value, push_key};
 
 /// A CSV and a checked view of it. Users' objects inside (rules, deployment specs) stay the trees
 /// that they are.
@@ -112,6 +112,7 @@ impl ClusterServiceVersion {
                 ".spec.install.strategy".to_owned(),
             );
         }
+        reader.annotations();
         let version = reader.text(spec, ".spec.version", &["version"]).unwrap_or_default();
         let install_modes = reader.install_modes(spec);
         let deployments = reader.deployments(spec);
@@ -176,31 +177,9 @@ fn text_of(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Why a value does not fit its type, from serde's words but without the value, which may be a
-/// secret.
-fn in_words(error: &str) -> String {
-    let Some((found, expected)) = error.split_once(", expected ") else {
-        return error.to_owned();
-    };
-    let expected = match expected {
-        "i32" | "i64" => "a whole number",
-        "a sequence" => "a list",
-        expected if expected.starts_with("struct ") => "a map",
-        expected => expected,
-    };
-    let found = found.strip_prefix("invalid type: ").unwrap_or_default();
-    let found = match found.split(' ').next().unwrap_or_default() {
-        "string" => "a string",
-        "integer" => "a whole number",
-        "floating" => "a number with a fraction",
-        "boolean" => "a boolean",
-        "map" => "a map",
-        "sequence" => "a list",
-        "null" | "unit" => "null",
-        _ => "something else",
-    };
-    format!("it must be {expected}, but it is {found}")
-}
+const OLM_REFUSES: &str =
+    "OLM cannot install this either: correct the CSV, or use another version of the operator";
+const QUOTES: &str = "put the value in quotes";
 
 pub(super) struct Reader<'a> {
     object: &'a Object,
@@ -209,9 +188,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn report(&mut self, code: Code, message: String, path: String) {
-        let hint = "OLM cannot install this either: correct the CSV, or use another version of the \
-                    operator";
-        self.report_with(code, message, path, hint);
+        self.report_with(code, message, path, OLM_REFUSES);
     }
 
     fn report_with(&mut self, code: Code, message: String, path: String, hint: &str) {
@@ -229,7 +206,7 @@ impl<'a> Reader<'a> {
         let message = format!("`{path}` must be {expected}, but it is {}", value.type_name());
         match (expected, value) {
             ("a string", Value::Number(_) | Value::Bool(_)) => {
-                self.report_with(Code::CsvFieldType, message, path, "put the value in quotes");
+                self.report_with(Code::CsvFieldType, message, path, QUOTES);
             }
             ("a boolean", Value::Text(_)) => {
                 let hint = "write true or false without quotes";
@@ -277,6 +254,18 @@ impl<'a> Reader<'a> {
                 path: format!("{object}{path}"),
             },
             other => other.clone(),
+        }
+    }
+
+    /// Annotations, which pods get too, are texts; null is an empty one, as in Go.
+    fn annotations(&mut self) {
+        let annotations = self.object.at(&["metadata", "annotations"]).and_then(Value::as_map);
+        for (key, value) in annotations.into_iter().flatten() {
+            if !matches!(value, Value::Text(_) | Value::Null) {
+                let mut path = ".metadata.annotations".to_owned();
+                push_key(&mut path, key);
+                self.wrong_type(value, "a string", path);
+            }
         }
     }
 
@@ -345,13 +334,14 @@ impl<'a> Reader<'a> {
             return false;
         }
         let release = crate::ir::Release { namespace: "", values: &serde_json::Value::Null };
-        let Some(misfit) = typed::misfit::<DeploymentSpec>(&release.value(spec)) else {
-            return true;
-        };
-        let at = format!("{path}.spec{}", misfit.path);
-        let why = in_words(&misfit.why);
-        self.report(Code::CsvFieldType, format!("`{at}` does not fit a Deployment: {why}"), at);
-        false
+        let misfits = typed::misfits::<DeploymentSpec>(release.value(spec));
+        for misfit in &misfits {
+            let at = format!("{path}.spec{}", misfit.path);
+            let message = format!("`{at}` does not fit a Deployment: {}", misfit.why);
+            let hint = if misfit.lacks_quotes() { QUOTES } else { OLM_REFUSES };
+            self.report_with(Code::CsvFieldType, message, at, hint);
+        }
+        misfits.is_empty()
     }
 
     fn permissions(&mut self, spec: &'a Value, key: &str) -> Vec<Permission> {
@@ -387,27 +377,5 @@ impl<'a> Reader<'a> {
                 path: format!("{path}[{index}]"),
             })
             .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_words;
-
-    #[test]
-    fn what_does_not_fit_is_said_without_the_value() {
-        assert_eq!(
-            in_words("invalid type: string \"s3cret\", expected i32"),
-            "it must be a whole number, but it is a string"
-        );
-        assert_eq!(
-            in_words("invalid type: integer `1234`, expected a string"),
-            "it must be a string, but it is a whole number"
-        );
-        assert_eq!(
-            in_words("invalid value: integer `99999999999`, expected i32"),
-            "it must be a whole number, but it is something else"
-        );
-        assert_eq!(in_words("missing field `template`"), "missing field `template`");
     }
 }

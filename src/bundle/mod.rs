@@ -18,6 +18,7 @@ pub use load::{load, manifests};
 pub use overlay::{locate_inline, overlays};
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};
+pub use typed::{Misfit, api_version, object_misfits};
 
 use crate::ir::{Object, Value};
 use crate::source::ImageIdentity;

@@ -1,51 +1,180 @@
 //! Whether a tree has the types of a Kubernetes API type, and where not.
 
 use crate::ir::push_key;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 /// Where a tree does not fit a type.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub struct Misfit {
     /// JSON path in the tree; empty for the tree itself.
     pub path: String,
-    /// What the type's reader says.
+    /// What is wrong there, in words, without the value, which may be a secret.
     pub why: String,
 }
 
-/// The first place where `json` does not fit `T`. What `T` makes of it is thrown away.
-///
-/// serde tells a line and no path, so the text is one in which each line has one path.
-pub(super) fn misfit<T: DeserializeOwned>(json: &Json) -> Option<Misfit> {
-    let error = serde_json::from_str::<T>(&format!("{json:#}")).err()?;
-    let mut paths = Vec::new();
-    lines(json, String::new(), &mut paths);
-    let path = paths.into_iter().nth(error.line().saturating_sub(1)).unwrap_or_default();
-    let text = error.to_string();
-    let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-    Some(Misfit { path, why: why.to_owned() })
+impl Misfit {
+    /// Whether quotes around the value would do.
+    pub fn lacks_quotes(&self) -> bool {
+        let found = self.why.strip_prefix("it must be a string, but it is ");
+        matches!(found, Some("a boolean" | "a whole number" | "a number with a fraction"))
+    }
 }
 
-/// The path of each line of the indented text.
-fn lines(json: &Json, path: String, paths: &mut Vec<String>) {
-    paths.push(path.clone());
-    match json {
-        Json::Array(items) if !items.is_empty() => {
-            for (index, item) in items.iter().enumerate() {
-                lines(item, format!("{path}[{index}]"), paths);
-            }
-            paths.push(path);
+type Check = fn(Json) -> Vec<Misfit>;
+
+/// Kinds of Kubernetes' own that a bundle may ship or bring about, by `apiVersion` and `kind`. This
+/// is the only version of each that Kubernetes still has.
+const TYPES: [(&str, &str, Check); 15] = [
+    (
+        "admissionregistration.k8s.io/v1",
+        "MutatingWebhookConfiguration",
+        misfits::<MutatingWebhookConfiguration>,
+    ),
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+        misfits::<ValidatingWebhookConfiguration>,
+    ),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition", misfits::<CustomResourceDefinition>),
+    ("apps/v1", "Deployment", misfits::<Deployment>),
+    ("networking.k8s.io/v1", "NetworkPolicy", misfits::<NetworkPolicy>),
+    ("policy/v1", "PodDisruptionBudget", misfits::<PodDisruptionBudget>),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole", misfits::<ClusterRole>),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", misfits::<ClusterRoleBinding>),
+    ("rbac.authorization.k8s.io/v1", "Role", misfits::<Role>),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding", misfits::<RoleBinding>),
+    ("scheduling.k8s.io/v1", "PriorityClass", misfits::<PriorityClass>),
+    ("v1", "ConfigMap", misfits::<ConfigMap>),
+    ("v1", "Secret", misfits::<Secret>),
+    ("v1", "Service", misfits::<Service>),
+    ("v1", "ServiceAccount", misfits::<ServiceAccount>),
+];
+
+/// The `apiVersion` that Kubernetes has of a kind of its own, by group and kind; nothing for kinds
+/// that bundles do not ship.
+pub fn api_version(group: &str, kind: &str) -> Option<&'static str> {
+    let row = TYPES.iter().find(|(version, name, _)| {
+        *name == kind && version.split_once('/').map_or("", |(group, _)| group) == group
+    });
+    row.map(|(version, ..)| *version)
+}
+
+/// Where an object does not fit the type of its `apiVersion` and `kind`; nothing for kinds that are
+/// not Kubernetes' own, or that bundles do not ship.
+pub fn object_misfits(object: Json) -> Vec<Misfit> {
+    let is = |key: &str, text: &str| object[key].as_str() == Some(text);
+    let row = TYPES.iter().find(|(version, kind, _)| is("apiVersion", version) && is("kind", kind));
+    row.map(|(_, _, check)| check(object)).unwrap_or_default()
+}
+
+/// How many places of a tree are told of.
+const MOST: usize = 20;
+
+/// The places where `json` does not fit `T`. What `T` makes of it is thrown away.
+///
+/// The API server takes null for a missing value everywhere, `T` does not.
+/// serde stops at the first place, and tells a line and no path. So the text is one in which each
+/// line has one path, and what stands there is taken away to find the next.
+pub(super) fn misfits<T: DeserializeOwned>(mut json: Json) -> Vec<Misfit> {
+    let mut found: Vec<Misfit> = Vec::new();
+    drop_nulls(&mut json);
+    // Nearly all fit, and the indented text of a large CRD is many times that.
+    if T::deserialize(&json).is_ok() {
+        return found;
+    }
+    while found.len() < MOST {
+        drop_nulls(&mut json);
+        let Err(error) = serde_json::from_str::<T>(&format!("{json:#}")) else { break };
+        let mut paths = Vec::new();
+        lines(&json, (String::new(), String::new()), &mut paths);
+        let line = error.line().saturating_sub(1);
+        let (path, pointer) = paths.into_iter().nth(line).unwrap_or_default();
+        let text = error.to_string();
+        let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
+        let again = found.iter().any(|misfit| misfit.path == path);
+        if !again {
+            found.push(Misfit { path, why: in_words(why) });
         }
-        Json::Object(map) if !map.is_empty() => {
-            for (key, value) in map {
-                let mut path = path.clone();
-                push_key(&mut path, key);
-                lines(value, path, paths);
-            }
-            paths.push(path);
+        match json.pointer_mut(&pointer) {
+            Some(value) if !again => *value = Json::Null,
+            _ => break,
+        }
+    }
+    found
+}
+
+fn drop_nulls(json: &mut Json) {
+    match json {
+        Json::Array(items) => items.iter_mut().for_each(drop_nulls),
+        Json::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(drop_nulls);
         }
         _ => {}
     }
+}
+
+/// The path of each line of the indented text, and the same as a JSON pointer.
+fn lines(json: &Json, at: (String, String), paths: &mut Vec<(String, String)>) {
+    paths.push(at.clone());
+    match json {
+        Json::Array(items) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                let (path, pointer) = &at;
+                lines(item, (format!("{path}[{index}]"), format!("{pointer}/{index}")), paths);
+            }
+            paths.push(at);
+        }
+        Json::Object(map) if !map.is_empty() => {
+            for (key, value) in map {
+                let (mut path, pointer) = at.clone();
+                push_key(&mut path, key);
+                let key = key.replace('~', "~0").replace('/', "~1");
+                lines(value, (path, format!("{pointer}/{key}")), paths);
+            }
+            paths.push(at);
+        }
+        _ => {}
+    }
+}
+
+/// Why a value does not fit its type, from serde's words but without the value, which may be a
+/// secret.
+fn in_words(error: &str) -> String {
+    let Some((found, expected)) = error.split_once(", expected ") else {
+        return error.to_owned();
+    };
+    let expected = match expected {
+        "i32" | "i64" => "a whole number",
+        "a sequence" => "a list",
+        "IntOrString" => "a whole number or a string",
+        // The name of a type.
+        expected if expected.starts_with(|c: char| c.is_ascii_uppercase()) => "a map",
+        expected => expected,
+    };
+    let found = found.strip_prefix("invalid type: ").unwrap_or_default();
+    let found = match found.split(' ').next().unwrap_or_default() {
+        "string" => "a string",
+        "integer" => "a whole number",
+        "floating" => "a number with a fraction",
+        "boolean" => "a boolean",
+        "map" => "a map",
+        "sequence" => "a list",
+        "null" | "unit" => "null",
+        _ => "something else",
+    };
+    format!("it must be {expected}, but it is {found}")
 }
 
 #[cfg(test)]
@@ -59,7 +188,7 @@ mod tests {
         let fits = json!({
             "selector": {}, "template": {"spec": {"containers": [{"name": "a", "args": []}]}}
         });
-        assert_eq!(misfit::<DeploymentSpec>(&fits), None);
+        assert_eq!(misfits::<DeploymentSpec>(fits.clone()), []);
         for (change, value, path) in [
             (
                 "/template/spec/containers",
@@ -81,7 +210,51 @@ mod tests {
         ] {
             let mut spec = fits.clone();
             *spec.pointer_mut(change).expect("a place") = value;
-            assert_eq!(misfit::<DeploymentSpec>(&spec).expect("a misfit").path, path);
+            assert_eq!(misfits::<DeploymentSpec>(spec)[0].path, path);
         }
+    }
+
+    #[test]
+    fn every_misfit_is_found() {
+        let role = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+            "metadata": {"labels": {"a/b": 1, "c": true}},
+            "rules": [{"verbs": "get"}, 5, {"verbs": [1]}],
+        });
+        let found: Vec<_> = object_misfits(role).into_iter().map(|m| (m.path, m.why)).collect();
+        insta::assert_debug_snapshot!(found);
+    }
+
+    #[test]
+    fn null_is_nothing() {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"a": null}}, "data": null});
+        assert_eq!(object_misfits(map), []);
+    }
+
+    #[test]
+    fn kinds_by_their_version() {
+        assert_eq!(api_version("policy", "PodDisruptionBudget"), Some("policy/v1"));
+        assert_eq!(api_version("", "Service"), Some("v1"));
+        assert_eq!(api_version("serving.knative.dev", "Service"), None);
+        // A later version of a kind is somebody else's to check.
+        let other = json!({"apiVersion": "policy/v2", "kind": "PodDisruptionBudget", "spec": 5});
+        assert_eq!(object_misfits(other), []);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_without_the_value() {
+        assert_eq!(
+            in_words("invalid type: string \"s3cret\", expected i32"),
+            "it must be a whole number, but it is a string"
+        );
+        assert_eq!(
+            in_words("invalid type: integer `1234`, expected a string"),
+            "it must be a string, but it is a whole number"
+        );
+        assert_eq!(
+            in_words("invalid value: integer `99999999999`, expected i32"),
+            "it must be a whole number, but it is something else"
+        );
+        assert_eq!(in_words("missing field `template`"), "missing field `template`");
     }
 }

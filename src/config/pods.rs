@@ -83,6 +83,16 @@ impl Reader<'_> {
                 let message = format!("an item of `{key}` has no `name`: {item}");
                 self.error(Code::InvalidValue, &range, message, "give it one");
             }
+            // A volume may be mounted at several paths, so a mount is known by its path.
+            let identity = if key == "volumeMounts" { "mountPath" } else { "name" };
+            let mut seen: Vec<&str> = Vec::new();
+            for value in items.iter().filter_map(|item| item[identity].as_str()) {
+                if seen.contains(&value) {
+                    let message = format!("`{key}` has two items with the {identity} `{value}`");
+                    self.error(Code::InvalidValue, &range, message, "remove one of them");
+                }
+                seen.push(value);
+            }
         }
         items
     }
@@ -186,6 +196,19 @@ nodeSelector = { os = 1 }
 affinity = { nodeAffinity = { requiredDuringScheduling = {} } }
 annotations = { when = 2026-01-01 }
 proxy = { ftp = "x" }
+"#,
+        );
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn no_item_stands_twice() {
+        let (_, shown) = read(
+            r#"env = [{ name = "A", value = "1" }, { name = "A", value = "2" }]
+volumes = [{ name = "ca", emptyDir = {} }]
+volumeMounts = [
+  { name = "ca", mountPath = "/a" }, { name = "ca", mountPath = "/b" }, { name = "x", mountPath = "/a" },
+]
 "#,
         );
         insta::assert_snapshot!(shown);

@@ -368,8 +368,8 @@ codes! {
         "A chart has objects of kinds that Kubernetes does not have."
         "Helm refuses a release as a whole when the cluster does not know the kind of one object. Install what brings the kind, or exclude the objects with a filter.";
     IncompleteRule "incomplete-rule"
-        "A role has a rule without verbs or without resources."
-        "The API server refuses such a role, and Helm with it the release.";
+        "A role has a rule that lacks something."
+        "A rule has verbs, and for them resources with their apiGroups, or nonResourceURLs, which only ClusterRoles may have. The API server refuses any other, and Helm with it the release.";
     OpenshiftOnly "openshift-only"
         "An operator wants to use APIs of OpenShift."
         "Rules for APIs that are missing do no harm, but an operator that cannot do without them does not work. SecurityContextConstraints have no counterpart elsewhere; there, pod security admission decides by namespace.";
@@ -546,7 +546,7 @@ codes! {
         "Every pod of a group runs the same command, and is told where the leader is and which ranks are its own: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` where only the leader answers. Charts of llm-d-modelservice made groups without them.";
     ServingEngineFlags "serving-engine-flags"
         "The engine is given flags that do not go together."
-        "vLLM checks its flags before anything else and stops at combinations that it does not have, so that the pod starts again and again.";
+        "Before anything else, vLLM checks its flags, and it stops at combinations that it does not have, so that the pod starts again and again.";
     ServingRay "serving-ray"
         "The command starts Ray, and the image has no Ray."
         "vLLM's own images have no Ray since 0.19 (lws#835). Its processes span nodes without it: topology `lws-mp`, or `--nnodes`. With Ray, the image must be one that has it.";
@@ -570,6 +570,20 @@ codes! {
     StubReplaced "stub-replaced"
         "A stand-in for a CRD would replace the real one."
         "`stub-crds` are for clusters without the real ones. Helm leaves a CRD of a `crds/` folder alone where it exists, but Flux either replaces all of a chart's or none, and those of the bundle must be replaced when it is upgraded. With `crds = \"templates\"` or `\"separate\"` the bundle's are in no such folder.";
+
+    // --- olm and passes: what keeps a chart from being installed ------------------------------
+    OperatorCondition "operator-condition"
+        "An operator may read its OperatorCondition."
+        "OLM makes an OperatorCondition named after the ClusterServiceVersion, by which an operator says that it must not be upgraded now. Without OLM there is neither the object nor its CRD, and an operator that looks for it may not start. The variable OPERATOR_CONDITION_NAME is set as OLM sets it.";
+    ObjectFieldType "object-field-type"
+        "A field of an object has a type that the API server does not take."
+        "Kubernetes reads the objects of its own kinds strictly: a label or an annotation is a string, a list is a list. An object that does not fit is refused, and the release with it. What a bundle ships can be put right with a `[[bundle.patch]]`, or left out with a filter.";
+    ApiRefuses "api-refuses"
+        "The API server refuses an object for what is in it."
+        "The object has the right types, and still says something that Kubernetes does not take: a port without a name that it could have, a selector that does not select the pods that are made, a mount of a volume that is not there. OLM could not install it either. It is carried through as it is; put it right with a `[[bundle.patch]]`, or leave it out with a filter.";
+    CsvMismatch "csv-mismatch"
+        "A ClusterServiceVersion says what the rest of the bundle does not."
+        "OLM's validators of bundles find this, and registries of operators refuse such bundles. A chart can be made all the same, since it does not depend on it.";
 }
 
 #[cfg(test)]

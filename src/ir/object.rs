@@ -58,6 +58,19 @@ pub enum Phase {
     Operand,
 }
 
+/// The ServiceAccount that every namespace has.
+const DEFAULT_ACCOUNT: &str = "default";
+
+/// The ServiceAccount of a pod, by its spec. `serviceAccount` is what `serviceAccountName` was once
+/// called, and counts where that is missing.
+pub fn account(pod: &Map) -> &str {
+    ["serviceAccountName", "serviceAccount"]
+        .into_iter()
+        .filter_map(|key| pod.get(key)?.as_str())
+        .find(|name| !name.is_empty())
+        .unwrap_or(DEFAULT_ACCOUNT)
+}
+
 /// Who an object is in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
@@ -139,6 +152,12 @@ impl Object {
         self.when.is_some() || self.root.values().any(Value::has_expression)
     }
 
+    /// The ServiceAccount of a workload's pods.
+    pub fn account(&self) -> &str {
+        let pod = self.at(&["spec", "template", "spec"]).and_then(Value::as_map);
+        pod.map_or(DEFAULT_ACCOUNT, account)
+    }
+
     /// The init containers and containers of a workload.
     pub fn containers(&self) -> impl Iterator<Item = &Value> {
         ["initContainers", "containers"].into_iter().flat_map(|key| {
@@ -193,5 +212,21 @@ impl Object {
             Origin::Stub | Origin::Added(_) => Place::default(),
         };
         place.object(self.label())
+    }
+
+    /// Where a diagnostic about this JSON path of the object points. What is made from an entry of a
+    /// CSV shares only some paths with it.
+    pub fn place_at(&self, path: &str) -> Place {
+        let path = match (&self.origin, self.kind()) {
+            (Origin::Csv { .. }, "Deployment") if path.starts_with(".spec") => path,
+            (Origin::Csv { .. }, "Role" | "ClusterRole") if path.starts_with(".rules") => path,
+            (
+                Origin::Csv { .. },
+                "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+            ) => path.strip_prefix(".webhooks[0]").unwrap_or_default(),
+            (Origin::Csv { .. }, _) => "",
+            _ => path,
+        };
+        self.place().path(path)
     }
 }

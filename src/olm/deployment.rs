@@ -3,8 +3,9 @@
 use super::Targets;
 use super::certificate::Certificates;
 use super::serving::Server;
-use crate::bundle::{Bundle, StrategyDeployment};
-use crate::ir::{Expr, Map, Object, Value};
+use crate::bundle::{Bundle, Permission, StrategyDeployment};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{Expr, Map, Object, Origin, Value};
 
 /// The Deployment of a strategy entry.
 ///
@@ -44,7 +45,7 @@ pub(super) fn deployment(
     annotations.insert("olm.targetNamespaces".to_owned(), targets.annotation());
     annotations.insert("olm.operatorNamespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
     template_metadata.insert("annotations".to_owned(), Value::from(annotations));
-    if reads_operator_conditions(bundle) {
+    if operator_condition_rule(bundle).is_some() {
         name_operator_condition(template, bundle.csv.name());
     }
     if let Some((server, certificates)) = serves {
@@ -73,17 +74,37 @@ fn map_entry<'a>(map: &'a mut Map, key: &str) -> &'a mut Map {
     }
 }
 
-fn reads_operator_conditions(bundle: &Bundle) -> bool {
+/// Where the CSV lets the operator read OperatorConditions.
+fn operator_condition_rule(bundle: &Bundle) -> Option<&Permission> {
     let csv = &bundle.csv;
-    csv.permissions.iter().chain(&csv.cluster_permissions).any(|permission| {
+    csv.permissions.iter().chain(&csv.cluster_permissions).find(|permission| {
         permission.rules.as_seq().unwrap_or_default().iter().any(|rule| {
             let resources = rule.get("resources").and_then(Value::as_seq).unwrap_or_default();
-            resources
-                .iter()
-                .filter_map(Value::as_str)
-                .any(|resource| resource == "operatorconditions")
+            let name = |resource: &str| resource.split('/').next() == Some("operatorconditions");
+            resources.iter().filter_map(Value::as_str).any(name)
         })
     })
+}
+
+/// Says that OLM makes an object that the operator may read, and its CRD.
+pub(super) fn report_operator_condition(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    let Some(permission) = operator_condition_rule(bundle) else { return };
+    let Origin::Csv { file, document, path } = &permission.origin else { return };
+    let place = Place { document: Some(*document), ..Place::file(file) }.path(path);
+    diagnostics.push(
+        Diagnostic::warning(
+            Code::OperatorCondition,
+            format!(
+                "the operator may read OperatorCondition/{}, which OLM makes and the chart does not",
+                bundle.csv.name()
+            ),
+        )
+        .at(place)
+        .hint(
+            "if it does not start without it, add the CRD operatorconditions.operators.coreos.com and the object in \
+             an overlay with phase = \"before\"; OPERATOR_CONDITION_NAME has its name",
+        ),
+    );
 }
 
 /// Sets OPERATOR_CONDITION_NAME in every container that does not set it itself.

@@ -20,6 +20,7 @@ pub use apiservice::auth_reader_name;
 pub use kinds::{Scope, supported_kinds, supported_scope};
 pub use rbac::role_base;
 pub use targets::Targets;
+pub use validate::dns_subdomain;
 
 use crate::bundle::Bundle;
 use crate::config::{CertificateProvider, Issuer, PodConfig, Watch};
@@ -75,11 +76,12 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
     let mut lowered = Lowered::default();
     let objects = &mut lowered.objects;
     objects.extend(rbac::service_accounts(bundle, &shipped));
-    objects.extend(rbac::permissions(bundle, options.chart, &targets));
-    objects.extend(rbac::cluster_permissions(bundle, options.chart));
+    objects.extend(rbac::permissions(bundle, &shipped, options.chart, &targets));
+    objects.extend(rbac::cluster_permissions(bundle, &shipped, options.chart));
     if options.aggregate_roles {
         objects.extend(aggregate::roles(bundle, &crds));
     }
+    deployment::report_operator_condition(bundle, &mut diagnostics);
     for entry in &bundle.csv.deployments {
         let server = servers.iter().find(|server| server.deployment.name == entry.name);
         let mount = server.map(|server| (server, &certificates));

@@ -67,17 +67,23 @@ fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
     value.as_seq_mut()
 }
 
-/// Puts each item in place of the last one with its name, or at the end.
+/// Puts each item in place of the last one with its name that the operator has, or at the end. A
+/// volume may be mounted more than once, so items of one name do not replace each other.
 fn replace_named(map: &mut Map, key: &str, items: &[Json]) {
     if items.is_empty() {
         return;
     }
     let Some(list) = list(map, key) else { return };
+    let own = list.len();
+    let mut replaced: Vec<usize> = Vec::new();
     for item in items {
         let name = item["name"].as_str();
-        let named = |other: &&mut Value| other.get("name").and_then(Value::as_str) == name;
-        match list.iter_mut().rev().find(named) {
-            Some(other) => *other = Value::from(item),
+        let named = |index: &usize| list[*index].get("name").and_then(Value::as_str) == name;
+        match (0..own).rev().find(named).filter(|index| !replaced.contains(index)) {
+            Some(index) => {
+                list[index] = Value::from(item);
+                replaced.push(index);
+            }
             None => list.push(Value::from(item)),
         }
     }

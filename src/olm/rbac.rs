@@ -9,6 +9,7 @@ use super::targets::Target;
 use crate::bundle::{Bundle, Permission};
 use crate::ir::{Expr, Map, Object, Origin, Value};
 use indexmap::IndexMap;
+use std::collections::BTreeSet;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -37,9 +38,14 @@ pub(super) fn service_accounts(bundle: &Bundle, shipped: &[Object]) -> Vec<Objec
 
 /// Roles and RoleBindings in each watched namespace; ClusterRoles and ClusterRoleBindings when all
 /// are watched, with the right to see namespaces, as OLM adds it.
-pub(super) fn permissions(bundle: &Bundle, chart: &str, targets: &Targets) -> Vec<Object> {
+pub(super) fn permissions(
+    bundle: &Bundle,
+    shipped: &[Object],
+    chart: &str,
+    targets: &Targets,
+) -> Vec<Object> {
     let mut objects = Vec::new();
-    let mut names = Names::new(chart);
+    let mut names = Names::new(chart, shipped);
     for permission in &bundle.csv.permissions {
         let (role, binding) = names.next(&permission.service_account, "role");
         if *targets == Targets::All {
@@ -66,8 +72,8 @@ pub(super) fn permissions(bundle: &Bundle, chart: &str, targets: &Targets) -> Ve
 }
 
 /// A ClusterRole and ClusterRoleBinding for each clusterPermissions entry.
-pub(super) fn cluster_permissions(bundle: &Bundle, chart: &str) -> Vec<Object> {
-    let mut names = Names::new(chart);
+pub(super) fn cluster_permissions(bundle: &Bundle, shipped: &[Object], chart: &str) -> Vec<Object> {
+    let mut names = Names::new(chart, shipped);
     bundle
         .csv
         .cluster_permissions
@@ -139,23 +145,33 @@ pub fn role_base(chart: &str, account: &str) -> String {
     if account.contains(chart) { account.to_owned() } else { format!("{chart}-{account}") }
 }
 
-/// Names of roles in order: `BASE-role`, `BASE-role-2`, …
+/// Names of roles in order: `BASE-role`, `BASE-role-2`, …, without those that the bundle ships.
 struct Names<'a> {
     chart: &'a str,
+    shipped: BTreeSet<&'a str>,
     used: IndexMap<String, usize>,
 }
 
 impl<'a> Names<'a> {
-    fn new(chart: &'a str) -> Self {
-        Names { chart, used: IndexMap::new() }
+    fn new(chart: &'a str, shipped: &'a [Object]) -> Self {
+        let kinds = ["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
+        let shipped = shipped.iter().filter(|object| kinds.contains(&object.kind()));
+        Names { chart, shipped: shipped.map(Object::name).collect(), used: IndexMap::new() }
     }
 
     /// The names of the next role of this account and of its binding.
     fn next(&mut self, account: &str, suffix: &str) -> (String, String) {
         let base = role_base(self.chart, account);
         let count = self.used.entry(base.clone()).or_insert(0);
-        *count += 1;
-        let number = if *count == 1 { String::new() } else { format!("-{count}") };
-        (format!("{base}-{suffix}{number}"), format!("{base}-{suffix}binding{number}"))
+        loop {
+            *count += 1;
+            let number = if *count == 1 { String::new() } else { format!("-{count}") };
+            let names =
+                [format!("{base}-{suffix}{number}"), format!("{base}-{suffix}binding{number}")];
+            if !names.iter().any(|name| self.shipped.contains(name.as_str())) {
+                let [role, binding] = names;
+                return (role, binding);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::bundle::{ApiServiceDescription, Bundle, StrategyDeployment, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Map, Number, Object, Origin, Value};
+use crate::ir::{Expr, Map, Number, Object, Origin, Value, account};
 
 /// Longest name of a Service and of a label's value (RFC 1035, section 2.3.1).
 const LONGEST_NAME: usize = 63;
@@ -185,10 +185,9 @@ impl Server<'_> {
     pub(super) fn account(&self) -> &str {
         self.deployment
             .spec
-            .at(&["template", "spec", "serviceAccountName"])
-            .and_then(Value::as_str)
-            .filter(|name| !name.is_empty())
-            .unwrap_or("default")
+            .at(&["template", "spec"])
+            .and_then(Value::as_map)
+            .map_or("default", account)
     }
 }
 

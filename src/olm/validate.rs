@@ -4,8 +4,9 @@
 //! a person would search for them.
 
 use crate::bundle::Bundle;
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, Value};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{Map, Object, Value};
+use crate::source::Reference;
 use indexmap::IndexMap;
 
 /// Runs every check and reports all findings.
@@ -15,7 +16,81 @@ pub(super) fn validate(bundle: &Bundle) -> Diagnostics {
     unique_crds(bundle, &mut diagnostics);
     owned_crds_exist(bundle, &mut diagnostics);
     crd_versions(bundle, &mut diagnostics);
+    mismatches(bundle, &mut diagnostics);
     diagnostics
+}
+
+/// Annotations of a CSV and of pods that OLM writes or reads.
+const ANNOTATIONS: [&str; 5] = [
+    "olm.operatorGroup",
+    "olm.operatorNamespace",
+    "olm.properties",
+    "olm.skipRange",
+    "olm.targetNamespaces",
+];
+
+/// What the registries of OLM refuse and a chart can be made of all the same.
+///
+/// OLM: operator-framework/api, validators of CSVs and bundles.
+fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    let csv = &bundle.csv;
+    let mut warn = |message: String, place: Place, hint: &str| {
+        diagnostics
+            .push(Diagnostic::warning(Code::CsvMismatch, message).at(place).hint(hint.to_owned()));
+    };
+    let name = csv.name();
+    if let Some(why) = dns_subdomain(name).err().or((name.len() > 63).then_some("it is too long")) {
+        warn(
+            format!("the ClusterServiceVersion cannot have the name `{name}`: {why}"),
+            csv.place(".metadata.name"),
+            "OLM could not install it; the chart does not have it",
+        );
+    }
+    for owned in &csv.owned_crds {
+        let Some(crd) = bundle.crds.iter().find(|crd| crd.name() == owned.name) else { continue };
+        let kind = crd.at(&["spec", "names", "kind"]).and_then(Value::as_str).unwrap_or_default();
+        let versions = crd.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
+        let versions: Vec<&str> =
+            versions.iter().filter_map(|version| version.get("name")?.as_str()).collect();
+        let (key, told, known) = if !owned.kind.is_empty() && owned.kind != kind {
+            ("kind", &owned.kind, kind.to_owned())
+        } else if !owned.version.is_empty()
+            && !versions.is_empty()
+            && !versions.contains(&owned.version.as_str())
+        {
+            ("version", &owned.version, versions.join(", "))
+        } else {
+            continue;
+        };
+        warn(
+            format!("the CSV owns {key} {told} of `{}`, but the CRD has {known}", owned.name),
+            csv.place(&format!("{}.{key}", owned.path)),
+            "the CRD counts; correct the CSV",
+        );
+    }
+    for (index, (_, image)) in csv.related_images.iter().enumerate() {
+        // Clusters know where images without a host come from.
+        let image_is_one = Reference::parse(image).is_ok()
+            || Reference::parse(&format!("docker.io/{image}")).is_ok();
+        if !image_is_one {
+            warn(
+                format!("the related image `{image}` is no reference of an image"),
+                csv.place(&format!(".spec.relatedImages[{index}].image")),
+                "it cannot be copied to a mirror; correct the CSV",
+            );
+        }
+    }
+    let annotations = csv.object.at(&["metadata", "annotations"]).and_then(Value::as_map);
+    for key in annotations.into_iter().flat_map(Map::keys) {
+        let meant = ANNOTATIONS.iter().find(|known| known.eq_ignore_ascii_case(key));
+        if let Some(meant) = meant.filter(|meant| *meant != key) {
+            warn(
+                format!("the annotation `{key}` means nothing; OLM reads `{meant}`"),
+                csv.place(&format!(".metadata.annotations[{key:?}]")),
+                "annotations are read with the case that they have; correct the CSV",
+            );
+        }
+    }
 }
 
 fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
@@ -112,7 +187,10 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 }
 
 /// Checks an RFC 1123 subdomain, the form of most object names.
-pub(super) fn dns_subdomain(name: &str) -> Result<(), &'static str> {
+///
+/// # Errors
+/// When it is none; says why.
+pub fn dns_subdomain(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("it is empty");
     }

@@ -1,5 +1,5 @@
 //! Overlays against the CRDs of the same charts: what the API server would say when they are
-//! installed is said when they are built.
+//! installed is said when they are built. So it is of custom resources that a bundle ships.
 
 use super::definitions::{Definition, Definitions};
 use super::scope::is_built_in;
@@ -14,7 +14,8 @@ const OLM: &str = "operators.coreos.com";
 /// Findings about one object that are shown; more of them have one reason.
 const MOST_FINDINGS: usize = 20;
 
-/// Checks the overlays among `objects`. They hold no expressions yet.
+/// Checks the overlays among `objects`, and the bundle's own custom resources. They hold no
+/// expressions yet.
 pub fn check(objects: &[Object], placement: CrdPlacement) -> Diagnostics {
     let definitions = Definitions::of(objects.iter());
     let mut found = Diagnostics::new();
@@ -44,11 +45,25 @@ pub fn check(objects: &[Object], placement: CrdPlacement) -> Diagnostics {
             None => unknown(object, &definitions, &mut found),
         }
     }
+    for object in objects.iter().filter(|object| is_shipped(object)) {
+        if let Some(definition) = definitions.of_object(object) {
+            custom(object, definition, &mut found);
+        }
+    }
     found
 }
 
+fn is_shipped(object: &Object) -> bool {
+    matches!(object.origin, Origin::File { .. })
+}
+
+/// What somebody else ships is carried through.
 fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagnostic {
-    let diagnostic = Diagnostic::error(Code::OverlayInvalid, message);
+    let diagnostic = if is_shipped(object) {
+        Diagnostic::warning(Code::ApiRefuses, message)
+    } else {
+        Diagnostic::error(Code::OverlayInvalid, message)
+    };
     diagnostic.at(object.place().path(path)).hint(hint)
 }
 
@@ -87,7 +102,8 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
         return;
     };
     let Some(schema) = version.schema else { return };
-    let faults = schema::validate(schema, &object.root);
+    let mut faults = schema::validate(schema, &object.root);
+    faults.retain(|fault| !(fault.dropped && is_shipped(object)));
     let more = faults.len().saturating_sub(MOST_FINDINGS);
     for fault in faults.into_iter().take(MOST_FINDINGS) {
         let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);

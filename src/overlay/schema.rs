@@ -24,6 +24,8 @@ pub(super) struct Fault {
     pub(super) message: String,
     /// What to do.
     pub(super) hint: String,
+    /// Whether the API server drops it without a word, and takes the rest.
+    pub(super) dropped: bool,
 }
 
 impl Fault {
@@ -56,7 +58,7 @@ struct Validator {
 impl Validator {
     fn fault(&mut self, path: &str, message: impl Into<String>, hint: impl Into<String>) {
         let (message, hint) = (message.into(), hint.into());
-        self.faults.push(Fault { path: path.to_owned(), message, hint });
+        self.faults.push(Fault { path: path.to_owned(), message, hint, dropped: false });
     }
 
     fn value(&mut self, schema: &Value, value: &Value, path: &str) {
@@ -150,6 +152,9 @@ impl Validator {
                     "is not a field that the CRD has; the API server would drop it",
                     hint,
                 );
+                if let Some(fault) = self.faults.last_mut() {
+                    fault.dropped = true;
+                }
             }
         }
         for key in texts(schema, "required") {

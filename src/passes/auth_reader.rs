@@ -17,13 +17,7 @@ pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         .objects
         .iter()
         .filter(|object| object.kind() == "Deployment")
-        .map(|deployment| {
-            deployment
-                .at(&["spec", "template", "spec", "serviceAccountName"])
-                .and_then(Value::as_str)
-                .unwrap_or("default")
-                .to_owned()
-        })
+        .map(|deployment| deployment.account().to_owned())
         .collect();
     // Those that serve APIs have theirs.
     let bound = unit.names("RoleBinding");

@@ -16,6 +16,7 @@ mod pods;
 mod pull_secret;
 mod scope;
 mod strip_descriptions;
+mod types;
 
 pub use filter::{Filtered, filter, unused_filters};
 pub use lint::CODES as LINTS;
@@ -58,7 +59,7 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 12] = [
+const PASSES: [Pass; 13] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
@@ -69,6 +70,7 @@ const PASSES: [Pass; 12] = [
     before::before,
     keep_crds::keep_crds,
     strip_descriptions::strip_descriptions,
+    types::types,
     names::names,
     lint::lint,
 ];

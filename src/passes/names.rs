@@ -1,11 +1,13 @@
 //! No two objects are the same one, and every name fits.
 
 use super::Context;
+use super::types::way_out;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, ObjectId, Unit};
+use crate::ir::{Object, ObjectId, Unit, Value};
+use crate::olm::dns_subdomain;
 use indexmap::IndexMap;
 
-/// Refuses two objects with one identity, and names longer than the API server takes.
+/// Refuses two objects with one identity, and names that the API server does not take.
 pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<ObjectId, &Object> = IndexMap::new();
     for object in &unit.objects {
@@ -20,20 +22,39 @@ pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
                 .hint("exclude one of them with a filter"),
             );
         }
-        let limit = if object.kind() == "Service" { 63 } else { 253 };
-        if object.name().len() > limit {
+        let name = match object.metadata("name") {
+            Some(Value::Text(name)) => name,
+            _ => continue,
+        };
+        if let Some(why) = refused(object, name) {
             diagnostics.push(
                 Diagnostic::error(
                     Code::InvalidName,
-                    format!(
-                        "the name of {} has {} characters; Kubernetes takes {limit}",
-                        object.label(),
-                        object.name().len()
-                    ),
+                    format!("the API server takes no {} named `{name}`: {why}", object.kind()),
                 )
-                .at(object.place().path(".metadata.name"))
-                .hint("the API server would refuse the object; exclude it with a filter, or give it a shorter name"),
+                .at(object.place_at(".metadata.name"))
+                .hint(way_out(object)),
             );
         }
     }
+}
+
+/// Why an object cannot have this name, if it cannot.
+///
+/// Kubernetes: names of RBAC's kinds are segments of paths, those of Services DNS labels that begin
+/// with a letter, all others DNS subdomains.
+fn refused(object: &Object, name: &str) -> Option<String> {
+    let limit = if object.kind() == "Service" && object.group().is_empty() { 63 } else { 253 };
+    if name.len() > limit {
+        return Some(format!("it has {} characters, and there may be {limit}", name.len()));
+    }
+    if object.group() == "rbac.authorization.k8s.io" {
+        let bad = matches!(name, "." | "..") || name.contains(['/', '%']);
+        return bad.then(|| "it is no segment of a path".to_owned());
+    }
+    if limit == 63 && (name.contains('.') || name.starts_with(|c: char| c.is_ascii_digit())) {
+        let why = "names of Services have no dots and begin with a letter";
+        return Some(why.to_owned());
+    }
+    dns_subdomain(name).err().map(str::to_owned)
 }

@@ -5,15 +5,19 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Part, Unit, Value, push_key};
 use std::collections::BTreeSet;
 
-/// Rewrites the namespaces of binding subjects, of the Service behind a CRD's conversion webhook,
-/// and of `SERVICE.NAMESPACE.svc` hosts in commands, arguments and environment. Every other
-/// mention of a namespace that the bundle calls its own is reported, with its place.
+/// Rewrites the namespaces of binding subjects, of a Service of the chart behind a CRD's conversion
+/// webhook, and of `SERVICE.NAMESPACE.svc` hosts in commands, arguments and environment. Every
+/// other mention of a namespace that the bundle calls its own is reported, with its place.
 pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
-    let accounts = unit.names("ServiceAccount");
+    // Whose pods the chart has is an account of the release also where the chart does not make it.
+    let mut accounts = unit.names("ServiceAccount");
+    let pods = unit.objects.iter().filter(|object| object.kind() == "Deployment");
+    accounts.extend(pods.map(|object| object.account().to_owned()));
+    let services = unit.names("Service");
     for object in &mut unit.objects {
         match object.kind() {
             "RoleBinding" | "ClusterRoleBinding" => subjects(object, &accounts, context),
-            "CustomResourceDefinition" => conversion_service(object),
+            "CustomResourceDefinition" => conversion_service(object, &services, context),
             "Deployment" | "DaemonSet" | "StatefulSet" | "Job" => hosts(object, context),
             _ => {}
         }
@@ -23,12 +27,23 @@ pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Di
     }
 }
 
-/// ServiceAccounts of this chart, and any in a namespace that the bundle calls its own.
+/// The group of all ServiceAccounts of a namespace begins with this.
+const ACCOUNTS_OF: &str = "system:serviceaccounts:";
+
+/// ServiceAccounts of this chart, any in a namespace that the bundle calls its own, and the group
+/// of all of these.
 fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context) {
     let subjects = object.root.get_mut("subjects").and_then(Value::as_seq_mut);
     for subject in subjects.into_iter().flatten().filter_map(Value::as_map_mut) {
         let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
         if text("kind") != "ServiceAccount" {
+            let group = text("name").strip_prefix(ACCOUNTS_OF);
+            if group.and_then(|namespace| context.namespace(namespace))
+                == Some(Expr::ReleaseNamespace)
+            {
+                let name = vec![Part::Text(ACCOUNTS_OF.to_owned()), Part::ReleaseNamespace];
+                subject.insert("name".to_owned(), Value::Expr(Expr::Concat(name)));
+            }
             continue;
         }
         let meant = context.namespace(text("namespace"));
@@ -39,8 +54,9 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
     }
 }
 
-/// The Service of a conversion webhook is the operator's own.
-fn conversion_service(object: &mut Object) {
+/// The Service of a conversion webhook, where it is the operator's own. Another one is left alone,
+/// so that the CRD needs no template.
+fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context: &Context) {
     let service = ["conversion", "webhook", "clientConfig", "service"]
         .into_iter()
         .try_fold(object.root.get_mut("spec"), |value, key| {
@@ -48,8 +64,12 @@ fn conversion_service(object: &mut Object) {
         })
         .flatten()
         .and_then(Value::as_map_mut);
-    if let Some(service) = service {
-        service.insert("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
+    let Some(service) = service else { return };
+    let text = |key: &str| service.get(key).and_then(Value::as_str).unwrap_or_default();
+    let meant = context.namespace(text("namespace"));
+    let own = services.contains(text("name"));
+    if let Some(namespace) = meant.or(own.then_some(Expr::ReleaseNamespace)) {
+        service.insert("namespace".to_owned(), Value::Expr(namespace));
     }
 }
 
@@ -96,7 +116,11 @@ fn rewrite_hosts(value: &mut Value, context: &Context) {
     }
 }
 
-/// Keys under which a text is a name, label, path or image and never a namespace.
+/// The label of every namespace with its name.
+const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// Keys under which a text is a name, label, path or image and never a namespace, unless it is the
+/// label of one.
 const NAMES: [&str; 15] = [
     "name",
     "labels",
@@ -151,6 +175,12 @@ fn find_mentions(
     mentions: &mut Vec<Mention>,
 ) {
     if NAMES.contains(&key) {
+        let label = value.get(NAMESPACE_LABEL);
+        if let Some(value) = label.filter(|_| matches!(key, "matchLabels" | "selector")) {
+            let mut path = path.to_owned();
+            push_key(&mut path, NAMESPACE_LABEL);
+            find_mentions("namespace", value, &path, context, mentions);
+        }
         return;
     }
     match value {

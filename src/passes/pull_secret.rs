@@ -4,6 +4,7 @@ use super::Context;
 use crate::diag::Diagnostics;
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, PULL_SECRET, Phase, Unit, Value, ValueSpec, ValuesPath,
+    account,
 };
 use crate::overlay::namespace_value;
 use serde_json::json;
@@ -52,10 +53,6 @@ fn pod_spec(root: &mut Map) -> Option<&mut Map> {
     ["template", "spec"]
         .into_iter()
         .try_fold(root.get_mut("spec")?.as_map_mut()?, |map, key| map.get_mut(key)?.as_map_mut())
-}
-
-fn account(pod: &Map) -> &str {
-    pod.get("serviceAccountName").and_then(Value::as_str).unwrap_or("default")
 }
 
 fn add(holder: &mut Map) {

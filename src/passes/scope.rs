@@ -6,9 +6,9 @@ use crate::ir::{Expr, Object, Origin, Unit, Value};
 use crate::olm::{Scope, supported_kinds, supported_scope};
 use crate::overlay;
 
-/// Namespaced objects go to the release namespace, except those in `kube-system`, which mean that
-/// namespace; cluster-scoped ones lose a bogus `metadata.namespace`. A kind that a bundle may not
-/// ship is refused.
+/// Namespaced objects go to the release namespace, except Roles and RoleBindings in `kube-system`:
+/// they are about what is there, such as the API server's authentication settings. Cluster-scoped
+/// ones lose a bogus `metadata.namespace`. A kind that a bundle may not ship is refused.
 ///
 /// Objects of overlays say themselves where they go; the namespaces that the configuration knows
 /// become what stands for them.
@@ -16,13 +16,25 @@ use crate::overlay;
 /// OLM: operator-controller, additional resources generator, and its object support validator.
 pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
     overlays(unit, context);
-    for object in &mut unit.objects {
-        if !matches!(object.origin, Origin::File { .. }) {
+    // A kind of the bundle's own CRDs may be called like another.
+    let is_file = |object: &Object| matches!(object.origin, Origin::File { .. });
+    let scopes: Vec<Option<Scope>> = unit
+        .objects
+        .iter()
+        .map(|object| {
+            let supported = supported_scope(object.kind()).filter(|_| is_file(object))?;
+            Some(overlay::scope(object, unit.objects.iter()).unwrap_or(supported))
+        })
+        .collect();
+    for (object, scope) in unit.objects.iter_mut().zip(scopes) {
+        if !is_file(object) {
             continue;
         }
-        match supported_scope(object.kind()) {
+        match scope {
             Some(Scope::Namespaced) => {
-                if object.metadata("namespace").and_then(Value::as_str) != Some("kube-system") {
+                let rights = matches!(object.kind(), "Role" | "RoleBinding");
+                let namespace = object.metadata("namespace").and_then(Value::as_str);
+                if !(rights && namespace == Some("kube-system")) {
                     set_namespace(object);
                 }
             }

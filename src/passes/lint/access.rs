@@ -1,6 +1,5 @@
 //! Accounts and what they may do.
 
-use super::super::Context;
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Unit, Value};
@@ -19,15 +18,6 @@ fn roles(unit: &Unit) -> impl Iterator<Item = &Object> {
     unit.objects.iter().filter(|object| matches!(object.kind(), "Role" | "ClusterRole"))
 }
 
-/// The account of a Deployment's pods.
-fn account(deployment: &Object) -> &str {
-    deployment
-        .at(&["spec", "template", "spec", "serviceAccountName"])
-        .and_then(Value::as_str)
-        .filter(|name| !name.is_empty())
-        .unwrap_or("default")
-}
-
 fn deployments(unit: &Unit) -> impl Iterator<Item = &Object> {
     unit.objects.iter().filter(|object| object.kind() == "Deployment")
 }
@@ -36,7 +26,7 @@ fn deployments(unit: &Unit) -> impl Iterator<Item = &Object> {
 pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     let known = unit.names("ServiceAccount");
     for deployment in deployments(unit) {
-        let name = account(deployment);
+        let name = deployment.account();
         if name != "default" && !known.contains(name) {
             diagnostics.push(
                 Diagnostic::warning(
@@ -53,26 +43,23 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The rules that an account has in the whole cluster.
-fn cluster_rules<'a>(unit: &'a Unit, account: &str) -> Vec<&'a Value> {
-    let bound: BTreeSet<&str> = unit
-        .objects
-        .iter()
-        .filter(|object| object.kind() == "ClusterRoleBinding")
-        .filter(|binding| {
-            let subjects = binding.at(&["subjects"]).and_then(Value::as_seq).unwrap_or_default();
-            subjects.iter().any(|subject| {
-                let text = |key| subject.get(key).and_then(Value::as_str);
-                text("kind") == Some("ServiceAccount") && text("name") == Some(account)
-            })
+/// What the bindings of a kind give to an account.
+fn bindings<'a>(
+    unit: &'a Unit,
+    kind: &'a str,
+    account: &'a str,
+) -> impl Iterator<Item = &'a Object> {
+    unit.objects.iter().filter(move |object| object.kind() == kind).filter(move |binding| {
+        let subjects = binding.at(&["subjects"]).and_then(Value::as_seq).unwrap_or_default();
+        subjects.iter().any(|subject| {
+            let text = |key| subject.get(key).and_then(Value::as_str);
+            text("kind") == Some("ServiceAccount") && text("name") == Some(account)
         })
-        .filter_map(|binding| binding.at(&["roleRef", "name"]).and_then(Value::as_str))
-        .collect();
-    unit.objects
-        .iter()
-        .filter(|object| object.kind() == "ClusterRole" && bound.contains(object.name()))
-        .flat_map(rules_of)
-        .collect()
+    })
+}
+
+fn role_name(binding: &Object) -> &str {
+    binding.at(&["roleRef", "name"]).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn allows(rules: &[&Value], group: &str, resource: &str, verb: &str) -> bool {
@@ -88,18 +75,29 @@ fn allows(rules: &[&Value], group: &str, resource: &str, verb: &str) -> bool {
 
 /// Who asks the API server about tokens and permissions of callers, and cannot read the ConfigMap
 /// in kube-system that delegated authentication starts from.
-pub(super) fn auth_reader(unit: &Unit, context: &Context, diagnostics: &mut Diagnostics) {
-    if context.auth_reader {
-        return;
-    }
+pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in deployments(unit) {
-        let name = account(deployment);
-        let rules = cluster_rules(unit, name);
-        let delegates = allows(&rules, "authentication.k8s.io", "tokenreviews", "create")
-            && allows(&rules, "authorization.k8s.io", "subjectaccessreviews", "create");
-        let bound =
-            unit.names("RoleBinding").contains(&crate::olm::auth_reader_name(&context.chart, name));
-        if delegates && !bound && !allows(&rules, "", "configmaps", "get") {
+        let name = deployment.account();
+        let bound: BTreeSet<&str> =
+            bindings(unit, "ClusterRoleBinding", name).map(role_name).collect();
+        let rules: Vec<&Value> = unit
+            .objects
+            .iter()
+            .filter(|object| object.kind() == "ClusterRole" && bound.contains(object.name()))
+            .flat_map(rules_of)
+            .collect();
+        // Roles that every cluster has.
+        let delegates = bound.contains("system:auth-delegator")
+            || allows(&rules, "authentication.k8s.io", "tokenreviews", "create")
+                && allows(&rules, "authorization.k8s.io", "subjectaccessreviews", "create");
+        let reads = bound.contains("cluster-admin")
+            || allows(&rules, "", "configmaps", "get")
+            || bindings(unit, "RoleBinding", name).any(|binding| {
+                let namespace = binding.metadata("namespace").and_then(Value::as_str);
+                namespace == Some("kube-system")
+                    && role_name(binding) == "extension-apiserver-authentication-reader"
+            });
+        if delegates && !reads {
             diagnostics.push(
                 Diagnostic::note(
                     Code::AuthReaderMissing,
@@ -113,29 +111,41 @@ pub(super) fn auth_reader(unit: &Unit, context: &Context, diagnostics: &mut Diag
     }
 }
 
-/// The first rule that the API server refuses, and what it lacks.
-fn incomplete(role: &Object) -> Option<(usize, &'static str)> {
+/// The first rule that the API server refuses, and why.
+fn refused(role: &Object) -> Option<(usize, &'static str)> {
     rules_of(role).enumerate().find_map(|(index, rule)| {
         let any = |key: &str| texts(rule, key).next().is_some();
-        match (any("verbs"), any("resources") || any("nonResourceURLs")) {
-            (false, _) => Some((index, "verbs")),
-            (_, false) => Some((index, "resources")),
-            _ => None,
-        }
+        let (urls, resources) = (any("nonResourceURLs"), any("resources"));
+        let why = if !any("verbs") {
+            "has no verbs"
+        } else if urls && role.kind() == "Role" {
+            "is for nonResourceURLs, which are in no namespace"
+        } else if urls && (resources || any("apiGroups")) {
+            "is for resources and nonResourceURLs, which need a rule each"
+        } else if urls {
+            return None;
+        } else if !resources {
+            "has no resources"
+        } else if !any("apiGroups") {
+            "has no apiGroups"
+        } else {
+            return None;
+        };
+        Some((index, why))
     })
 }
 
 /// Roles with a rule that the API server refuses.
 pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
     for role in roles(unit) {
-        if let Some((index, missing)) = incomplete(role) {
+        if let Some((index, why)) = refused(role) {
             diagnostics.push(
                 Diagnostic::warning(
                     Code::IncompleteRule,
-                    format!("rule {} of {} has no {missing}", index + 1, role.label()),
+                    format!("rule {} of {} {why}", index + 1, role.label()),
                 )
-                .at(role.place())
-                .hint("the API server refuses the role; correct the bundle, or exclude the role and its binding"),
+                .at(role.place_at(&format!(".rules[{index}]")))
+                .hint("the API server refuses the role; put it right with a `[[bundle.patch]]`, or exclude the role and its binding"),
             );
         }
     }

@@ -3,7 +3,7 @@
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Unit, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// API groups of kinds that a bundle may ship and Kubernetes does not have, with who brings them
 /// and the filter that leaves them out.
@@ -17,10 +17,24 @@ const FOREIGN: [(&str, &str, &str); 3] = [
     ("autoscaling.k8s.io", "the vertical pod autoscaler", r#".kind == "VerticalPodAutoscaler""#),
 ];
 
-/// Objects of such kinds: a cluster without them refuses the whole release.
+/// Objects of such kinds, unless the chart brings the kind: a cluster without them refuses the
+/// whole release.
 pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
+    let own: BTreeSet<(&str, &str)> = unit
+        .objects
+        .iter()
+        .filter(|object| object.kind() == "CustomResourceDefinition")
+        .filter_map(|crd| {
+            let text = |path: &[&str]| crd.at(path).and_then(Value::as_str);
+            Some((text(&["spec", "group"])?, text(&["spec", "names", "kind"])?))
+        })
+        .collect();
     for (group, who, filter) in FOREIGN {
-        let objects: Vec<&Object> = unit.objects.iter().filter(|o| o.group() == group).collect();
+        let objects: Vec<&Object> = unit
+            .objects
+            .iter()
+            .filter(|o| o.group() == group && !own.contains(&(group, o.kind())))
+            .collect();
         let Some(first) = objects.first() else { continue };
         let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();

@@ -5,6 +5,7 @@
 
 mod access;
 mod kinds;
+mod refusals;
 mod workloads;
 
 use super::Context;
@@ -12,8 +13,9 @@ use crate::diag::{Code, Diagnostics};
 use crate::ir::Unit;
 
 /// Codes of what is reported here.
-pub const CODES: [Code; 8] = [
+pub const CODES: [Code; 9] = [
     Code::AccountMissing,
+    Code::ApiRefuses,
     Code::AuthReaderMissing,
     Code::ForeignKind,
     Code::IncompleteRule,
@@ -24,16 +26,18 @@ pub const CODES: [Code; 8] = [
 ];
 
 /// Looks at everything.
-pub(super) fn lint(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
+pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     access::accounts(unit, diagnostics);
-    access::auth_reader(unit, context, diagnostics);
+    access::auth_reader(unit, diagnostics);
     access::rules(unit, diagnostics);
     access::openshift(unit, diagnostics);
+    refusals::refusals(unit, diagnostics);
     kinds::foreign(unit, diagnostics);
     kinds::conversion(unit, diagnostics);
     workloads::users(unit, diagnostics);
     workloads::images(unit, diagnostics);
     workloads::selectors(unit, diagnostics);
+    workloads::twice(unit, diagnostics);
 }
 
 /// A few names of many.

@@ -2,7 +2,7 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Map, Object, Unit, Value};
+use crate::ir::{Map, Number, Object, Unit, Value};
 
 fn deployments(unit: &Unit) -> impl Iterator<Item = &Object> {
     unit.objects.iter().filter(|object| object.kind() == "Deployment")
@@ -55,7 +55,7 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
         let mut images: Vec<&str> = images
             .iter()
             .map(AsRef::as_ref)
-            .filter(|image: &&str| !image.contains("@sha256:"))
+            .filter(|image: &&str| !image.is_empty() && !image.contains("@sha256:"))
             .collect();
         images.sort_unstable();
         images.dedup();
@@ -87,12 +87,92 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
+/// Labels of a Deployment's pods.
+fn labels(deployment: &Object) -> Option<&Map> {
+    deployment.at(&["spec", "template", "metadata", "labels"]).and_then(Value::as_map)
+}
+
+/// Ports of a Service that lead to the name of a port that none of its pods has.
+fn targets(
+    unit: &Unit,
+    service: &Object,
+    selects: &dyn Fn(&&Map) -> bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let known: Vec<&str> = deployments(unit)
+        .filter(|deployment| labels(deployment).is_some_and(|labels| selects(&labels)))
+        .flat_map(Object::containers)
+        .flat_map(|container| container.get("ports").and_then(Value::as_seq).unwrap_or_default())
+        .filter_map(|port| port.get("name")?.as_str())
+        .collect();
+    let ports = service.at(&["spec", "ports"]).and_then(Value::as_seq).unwrap_or_default();
+    for (index, port) in ports.iter().enumerate() {
+        let Some(target) = port.get("targetPort").and_then(Value::as_str) else { continue };
+        // A number in quotes is refused, and said so.
+        if !known.contains(&target) && target.parse::<u16>().is_err() {
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::SelectorMatchesNothing,
+                    format!(
+                        "{} leads to the port `{target}`, which no container of its pods has",
+                        service.label()
+                    ),
+                )
+                .at(service.place_at(&format!(".spec.ports[{index}].targetPort")))
+                .hint("nobody answers there: name the port of the container, or give its number"),
+            );
+        }
+    }
+}
+
+/// What stands twice in a container. The last one counts, but not for server-side apply.
+pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
+    for deployment in deployments(unit) {
+        for container in deployment.containers() {
+            let list = |key: &str| container.get(key).and_then(Value::as_seq).unwrap_or_default();
+            let variables = list("env").iter().filter_map(|item| item.get("name")?.as_str());
+            let variables = variables.map(|name| format!("the variable {name}"));
+            let ports = list("ports").iter().filter_map(|item| {
+                let protocol = item.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
+                match item.get("containerPort") {
+                    Some(Value::Number(Number::Int(port))) => {
+                        Some(format!("the port {port}/{protocol}"))
+                    }
+                    _ => None,
+                }
+            });
+            let mut items: Vec<String> = variables.chain(ports).collect();
+            items.sort_unstable();
+            let mut twice: Vec<&str> = items
+                .windows(2)
+                .filter(|pair| pair[0] == pair[1])
+                .map(|pair| pair[0].as_str())
+                .collect();
+            twice.dedup();
+            if twice.is_empty() {
+                continue;
+            }
+            let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::ApiRefuses,
+                    format!(
+                        "the container `{name}` of {} has {} twice",
+                        deployment.label(),
+                        few(&twice)
+                    ),
+                )
+                .at(deployment.place())
+                .hint("the last one counts, but server-side apply refuses both, and Helm 4 applies so: take one away with a `[[bundle.patch]]`"),
+            );
+        }
+    }
+}
+
 /// Services and disruption budgets of the bundle that select none of the chart's pods. They may be
 /// for pods that the operator makes.
 pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
-    let pods: Vec<&Map> = deployments(unit)
-        .filter_map(|d| d.at(&["spec", "template", "metadata", "labels"]).and_then(Value::as_map))
-        .collect();
+    let pods: Vec<&Map> = deployments(unit).filter_map(labels).collect();
     for object in &unit.objects {
         let selector = match object.kind() {
             "Service" => object.at(&["spec", "selector"]),
@@ -104,7 +184,9 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
         };
         let selects =
             |labels: &&Map| selector.iter().all(|(key, value)| labels.get(key) == Some(value));
-        if !pods.iter().any(selects) {
+        if object.kind() == "Service" && pods.iter().any(selects) {
+            targets(unit, object, &selects, diagnostics);
+        } else if !pods.iter().any(selects) {
             diagnostics.push(
                 Diagnostic::note(
                     Code::SelectorMatchesNothing,

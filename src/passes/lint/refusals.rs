@@ -1,0 +1,427 @@
+//! What the API server refuses although it has the right types: the rules of its validation that a
+//! bundle is known to break, or that are cheap to tell.
+//!
+//! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
+
+use super::super::types::{is_given, way_out};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Map, Number, Object, Unit, Value, push_key};
+use crate::olm::dns_subdomain;
+use std::collections::BTreeSet;
+
+/// Collects what is wrong with one object.
+struct Faults<'a> {
+    object: &'a Object,
+    found: Vec<(String, String)>,
+}
+
+impl Faults<'_> {
+    fn add(&mut self, path: impl Into<String>, what: impl Into<String>) {
+        self.found.push((path.into(), what.into()));
+    }
+
+    /// Reports the texts that come a second time.
+    fn twice<T: Ord + std::fmt::Display>(
+        &mut self,
+        path: &str,
+        what: &str,
+        items: impl IntoIterator<Item = T>,
+    ) {
+        let mut seen = BTreeSet::new();
+        for item in items {
+            let message = format!("has {what} {item} twice");
+            if !seen.insert(item) && !self.found.iter().any(|(p, m)| p == path && *m == message) {
+                self.add(path, message);
+            }
+        }
+    }
+}
+
+/// Looks at every object of the bundle and of overlays.
+pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
+    for object in unit.objects.iter().filter(|object| is_given(object)) {
+        let mut faults = Faults { object, found: Vec::new() };
+        metadata(&mut faults, "", &object.root);
+        match object.kind() {
+            "ConfigMap" | "Secret" if object.group().is_empty() => keys(&mut faults),
+            "Deployment" => deployment(&mut faults),
+            "Service" if object.group().is_empty() => service(&mut faults),
+            "CustomResourceDefinition" => crd(&mut faults),
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+                webhooks(&mut faults);
+            }
+            _ => {}
+        }
+        for (path, what) in faults.found {
+            diagnostics.push(
+                Diagnostic::warning(Code::ApiRefuses, format!("{} {what}", object.label()))
+                    .at(object.place_at(&path))
+                    .hint(way_out(object)),
+            );
+        }
+    }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value.get(key).and_then(Value::as_seq).unwrap_or_default()
+}
+
+/// A DNS label (RFC 1123).
+fn is_label(text: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// A port's name: a label of at most 15 characters with a letter and no two dashes in a row
+/// (RFC 6335).
+fn is_port_name(text: &str) -> bool {
+    is_label(text)
+        && text.len() <= 15
+        && !text.contains("--")
+        && text.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+/// A label's value, and the part of its key behind the slash.
+fn is_label_value(text: &str) -> bool {
+    let ends = |c: char| c.is_ascii_alphanumeric();
+    text.is_empty()
+        || text.len() <= 63
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+            && text.starts_with(ends)
+            && text.ends_with(ends)
+}
+
+/// The key of a label or annotation: like a label's value, with a DNS subdomain and a slash before
+/// it or not. Annotations are indifferent to case.
+fn is_key(key: &str) -> bool {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    !name.is_empty()
+        && is_label_value(name)
+        && prefix.is_none_or(|prefix| dns_subdomain(prefix).is_ok())
+}
+
+/// Labels and annotations of the object or template at `path`.
+fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
+    for (field, word) in [("labels", "label"), ("annotations", "annotation")] {
+        let entries = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_map);
+        for (key, value) in entries.into_iter().flatten() {
+            // What passes add is an entry of another kind.
+            let Value::Text(value) = value else { continue };
+            let mut path = format!("{path}.metadata.{field}");
+            push_key(&mut path, key);
+            let lower = key.to_lowercase();
+            if !is_key(if field == "labels" { key } else { &lower }) {
+                faults.add(path, format!("has the {word} `{key}`, which is no key"));
+            } else if field == "labels" && !is_label_value(value) {
+                faults.add(path, format!("has the label `{key}` with the invalid value `{value}`"));
+            }
+        }
+    }
+}
+
+/// Keys of settings, which become names of files.
+fn keys(faults: &mut Faults<'_>) {
+    for field in ["data", "binaryData", "stringData"] {
+        let entries = faults.object.root.get(field).and_then(Value::as_map);
+        for key in entries.into_iter().flat_map(Map::keys) {
+            let fits = (1..=253).contains(&key.len())
+                && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+                && !key.starts_with("..")
+                && key != ".";
+            if !fits {
+                let mut path = format!(".{field}");
+                push_key(&mut path, key);
+                faults.add(path, format!("has the key `{key}`, which is no name of a file"));
+            }
+        }
+    }
+}
+
+fn service(faults: &mut Faults<'_>) {
+    let Some(spec) = faults.object.root.get("spec") else { return };
+    let ports = list(spec, "ports");
+    let bare =
+        text(spec, "type") == Some("ExternalName") || text(spec, "clusterIP") == Some("None");
+    if ports.is_empty() && !bare {
+        faults.add(".spec", "has no ports");
+    }
+    for (index, port) in ports.iter().enumerate() {
+        if let Some(Value::Number(Number::Int(number))) = port.get("port")
+            && !(1..=65_535).contains(number)
+        {
+            faults.add(format!(".spec.ports[{index}].port"), format!("has the port {number}"));
+        }
+        if let Some(target) = text(port, "targetPort").filter(|target| !is_port_name(target)) {
+            let why = if target.parse::<u16>().is_ok() {
+                "which is the name of a port and needs a letter; as a number it has no quotes"
+            } else {
+                "which no port can be named"
+            };
+            let path = format!(".spec.ports[{index}].targetPort");
+            faults.add(path, format!("has the target port \"{target}\", {why}"));
+        }
+        let name = text(port, "name").unwrap_or_default();
+        let path = format!(".spec.ports[{index}]");
+        if name.is_empty() && ports.len() > 1 {
+            faults.add(path, "has several ports, and one of them has no name");
+        } else if !name.is_empty() && !is_label(name) {
+            faults.add(path, format!("has a port with the invalid name `{name}`"));
+        }
+    }
+    faults.twice(".spec.ports", "a port named", ports.iter().filter_map(|port| text(port, "name")));
+    faults.twice(".spec.ports", "the port", ports.iter().filter_map(|p| number(p, "port")));
+}
+
+/// A port with its protocol.
+fn number(port: &Value, key: &str) -> Option<String> {
+    let Some(Value::Number(Number::Int(number))) = port.get(key) else { return None };
+    Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
+}
+
+fn deployment(faults: &mut Faults<'_>) {
+    let object = faults.object;
+    let Some(template) = object.at(&["spec", "template"]) else { return };
+    if let Some(template) = template.as_map() {
+        metadata(faults, ".spec.template", template);
+    }
+    let none = Map::new();
+    let own = template.at(&["metadata", "labels"]).and_then(Value::as_map).unwrap_or(&none);
+    let selector = object.at(&["spec", "selector", "matchLabels"]).and_then(Value::as_map);
+    let missing = selector.into_iter().flatten().find(|(key, value)| own.get(*key) != Some(value));
+    if let Some((key, value)) = missing {
+        let label = format!("{key}={}", value.as_str().unwrap_or_default());
+        let what =
+            format!("has a selector that its own pods do not fit: they lack the label `{label}`");
+        faults.add(".spec.selector", what);
+    }
+    let expressions = object.at(&["spec", "selector", "matchExpressions"]);
+    let expressions = expressions.and_then(Value::as_seq).unwrap_or_default();
+    if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
+        faults.add(".spec", "has no selector");
+    }
+    let pod = template.get("spec").unwrap_or(&Value::Null);
+    let volumes: Vec<&str> = list(pod, "volumes").iter().filter_map(|v| text(v, "name")).collect();
+    faults.twice(".spec.template.spec.volumes", "the volume", volumes.iter().copied());
+    if list(pod, "containers").is_empty() {
+        faults.add(".spec.template.spec", "has no containers");
+    }
+    let mut names = Vec::new();
+    for kind in ["initContainers", "containers"] {
+        for (index, container) in list(pod, kind).iter().enumerate() {
+            let path = format!(".spec.template.spec.{kind}[{index}]");
+            names.extend(text(container, "name"));
+            self::container(faults, &path, container, &volumes);
+        }
+    }
+    faults.twice(".spec.template.spec.containers", "a container named", names);
+}
+
+fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[&str]) {
+    let name = text(container, "name").unwrap_or_default();
+    if !is_label(name) {
+        faults.add(path, format!("has a container with the invalid name `{name}`"));
+    }
+    if container.get("image").is_none_or(|image| image.as_str().is_some_and(str::is_empty)) {
+        faults.add(path, format!("has no image for the container `{name}`"));
+    }
+    for (index, port) in list(container, "ports").iter().enumerate() {
+        if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
+            let path = format!("{path}.ports[{index}].name");
+            faults.add(path, format!("has a port with the invalid name `{port}`: at most 15 characters, lower-case letters, digits and dashes, and a letter among them"));
+        }
+    }
+    for (index, variable) in list(container, "env").iter().enumerate() {
+        let value = text(variable, "value").filter(|value| !value.is_empty());
+        let from = variable.get("valueFrom").filter(|from| !from.is_null());
+        if let (Some(_), Some(_), Some(name)) = (value, from, text(variable, "name")) {
+            let path = format!("{path}.env[{index}]");
+            faults.add(path, format!("has the variable {name} with a value and a source of one"));
+        }
+    }
+    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        for way in ["httpGet", "tcpSocket"] {
+            let port = container.at(&[probe, way, "port"]).and_then(Value::as_str);
+            if let Some(port) = port.filter(|port| !is_port_name(port)) {
+                let path = format!("{path}.{probe}.{way}.port");
+                faults.add(path, format!("has a probe of the port \"{port}\", which no port can be named; as a number it has no quotes"));
+            }
+        }
+    }
+    let of = |key: &str, name: &'static str| {
+        list(container, key)
+            .iter()
+            .filter_map(move |item| text(item, name))
+            .filter(|t| !t.is_empty())
+    };
+    faults.twice(&format!("{path}.ports"), "a port named", of("ports", "name"));
+    faults.twice(&format!("{path}.volumeMounts"), "a mount at", of("volumeMounts", "mountPath"));
+    for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
+        if let Some(volume) = text(mount, "name").filter(|name| !volumes.contains(name)) {
+            let path = format!("{path}.volumeMounts[{index}]");
+            faults.add(path, format!("mounts the volume `{volume}`, which it does not have"));
+        }
+    }
+}
+
+fn crd(faults: &mut Faults<'_>) {
+    let object = faults.object;
+    let of = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
+    let group = of(&["spec", "group"]);
+    let name = format!("{}.{group}", of(&["spec", "names", "plural"]));
+    if object.name() != name {
+        faults.add(".metadata.name", format!("must be named `{name}`, after its plural and group"));
+    }
+    for (key, value) in
+        [("scope", of(&["spec", "scope"])), ("names.kind", of(&["spec", "names", "kind"]))]
+    {
+        if value.is_empty() {
+            faults.add(".spec", format!("has no `.spec.{key}`"));
+        }
+    }
+    let versions = object.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
+    let stored = versions.iter().filter(|v| v.get("storage") == Some(&Value::Bool(true))).count();
+    if stored != 1 {
+        faults.add(".spec.versions", format!("has {stored} versions that are stored; one must be"));
+    }
+    faults.twice(".spec.versions", "the version", versions.iter().filter_map(|v| text(v, "name")));
+    for (index, version) in versions.iter().enumerate() {
+        if version.at(&["schema", "openAPIV3Schema"]).is_none_or(Value::is_null) {
+            faults.add(format!(".spec.versions[{index}]"), "has a version without a schema");
+        }
+    }
+    if object.at(&["spec", "preserveUnknownFields"]) == Some(&Value::Bool(true)) {
+        let what = "keeps unknown fields, which the schema must say with x-kubernetes-preserve-unknown-fields";
+        faults.add(".spec.preserveUnknownFields", what);
+    }
+    let kubernetes = [".k8s.io", ".kubernetes.io"].iter().any(|end| group.ends_with(end));
+    let approval = ["metadata", "annotations", "api-approved.kubernetes.io"];
+    if kubernetes && object.at(&approval).is_none() {
+        let what = format!(
+            "is of the group {group}, which is Kubernetes' own, and lacks the annotation api-approved.kubernetes.io"
+        );
+        faults.add(".metadata", what);
+    }
+}
+
+/// What a field of a webhook may be.
+const CHOICES: [(&str, &[&str]); 4] = [
+    ("failurePolicy", &["Fail", "Ignore"]),
+    ("matchPolicy", &["Equivalent", "Exact"]),
+    ("reinvocationPolicy", &["IfNeeded", "Never"]),
+    ("sideEffects", &["None", "NoneOnDryRun"]),
+];
+
+fn webhooks(faults: &mut Faults<'_>) {
+    let webhooks = faults.object.root.get("webhooks").and_then(Value::as_seq).unwrap_or_default();
+    for (index, webhook) in webhooks.iter().enumerate() {
+        let path = format!(".webhooks[{index}]");
+        let name = text(webhook, "name").unwrap_or_default();
+        if name.split('.').filter(|part| !part.is_empty()).count() < 3 {
+            let what = format!(
+                "has the webhook `{name}`, whose name needs three parts with dots between them"
+            );
+            faults.add(path.clone(), what);
+        }
+        for (key, choices) in CHOICES {
+            let value = text(webhook, key).filter(|value| !choices.contains(value));
+            if let Some(value) = value {
+                let what = format!("has the {key} `{value}`; there are {}", choices.join(" and "));
+                faults.add(format!("{path}.{key}"), what);
+            }
+        }
+        let versions: Vec<_> =
+            list(webhook, "admissionReviewVersions").iter().filter_map(Value::as_str).collect();
+        if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
+            let what = "has a webhook that reads no version of AdmissionReview that is sent: v1 or v1beta1";
+            faults.add(format!("{path}.admissionReviewVersions"), what);
+        }
+        if let Some(Value::Number(Number::Int(seconds))) = webhook.get("timeoutSeconds")
+            && !(1..=30).contains(seconds)
+        {
+            let what = format!("has a timeout of {seconds} seconds; it goes from 1 to 30");
+            faults.add(format!("{path}.timeoutSeconds"), what);
+        }
+        let called = webhook.at(&["clientConfig", "service"]);
+        if let Some(called) = called.and_then(|service| text(service, "path"))
+            && !called.starts_with('/')
+        {
+            faults.add(
+                path.clone(),
+                format!("is called at `{called}`, which does not begin with a slash"),
+            );
+        }
+        for (number, rule) in list(webhook, "rules").iter().enumerate() {
+            let keys = ["operations", "apiGroups", "apiVersions", "resources"];
+            let operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+            let unknown = list(rule, "operations").iter().filter_map(Value::as_str);
+            if let Some(operation) = unknown.into_iter().find(|o| !operations.contains(o)) {
+                let what = format!(
+                    "has a webhook for the operation `{operation}`; there are {}",
+                    operations.join(", ")
+                );
+                faults.add(format!("{path}.rules[{number}].operations"), what);
+            }
+            if let Some(key) = keys.into_iter().find(|key| list(rule, key).is_empty()) {
+                let what = format!("has a webhook with a rule without {key}");
+                faults.add(format!("{path}.rules[{number}]"), what);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_ports() {
+        for (name, good) in [
+            ("https", true),
+            ("a-very-long-nam", true),
+            ("a-very-long-name", false),
+            ("8080", false),
+            ("80a", true),
+            ("a--b", false),
+            ("-a", false),
+            ("Http", false),
+            ("", false),
+        ] {
+            assert_eq!(is_port_name(name), good, "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_of_labels() {
+        for (key, good) in [
+            ("app", true),
+            ("a.b/C_d", true),
+            ("", false),
+            ("x/", false),
+            ("/x", false),
+            ("X_/y", false),
+            ("a/b/c", false),
+        ] {
+            assert_eq!(is_key(key), good, "{key}");
+        }
+    }
+
+    #[test]
+    fn values_of_labels() {
+        let long = "a".repeat(64);
+        for (value, good) in
+            [("", true), ("a.b_C-1", true), ("-a", false), ("a b", false), (long.as_str(), false)]
+        {
+            assert_eq!(is_label_value(value), good, "{value}");
+        }
+    }
+}
