@@ -44,8 +44,10 @@ impl Vendor {
             return Err(diagnostics);
         }
         let supply = Supply::of(&config, access(global));
-        // What a catalog holds itself comes with the catalog.
-        let images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
+        // What a catalog holds itself comes with the catalog. Several bundles may have one image.
+        let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
+        images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));
+        images.dedup_by_key(|pin| (pin.reference, pin.digest));
         let (done, target) = match (&self.dir, &self.to) {
             (Some(dir), _) => {
                 let target = format!("oci-layout:{}", dir.display());
@@ -59,7 +61,8 @@ impl Vendor {
         output.diagnostics(&diagnostics);
         let Vendored { images, copied, bytes } = done;
         output.note(&format!(
-            "{target}: {images} images, {copied} blobs copied ({} KiB)\n",
+            "{target}: {images} image{}, {copied} blobs copied ({} KiB)\n",
+            if images == 1 { "" } else { "s" },
             bytes.div_ceil(1024)
         ));
         output.note(&advice(&config, &lock, &target));

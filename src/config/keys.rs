@@ -514,7 +514,8 @@ pub static BUNDLE: Table = Table {
             "version",
             Kind::String(None),
             "Version of the operator in the channel: one version, such as `\"1.2.3\"`, or a range, \
-             such as `\">=1.2, <2\"`, of which the highest is taken. Default: the head of the channel.",
+             such as `\">=1.2, <2\"` or `\"1.2\"` for any 1.2, of which the highest is taken. Default: the \
+             head of the channel.",
         )
         .with(&["catalog"]),
         optional(

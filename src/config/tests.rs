@@ -94,6 +94,31 @@ fn catalogs() {
 }
 
 #[test]
+fn a_version_without_its_end_is_any_that_begins_so() {
+    for (version, fits, does_not) in [
+        ("1.2", "1.2.9", "1.3.0"),
+        ("1", "1.9.9", "2.0.0"),
+        ("1.2.x", "1.2.9", "1.3.0"),
+        ("^1.2", "1.3.0", "2.0.0"),
+        ("~1.2", "1.2.9", "1.3.0"),
+        (">=1.2, <1.4", "1.3.9", "1.4.0"),
+    ] {
+        let text = format!(
+            "[[bundle]]\nname = \"a\"\ncatalog = \"./index\"\npackage = \"p\"\nversion = \"{version}\"\n"
+        );
+        let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
+        let config = Config::parse(&source, Path::new(".")).0.unwrap();
+        let Source::Catalog(source) = &config.bundles[0].source else { panic!("a catalog") };
+        let Some(WantedVersion { request: VersionRequest::Range(range), .. }) = &source.version
+        else {
+            panic!("{version} is a range")
+        };
+        assert!(range.matches(&fits.parse().unwrap()), "{version} has {fits}");
+        assert!(!range.matches(&does_not.parse().unwrap()), "{version} has not {does_not}");
+    }
+}
+
+#[test]
 fn nothing_to_build() {
     insta::assert_snapshot!(shown("# later\n[output]\ndir = \"out\"\n"), @r#"
     error[missing-key]: the configuration has no bundle, so there is nothing to build

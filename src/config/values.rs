@@ -182,15 +182,20 @@ impl Reader<'_> {
     pub(super) fn wanted_version(&mut self, (text, range): At<&str>) -> Option<WantedVersion> {
         let request = match semver::Version::parse(text) {
             Ok(version) => VersionRequest::Exact(version),
-            Err(_) => match semver::VersionReq::parse(text) {
+            Err(_) => match version_range(text) {
                 Ok(request) => VersionRequest::Range(request),
                 Err(error) => {
                     let message = format!("`version` is neither a version nor a range: {error}");
-                    let hint = match text.strip_prefix('v').map(semver::Version::parse) {
-                        Some(Ok(version)) => format!("write `version = \"{version}\"`"),
-                        _ => "write one version, such as `1.2.3`, or comparisons with commas \
-                              between them, such as `>=1.2, <2`"
-                            .to_owned(),
+                    let bare = text.trim_start_matches('v');
+                    let with_commas = text.split_whitespace().collect::<Vec<_>>().join(", ");
+                    let hint = if bare != text && version_range(bare).is_ok() {
+                        format!("write `version = \"{bare}\"`")
+                    } else if version_range(&with_commas).is_ok() {
+                        format!("write `version = \"{with_commas}\"`")
+                    } else {
+                        "write one version, such as `1.2.3`, or comparisons with commas between \
+                         them, such as `>=1.2, <2`"
+                            .to_owned()
                     };
                     self.error(Code::InvalidValue, &range, message, hint);
                     return None;
@@ -411,4 +416,15 @@ pub(super) fn plain(path: &Path) -> PathBuf {
         }
     }
     result
+}
+
+/// A range of versions. One of which the end is left out means all that begin so, as it does to OLM:
+/// `1.2` is any 1.2, and not also 1.3 as it would be to Cargo, whose syntax this is otherwise.
+fn version_range(text: &str) -> Result<semver::VersionReq, semver::Error> {
+    let exact = |part: &str| {
+        let is_bare = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        if is_bare { format!("={part}") } else { part.to_owned() }
+    };
+    let parts: Vec<String> = text.split(',').map(|part| exact(part.trim())).collect();
+    semver::VersionReq::parse(&parts.join(", "))
 }

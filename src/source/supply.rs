@@ -34,6 +34,8 @@ pub struct Pin<'p> {
     pub reference: &'p str,
     /// The digest of its manifest.
     pub digest: &'p str,
+    /// Whether it is the image of the catalog that holds the bundle, and not the bundle's own.
+    pub is_catalog: bool,
 }
 
 /// An image that was found, and its blobs.
@@ -79,7 +81,8 @@ impl Supply {
     }
 
     /// Reads the bundle that `source` names; there are no files when there is an error. With a
-    /// `pin`, an image is read by its digest, whatever its tag says now, and no catalog is asked.
+    /// `pin`, an image is read by its digest, whatever its tag says now, and no catalog is asked
+    /// unless it holds the bundle itself.
     ///
     /// Findings name the place in the configuration, or the file inside the bundle, that they are
     /// about.
@@ -109,9 +112,10 @@ impl Supply {
     ) -> (Option<BundleFiles>, Diagnostics) {
         let mut found = Diagnostics::new();
         let (reference, digest) = match pin {
-            Some(pin) => (pin.reference.to_owned(), Some(pin.digest)),
-            None => {
-                let (selected, notes) = catalog::select(wanted, self);
+            Some(pin) if !pin.is_catalog => (pin.reference.to_owned(), Some(pin.digest)),
+            catalog => {
+                let digest = catalog.map(|pin| pin.digest);
+                let (selected, notes) = catalog::select(wanted, self, digest);
                 found.append(notes);
                 match selected {
                     None => return (None, found),

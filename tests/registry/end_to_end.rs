@@ -197,11 +197,12 @@ fn skopeo_copies_what_the_list_of_images_says() {
          {{restartPolicy: Never, containers: [{{name: a, image: \"{host}/{repository}@{index}\"}}]}}}}}}\n"
     );
     case.write("job.yaml", job);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bundles/mesh-operator/2.3.1");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bundles/pod-group-operator/1.0.0");
     case.write(
         "bundles.toml",
         format!(
-            "[[bundle]]\nname = \"mesh\"\npath = \"{}\"\n[[bundle.overlay]]\npath = \"job.yaml\"\n",
+            "[[bundle]]\nname = \"pods\"\npath = \"{}\"\n[[bundle.overlay]]\npath = \"job.yaml\"\n",
             path.display()
         ),
     );

@@ -131,6 +131,43 @@ fn what_two_bundles_share_is_asked_for_once() {
     assert_eq!(server.count(&Stored::lamp().layer()), 1);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_is_for_terminals_and_fits_them() {
+    let (server, project) = registry(|stored, asked| {
+        let bytes = stored.blobs[&stored.layer()].clone();
+        is_blob(asked, &stored.layer()).then(|| Answer {
+            body: Body::Slow(bytes, Duration::from_micros(1)),
+            ..Answer::new(200, "")
+        })
+    });
+    let program = env!("CARGO_BIN_EXE_bundle2chart");
+    let inside = format!("stty cols 80; exec {program} lock");
+    let environment = project.environment();
+    let mut environment: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    environment.push(("TERM", "xterm"));
+    let seen = project.case.shell("script -qec \"$1\" /dev/null", &[&inside], &environment);
+    assert_eq!(seen.code, Some(0), "{}", seen.stdout);
+    // Bars fill their lines, and those of several downloads follow each other without a break.
+    let bars = seen.stdout.split(['\n', '\r', '\u{1b}']).map(|line| line.trim_start_matches("[2K"));
+    let bars: Vec<Vec<char>> = bars
+        .filter(|line| line.starts_with(['█', '░']))
+        .map(|line| line.chars().collect())
+        .collect();
+    assert!(!bars.is_empty(), "{}", seen.stdout);
+    for line in bars.iter().flat_map(|line| line.chunks(80)) {
+        let text: String = line.iter().collect();
+        assert!(text.starts_with(['█', '░']) && text.contains("bundle@"), "{text:?}");
+    }
+    let seen = Project::new(&server.host()).run(&["lock"]);
+    assert!(
+        !seen.stderr.contains(['\r', '\u{1b}']) && !seen.stderr.contains(" of "),
+        "{}",
+        seen.stderr
+    );
+}
+
 #[test]
 fn a_blob_that_breaks_off_is_resumed() {
     let (server, project) = registry(|stored, asked| {
