@@ -210,20 +210,28 @@ impl Found {
 
     /// Lists of containers, and the annotations of what has them.
     fn search(&mut self, object: &Object, map: &Map, path: &str, of_csv: &Map) {
-        for (key, value) in map {
+        let below = |key: &str| {
             let mut path = path.to_owned();
             push_key(&mut path, key);
-            let list = LISTS.iter().find(|(list, _)| key == list);
-            for (index, item) in value.as_seq().into_iter().flatten().enumerate() {
-                let path = format!("{path}[{index}]");
-                match (list, item) {
-                    (Some((_, kind)), container) => self.container(object, container, *kind, &path),
-                    (None, Value::Map(map)) => self.search(object, map, &path, of_csv),
-                    _ => {}
-                }
+            path
+        };
+        for (key, kind) in LISTS {
+            let list = map.get(key).and_then(Value::as_seq).unwrap_or_default();
+            for (index, container) in list.iter().enumerate() {
+                let path = format!("{}[{index}]", below(key));
+                self.container(object, container, kind, &path);
             }
+        }
+        for (key, value) in map.iter().filter(|(key, _)| LISTS.iter().all(|(list, _)| key != list))
+        {
+            let path = below(key);
             if let Some(map) = value.as_map() {
                 self.search(object, map, &path, of_csv);
+            }
+            for (index, item) in value.as_seq().unwrap_or_default().iter().enumerate() {
+                if let Some(map) = item.as_map() {
+                    self.search(object, map, &format!("{path}[{index}]"), of_csv);
+                }
             }
             let annotations = value.get("annotations").filter(|_| key == "metadata");
             if let Some(annotations) = annotations.and_then(Value::as_map) {
