@@ -168,6 +168,9 @@ impl Supply {
             };
             match outcome {
                 Err(found) if mirror.fallback && found.iter().all(is_absence) => {
+                    let why = found.iter().map(|found| found.message.as_str());
+                    let why = why.collect::<Vec<_>>().join("; ");
+                    self.access.tell(1, || format!("{why}: falling back"));
                     missed.append(found);
                 }
                 other => return other,
@@ -218,9 +221,15 @@ impl Supply {
     }
 }
 
-/// Whether a finding says that an image is not there, and not that something is wrong with it.
+/// Whether a finding says that an image cannot be had there, and not that something is wrong with
+/// it. Registries refuse what they do not have when nobody is logged in, and those before them
+/// answer for the ones that are down.
 fn is_absence(found: &Diagnostic) -> bool {
-    matches!(found.code, Code::ImageNotFound | Code::RegistryUnreachable | Code::Offline)
+    use Code::{ImageNotFound, Offline, RegistryDenied, RegistryFailed, RegistryUnreachable};
+    matches!(
+        found.code,
+        ImageNotFound | Offline | RegistryDenied | RegistryFailed | RegistryUnreachable
+    )
 }
 
 /// Files and findings, placed.

@@ -166,6 +166,22 @@ fn a_tag_that_moves_moves_nothing_until_it_is_upgraded() {
     let seen = run(&project, &["lock"]);
     assert!(seen.stderr.contains("nothing changed"), "{}", seen.stderr);
 
+    // What comes later under the same tag is another image; a folder can hold both.
+    let config = project.case.read("bundles.toml");
+    project.add(&format!("[[bundle]]\nname = \"late\"\nimage = \"{host}/{bundle}:stable\"\n"));
+    run(&project, &["build", "--out", "both"]);
+    let both = project.files("both");
+    run(&project, &["vendor", "vendored"]);
+    run(&project, &["vendor", "vendored"]);
+    project.add(&format!("[[mirror]]\nfrom = \"{host}\"\nto = \"oci-layout:vendored\"\n"));
+    let [cache, kept] = ["cache", "kept"].map(|name| project.case.path(name));
+    std::fs::rename(&cache, &kept).expect("a folder");
+    run(&project, &["build", "--locked", "--offline", "--out", "again"]);
+    assert!(project.files("again") == both);
+    std::fs::rename(&kept, &cache).expect("a folder");
+    project.case.write("bundles.toml", config);
+    project.case.write("bundles.lock", &lock);
+
     let seen = project.run(&["lock", "--upgrade", "wax", "--check"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.stdout.contains("wax: 1.0.0 → 1.1.0"), "{}", seen.stdout);

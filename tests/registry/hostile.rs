@@ -352,6 +352,39 @@ fn a_registry_that_stays_busy_is_given_up() {
 }
 
 #[test]
+fn a_mirror_that_cannot_give_an_image_is_passed_over_where_that_is_allowed() {
+    for (answer, code) in [
+        ((|| Answer::new(401, "")) as fn() -> Answer, "registry-denied"),
+        (|| Answer::new(404, ""), "image-not-found"),
+        (|| Answer::new(503, ""), "registry-failed"),
+    ] {
+        let mirror = Server::start(move |_| answer());
+        let (server, project) = registry(|_, _| None);
+        let from =
+            format!("[[mirror]]\nfrom = \"{}\"\nto = \"{}\"\n", server.host(), mirror.host());
+        project.add(&from);
+        let seen = project.run(&["build"]);
+        assert_refused(&project, &seen, code, &[]);
+        assert_eq!(server.count("/manifests/1.0.0"), 0);
+        project.add("fallback = true\n");
+        let seen = project.run(&["build", "-v"]);
+        assert_built(&project, &seen);
+        assert!(seen.stderr.contains(": falling back"), "{}", seen.stderr);
+    }
+    // What is wrong there is not passed over.
+    let mirror = registry(|stored, asked| {
+        is_manifest(asked).then(|| {
+            Answer::new(200, stored.manifest.clone())
+                .with("docker-content-digest", digest(b"other"))
+        })
+    });
+    let (server, project) = registry(|_, _| None);
+    let [from, to] = [server.host(), mirror.0.host()];
+    project.add(&format!("[[mirror]]\nfrom = \"{from}\"\nto = \"{to}\"\nfallback = true\n"));
+    assert_refused(&project, &project.run(&["build"]), "blob-mismatch", &["but the registry says"]);
+}
+
+#[test]
 fn errors_that_will_not_pass_are_not_tried_again() {
     for (status, code) in
         [(403, "registry-denied"), (404, "image-not-found"), (418, "registry-failed")]
