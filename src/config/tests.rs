@@ -75,6 +75,22 @@ fn defaults_are_resolved() {
 }
 
 #[test]
+fn registries_may_be_addresses() {
+    let bundle = "[[bundle]]\nname = \"a\"\nimage = \"[::1]:5000/a:1\"\n";
+    let read = |host: &str| {
+        let text = format!("{bundle}[[registry]]\nhost = \"{host}\"\nplain-http = true\n");
+        let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
+        Config::parse(&source, Path::new(".")).0
+    };
+    for host in ["[::1]", "[::1]:5000", "[fd00::2]:443", "10.0.0.1:5000", "registry:5000"] {
+        assert_eq!(read(host).unwrap().registries[0].host, host);
+    }
+    for host in ["::1", "[::1", "[::g]", "[::1]:", "[::1]5000", "[10.0.0.1]"] {
+        assert!(read(host).is_none(), "{host}");
+    }
+}
+
+#[test]
 fn catalogs() {
     let text = "[[bundle]]\nname = \"a\"\ncatalog = \"./index\"\npackage = \"p\"\n\
                 channel = \"stable\"\nversion = \">=1.2, <2\"\n\

@@ -4,6 +4,7 @@ use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
 use super::tree::{At, Fields, Reader};
 use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch, suggest};
 use crate::diag::{Code, Diagnostic};
+use std::net::Ipv6Addr;
 use std::path::{Component, Path, PathBuf};
 
 /// What a DNS-1123 label may not be, in words; `None` when `text` is one of at most `limit`
@@ -271,7 +272,15 @@ impl Reader<'_> {
         let text = self.filled(key, at)?;
         let (name, port) = text.split_once(':').unwrap_or((text, "0"));
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-        if !name.is_empty() && name.chars().all(fits) && port.parse::<u16>().is_ok() {
+        let is_name = !name.is_empty() && name.chars().all(fits) && port.parse::<u16>().is_ok();
+        // An IPv6 address, of which the colons are not those before a port.
+        let is_port = |text: &str| text.parse::<u16>().is_ok();
+        let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let is_address = bracketed.is_some_and(|(address, after)| {
+            address.parse::<Ipv6Addr>().is_ok()
+                && (after.is_empty() || after.strip_prefix(':').is_some_and(is_port))
+        });
+        if is_name || is_address {
             return Some(text.to_ascii_lowercase());
         }
         let bare = text.split_once("://").map_or(text, |(_, rest)| rest);

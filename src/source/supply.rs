@@ -134,7 +134,8 @@ impl Supply {
         reference: &str,
         pin: Option<&str>,
     ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-        let opened = self.open(reference, pin)?;
+        let opened = self.open(reference, pin);
+        let opened = opened.map_err(|found| if pin.is_some() { of_lock(found) } else { found })?;
         let (files, mut found) = image::read(opened.blobs.as_ref(), &opened.root, &self.limits)?;
         found.append(opened.notes);
         Ok((files, found))
@@ -230,6 +231,21 @@ fn is_absence(found: &Diagnostic) -> bool {
         found.code,
         ImageNotFound | Offline | RegistryDenied | RegistryFailed | RegistryUnreachable
     )
+}
+
+/// Says of an image that is gone that it was asked for as it was locked.
+fn of_lock(found: Diagnostics) -> Diagnostics {
+    let say = |mut found: Diagnostic| {
+        if found.code == Code::ImageNotFound {
+            let hint = found.hint.take().unwrap_or_default();
+            found = found.hint(format!(
+                "{hint} The lock file has this digest: bring it back, name a mirror that has it, or \
+                 take what the tag means now with `bundle2chart lock --upgrade`."
+            ));
+        }
+        found
+    };
+    found.into_iter().map(say).collect()
 }
 
 /// Files and findings, placed.

@@ -114,6 +114,21 @@ fn a_good_one_is_asked_for_each_thing_once() {
 }
 
 #[test]
+fn an_image_that_was_locked_and_is_gone_is_said_to_be() {
+    let (server, project) = registry(|_, asked| {
+        let by_digest = asked.target.contains("/manifests/sha256:");
+        by_digest.then(|| Answer::new(404, ""))
+    });
+    assert_eq!(project.run(&["lock"]).code, Some(0));
+    std::fs::remove_dir_all(project.case.path("cache")).expect("a folder");
+    let seen = project.run(&["build"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.stderr);
+    assert!(seen.stderr.contains("error[image-not-found]"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("bundle2chart lock --upgrade"), "{}", seen.stderr);
+    assert_eq!(server.count("/manifests/1.0.0"), 1, "the tag is not asked for again");
+}
+
+#[test]
 fn what_two_bundles_share_is_asked_for_once() {
     let (server, project) = registry(|stored, asked| {
         let bytes = stored.blobs[&stored.layer()].clone();
