@@ -436,7 +436,7 @@ fn offline_tag(shown: &str) -> Diagnostic {
         format!("only its registry knows what `{shown}` is now, and nothing is asked with `--offline`"),
     )
     .hint(
-        "Lock it: `bundle2chart lock` without `--offline`. Builds then go by the digest in the lock \
-         file, which the cache has.",
+        "Lock it with `bundle2chart lock`, without `--offline`. Builds then go by the digest in the \
+         lock file, with what is in the cache or what `bundle2chart vendor DIR` copied.",
     )
 }
