@@ -86,7 +86,15 @@ fn advice(config: &Config, lock: &Lock, target: &str) -> String {
         if text.is_empty() {
             text.push_str("To build from it, add this to the configuration:\n");
         }
-        let _ = write!(text, "\n[[mirror]]\nfrom = \"{host}\"\nto = \"{target}\"\n");
+        text.push('\n');
+        let is_of_host = |from: &str| {
+            from.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if config.mirrors.iter().any(|mirror| is_of_host(&mirror.from)) {
+            // The first one of a prefix counts, and a longer prefix before all others.
+            let _ = writeln!(text, "# in place of the mirrors of {host} that are there");
+        }
+        let _ = write!(text, "[[mirror]]\nfrom = \"{host}\"\nto = \"{target}\"\n");
     }
     text
 }

@@ -392,7 +392,7 @@ pub static MIRROR: Table = Table {
         optional(
             "fallback",
             Kind::Boolean,
-            "Whether an image that this mirror does not have is looked for in the next mirror \
+            "Whether an image that cannot be had from this mirror is looked for in the next mirror \
              whose `from` fits, and after the last one in the registry itself. Default: false.",
         ),
     ],

@@ -84,7 +84,8 @@ fn charts_from_a_registry_are_those_from_the_layout() {
 
     // To a folder: everything that a build needs, without the registry and without the cache.
     let seen = run(&remote, &["vendor", "vendored"]);
-    let advice = "[[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:vendored\"\n";
+    let advice = "\n# in place of the mirrors of registry.example.com that are there\n\
+                  [[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:vendored\"\n";
     assert!(seen.stderr.contains(advice), "{}", seen.stderr);
     let again = run(&remote, &["vendor", "vendored"]);
     assert!(again.stderr.contains(" 0 blobs copied"), "{}", again.stderr);
