@@ -184,6 +184,24 @@ fn progress_is_for_terminals_and_fits_them() {
 }
 
 #[test]
+fn what_fails_for_one_bundle_is_not_waited_for_again_by_another() {
+    let both = |(server, project): (Server, Project), end: &str| {
+        let image = format!("{}/{REPOSITORY}:1.0.0", server.host());
+        project.add(&format!("[[bundle]]\nname = \"other\"\nimage = \"{image}\"\n"));
+        let seen = project.run(&["lock", "--jobs", "2"]);
+        assert_eq!(seen.code, Some(2), "{}", seen.stderr);
+        assert!(seen.stderr.contains("2 errors"), "{}", seen.stderr);
+        assert_eq!(server.count(end), 3, "one try and two retries");
+    };
+    let layer = Stored::lamp().layer();
+    both(
+        registry(|stored, asked| is_blob(asked, &stored.layer()).then(|| Answer::new(503, ""))),
+        &layer,
+    );
+    both(registry(|_, asked| is_manifest(asked).then(|| Answer::new(530, ""))), "/manifests/1.0.0");
+}
+
+#[test]
 fn a_blob_that_breaks_off_is_resumed() {
     let (server, project) = registry(|stored, asked| {
         let bytes = &stored.blobs[&stored.layer()];
