@@ -4,13 +4,13 @@ pub mod operand;
 pub mod upgrade;
 
 use crate::bundle::{self, Bundle};
-use crate::chart::{self, Chart, Description};
+use crate::chart::{self, Chart, Description, InstalledFirst};
 use crate::config::suggest;
 use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
 use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, ServingConfig, Source};
 use crate::config::{CRDS_SUFFIX, OPERANDS_SUFFIX};
 use crate::dependencies::{self, Member};
-use crate::deploy::{Part, Release as ChartRelease};
+use crate::deploy::{self, Part, Release as ChartRelease};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
@@ -81,15 +81,26 @@ pub fn build<'c>(
             build.locked.extend(built.locked);
         }
     }
+    let mut units = Vec::new();
     for model in models {
-        let (chart, found) = build_serving(model, config.output.layout);
-        build.diagnostics.append(found.for_bundle(&model.name));
-        if let Some((chart, release_bytes)) = chart {
+        let (unit, mut found) = serving::compile(model);
+        if let Some(unit) = unit {
+            found.append(serving::check(&unit, model));
+            let chart = chart::serving_chart(&unit, model);
+            let release_bytes = chart.release_bytes;
+            let chart = chart_files(chart, config.output.layout);
             build.releases.push(model_release(model, &chart));
             build.release_bytes.insert(chart.dir.clone(), release_bytes);
             build.charts.push(chart);
+            units.push((model, unit));
         }
+        build.diagnostics.append(found.for_bundle(&model.name));
     }
+    build.diagnostics.append(deploy::check(&build.releases, &config.deploy, |name| {
+        let bundle = config.bundles.iter().find(|bundle| bundle.name == name);
+        bundle.map_or_else(Place::default, |bundle| Place::span(bundle.span.clone()))
+    }));
+    build.diagnostics.append(serving::collisions(&units));
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
@@ -103,19 +114,6 @@ pub fn build<'c>(
         build.locked.clear();
     }
     build
-}
-
-/// The chart of a model, with the bytes of a release; none when there is an error.
-fn build_serving(
-    config: &ServingConfig,
-    layout: Layout,
-) -> (Option<(ChartFiles, usize)>, Diagnostics) {
-    let (unit, mut diagnostics) = serving::compile(config);
-    let Some(unit) = unit else { return (None, diagnostics) };
-    diagnostics.append(serving::check(&unit, config));
-    let chart = chart::serving_chart(&unit, config);
-    let release_bytes = chart.release_bytes;
-    (Some((chart_files(chart, layout), release_bytes)), diagnostics)
 }
 
 /// Locks bundles to what their sources lead to now, on up to `jobs` threads.
@@ -324,6 +322,7 @@ fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
         namespace: model.namespace.clone(),
         dir: parts.join("/"),
         crds: None,
+        stubs: Vec::new(),
         depends_on: model.depends_on.clone(),
     }
 }
@@ -339,14 +338,15 @@ fn releases(bundle: &BundleConfig, built: &Built<'_>) -> Vec<ChartRelease> {
             Some(OPERANDS_SUFFIX) => Part::Operands,
             _ => Part::Operator,
         };
-        let holds = |folder: &&str| chart.files.keys().any(|path| path.starts_with(folder));
+        let first = InstalledFirst::of(chart.files.keys().map(String::as_str));
         ChartRelease {
             name,
             bundle: bundle.name.clone(),
             part,
             namespace: built.namespace.clone(),
             dir: parts.join("/"),
-            crds: chart::CRD_FOLDERS.iter().copied().find(holds),
+            crds: first.folder,
+            stubs: first.stubs,
             depends_on: bundle.depends_on.clone(),
         }
     };

@@ -660,7 +660,10 @@ refused! {
         with_overlay(&case, &GOOD_LAMP.replace("v1.26-latest", "v1.26-lates").replace("kitchen}", "kitchen, namespace: a}"));
     }
     overlay_as_a_table: [OverlayInvalid] = |case| {
-        with_overlay(&case, "[[bundle.overlay]]\n[bundle.overlay.inline]\napiVersion = \"light.example.com/v1\"\nkind = \"Lamp\"\nmetadata.name = \"a\"\nspec.version = 1\n");
+        with_overlay(&case, "[[bundle.overlay]]\n[bundle.overlay.inline]\napiVersion = \"light.example.com/v1\"\nkind = \"Lamp\"\nmetadata.name = \"a\"\nspec.version = 1\n\
+            [[bundle.overlay]]\ninline = { apiVersion = \"light.example.com/v1\", kind = \"Lamp\", metadata = { name = \"b\" }, spec = {} }\n\
+            [[bundle.overlay]]\ninline.kind = \"Lamp\"\ninline.apiVersion = \"light.example.com/v1\"\ninline.metadata.name = \"c\"\n\
+            inline.spec.version = \"v1.26-lates\"\n");
     }
     overlay_does_not_exist: [OverlayUnreadable] = |case| {
         with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");

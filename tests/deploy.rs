@@ -4,12 +4,18 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "tests write what the program reads")]
 
+#[path = "support/crd_schemas.rs"]
+mod crd_schemas;
+#[path = "support/shared.rs"]
+mod shared;
 #[cfg(test)]
 mod support {
     pub(crate) mod command;
     pub(crate) mod lamp;
 }
 
+use crd_schemas::CrdSchemas;
+use shared::shared;
 use support::command::{Case, Seen};
 use support::lamp::{ANNOTATIONS, CRD, CSV};
 
@@ -216,4 +222,96 @@ fn a_chart_of_the_same_name_is_refused() {
     case.replace("bundles.toml", "source-name = \"lamps\"", own);
     run(&case, &["build"], 0);
     assert!(case.path("out/gitops/flux/releases/flux.yaml").is_file());
+}
+
+/// A stand-in gives way to the real CRD, whatever installs the chart.
+#[test]
+fn the_real_crd_is_not_replaced_by_a_stand_in() {
+    let case = case();
+    let stub = "servicemonitors.monitoring.coreos.com";
+    let stubs = format!("crds = \"separate\"\nstub-crds = [\"{stub}\"]");
+    case.replace("bundles.toml", "crds = \"crds\"", &stubs);
+    run(&case, &["build"], 0);
+    let parse =
+        |path: &str| -> serde_json::Value { serde_yaml::from_str(&case.read(path)).expect("YAML") };
+
+    // kubectl fails where there is nothing to apply.
+    let helmfile = parse("out/helmfile.yaml");
+    let releases = helmfile["releases"].as_array().unwrap();
+    let lamps = releases.iter().find(|release| release["name"] == "lamp-operator-crds").unwrap();
+    assert!(lamps.get("hooks").is_none(), "{lamps}");
+    assert!(case.path("out/lamp-operator-crds/1.2.3/crds/stubs").is_dir());
+
+    for (name, policy) in [("lamp-operator-crds", "Create"), ("socket-operator", "CreateReplace")] {
+        let release = parse(&format!("out/flux/releases/{name}.yaml"));
+        for action in ["install", "upgrade"] {
+            assert_eq!(release["spec"][action]["crds"], policy, "{name}");
+        }
+    }
+
+    let left_alone = |path: &str| {
+        let app = parse(path);
+        let spec = app.pointer("/spec/template/spec").unwrap_or(&app["spec"]).clone();
+        let options = spec["syncPolicy"]["syncOptions"].as_array().unwrap();
+        assert!(options.contains(&"RespectIgnoreDifferences=true".into()));
+        let ignored = spec["ignoreDifferences"].as_array().unwrap().clone();
+        ignored.iter().any(|one| one["name"] == stub && one["jsonPointers"][0] == "/spec")
+    };
+    assert!(left_alone("out/argocd/applications/lamp-operator-crds.yaml"));
+    assert!(!left_alone("out/argocd/applications/socket-operator.yaml"));
+    case.replace("bundles.toml", "style = \"app-of-apps\"\n", "");
+    run(&case, &["build"], 0);
+    assert!(left_alone("out/argocd/applicationset.yaml"));
+}
+
+/// Flux has one policy for all CRDs of a chart.
+#[test]
+fn a_stand_in_beside_crds_is_refused_for_flux() {
+    let case = case();
+    let stubs = "crds = \"crds\"\nstub-crds = [\"infrastructures.config.openshift.io\"]";
+    case.replace("bundles.toml", "crds = \"crds\"", stubs);
+    let seen = run(&case, &["build"], 2);
+    insta::assert_snapshot!(seen.text());
+    assert!(!case.path("out").exists());
+    case.replace("bundles.toml", "[deploy.flux]\nsource-name = \"lamps\"\n", "");
+    run(&case, &["build"], 0);
+}
+
+#[test]
+fn an_application_set_prunes_where_it_is_told_to() {
+    let case = case();
+    case.replace("bundles.toml", "style = \"app-of-apps\"\n", "");
+    run(&case, &["build"], 0);
+    let set = case.read("out/argocd/applicationset.yaml");
+    assert!(!set.contains("automated") && set.contains("nothing comes by itself"), "{set}");
+    assert!(set.contains("preserveResourcesOnDeletion: true"), "{set}");
+    case.replace("bundles.toml", "[deploy.flux]", "prune = true\n[deploy.flux]");
+    run(&case, &["build"], 0);
+    let set = case.read("out/argocd/applicationset.yaml");
+    let parsed: serde_json::Value = serde_yaml::from_str(&set).expect("YAML");
+    // The controller of ApplicationSets takes the policy away, and prunes as it says.
+    let policy = &parsed["spec"]["template"]["spec"]["syncPolicy"];
+    assert_eq!(policy["automated"]["prune"], true, "{set}");
+    assert!(set.contains("all charts come at once"), "{set}");
+}
+
+/// Each object of Flux against the CustomResourceDefinitions that Flux 2.3 comes with.
+#[test]
+fn flux_knows_every_field() {
+    let Some(folder) = shared("corpus/flux/2.3.0/manifests") else { return };
+    let schemas = CrdSchemas::read(&folder);
+    let case = case();
+    for values in [true, false] {
+        if !values {
+            case.replace("bundles.toml", "values = \"values\"\n", "");
+        }
+        run(&case, &["build"], 0);
+        for name in ["lamp-operator", "socket-operator"] {
+            let text = case.read(&format!("out/flux/releases/{name}.yaml"));
+            let mut release: serde_json::Value = serde_yaml::from_str(&text).expect("YAML");
+            assert_eq!(schemas.problems(&release), Some(Vec::new()), "{text}");
+            release["spec"]["instal"] = serde_json::json!({});
+            assert_eq!(schemas.problems(&release).expect("a schema").len(), 1);
+        }
+    }
 }

@@ -89,6 +89,7 @@ fn it_stands_in_the_order_in_which_it_is_installed() {
             namespace: bundle.namespace.clone().expect("every namespace is said"),
             dir: bundle.name.clone(),
             crds: None,
+            stubs: Vec::new(),
             depends_on: bundle.depends_on.clone(),
         })
         .collect();

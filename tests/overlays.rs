@@ -55,6 +55,10 @@ metadata: {name: ceiling, namespace: house}
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: guest}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: guest, namespace: elsewhere}
 '''
 "#;
 

@@ -1,9 +1,9 @@
 //! Objects that are kept by hand beside a bundle, read as the bundle's own are.
 
 use super::load::{Position, documents, drop_server_fields, flatten};
-use crate::config::text::locate;
+use crate::config::text::{locate, value_at};
 use crate::diag::{Diagnostics, Place, Span};
-use crate::ir::{Object, Origin};
+use crate::ir::{Object, Origin, steps};
 use crate::source::{BundleFiles, OverlayFile};
 
 /// The objects of all overlays, in order, each with the phase of its overlay.
@@ -73,12 +73,18 @@ pub fn locate_inline(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnosti
         .collect()
 }
 
-/// The place in the configuration: the rest of the line that is meant, or all of the overlay.
+/// The place in the configuration: the key that is meant, the rest of its line, or all of the
+/// overlay.
 fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
     let source = inline.source.text.as_str();
     let is_text = source.get(inline.range.clone()).is_some_and(|raw| raw.starts_with(['"', '\'']));
+    if !is_text {
+        let path = place.path.as_deref().unwrap_or_default();
+        let range = value_at(source, inline.range.clone(), &steps(path));
+        return Span::new(&inline.source, range);
+    }
     let text = std::str::from_utf8(&file.content).unwrap_or_default();
-    let (Some(line), true) = (place.line, is_text) else { return inline.clone() };
+    let Some(line) = place.line else { return inline.clone() };
     let mut start = 0;
     for (index, content) in text.split_inclusive('\n').enumerate() {
         if index + 1 == line {

@@ -2,6 +2,7 @@
 //! the path: reading a file does not keep the positions of millions of values.
 
 use crate::diag::{Diagnostics, Place};
+use crate::ir::{Step, steps};
 use crate::source::BundleFiles;
 use granit_parser::{Event, Marker, Options, Parser, StrInput};
 use std::collections::BTreeMap;
@@ -58,39 +59,6 @@ fn content<'f>(file: &str, files: &'f BundleFiles) -> Option<&'f [u8]> {
     }
     in_folder(&files.manifests_dir, &files.manifests)
         .or_else(|| in_folder(&files.metadata_dir, &files.metadata))
-}
-
-/// One step of a JSON path.
-#[derive(Debug, PartialEq, Eq)]
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-/// Takes a JSON path apart as far as it can be read: `.a["b/c"][0]`.
-fn steps(path: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let mut rest = path;
-    while !rest.is_empty() {
-        let (step, after) = if let Some(after) = rest.strip_prefix('.') {
-            let end = after.find(['.', '[']).unwrap_or(after.len());
-            (Some(Step::Key(after[..end].to_owned())), &after[end..])
-        } else if let Some(quoted) = rest.strip_prefix('[').filter(|r| r.starts_with('"')) {
-            let end = quoted.find("\"]").map_or(quoted.len(), |end| end + 1);
-            let key = serde_json::from_str(&quoted[..end]).ok();
-            (key.map(Step::Key), quoted.get(end + 1..).unwrap_or_default())
-        } else if let Some((index, after)) =
-            rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
-        {
-            (index.parse().ok().map(Step::Index), after)
-        } else {
-            (None, "")
-        };
-        let Some(step) = step else { break };
-        steps.push(step);
-        rest = after;
-    }
-    steps
 }
 
 struct Document {
@@ -251,17 +219,5 @@ spec:
         assert_eq!(at(TEXT, 2, ".spec.list[9]"), Some((5, 3)));
         assert_eq!(at(TEXT, 3, ".a"), None);
         assert_eq!(at("a: [\n", 1, ".a"), None);
-    }
-
-    #[test]
-    fn paths_are_read_as_they_are_written() {
-        let mut path = String::new();
-        for key in ["spec", "a/b", "say \"x\"", "c"] {
-            crate::ir::push_key(&mut path, key);
-        }
-        let keys = ["spec", "a/b", "say \"x\"", "c"].map(|key| Step::Key(key.to_owned()));
-        assert_eq!(steps(&path), keys);
-        assert_eq!(steps("nonsense"), []);
-        assert_eq!(steps(".a[1"), [Step::Key("a".to_owned())]);
     }
 }

@@ -4,8 +4,8 @@ use super::crds::Crds;
 use super::notes::{CLIENT_SIDE_LIMIT, INSTALLED};
 use super::readme::{contents, one_line, provenance, values};
 use super::{Description, Part};
-use crate::emit::{escape, yaml};
-use crate::ir::{Expr, Object, Unit, Value};
+use crate::emit::{escape, in_text, yaml};
+use crate::ir::{Object, Unit};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -71,11 +71,10 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>) -> (String, S
     for object in objects.iter().filter(|object| object.group().contains('.')) {
         let namespace = match object.metadata("namespace") {
             None => String::new(),
-            Some(Value::Expr(Expr::ReleaseNamespace)) => {
-                " --namespace {{ .Release.Namespace }}".to_owned()
-            }
-            Some(Value::Text(name)) => format!(" --namespace {}", escape(name)),
-            Some(_) => " --all-namespaces".to_owned(),
+            Some(namespace) => match in_text(namespace) {
+                Some(namespace) => format!(" --namespace {namespace}"),
+                None => " --all-namespaces".to_owned(),
+            },
         };
         if object.name().is_empty() || object.group().ends_with(".k8s.io") {
             continue;

@@ -5,9 +5,34 @@ use crate::emit::yaml;
 use crate::ir::{Object, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Folders of a chart whose CRDs Helm installs before everything else, and never upgrades: the
-/// subchart's, and the chart's own.
-pub const FOLDERS: [&str; 2] = [SUBCHART, OWN];
+/// What a chart has in the folders whose CRDs Helm installs before everything else, and never
+/// upgrades.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InstalledFirst {
+    /// The folder with CRDs to upgrade by other means, where there are any: the subchart's or the
+    /// chart's own, with a slash at the end.
+    pub folder: Option<&'static str>,
+    /// Names of the stand-ins, which must not be applied over the real ones.
+    pub stubs: Vec<String>,
+}
+
+impl InstalledFirst {
+    /// Of a chart with files of these paths.
+    pub fn of<'p>(paths: impl Iterator<Item = &'p str>) -> Self {
+        let mut found = Self::default();
+        for path in paths {
+            for folder in [SUBCHART, OWN] {
+                let Some(name) = path.strip_prefix(folder) else { continue };
+                match name.strip_prefix(STUBS) {
+                    Some(stub) => found.stubs.push(stub.trim_end_matches(".yaml").to_owned()),
+                    None => found.folder = Some(folder),
+                }
+            }
+        }
+        found
+    }
+}
+
 /// The folder of the subchart's CRDs.
 pub(super) const SUBCHART: &str = "charts/crds/crds/";
 /// The folder of the chart's own.

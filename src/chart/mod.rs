@@ -15,7 +15,7 @@ mod serving;
 mod values;
 
 pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
-pub use crds::FOLDERS as CRD_FOLDERS;
+pub use crds::InstalledFirst;
 pub use serving::serving_chart;
 
 use crate::bundle::Bundle;

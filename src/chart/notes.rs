@@ -2,8 +2,9 @@
 
 use super::crds::Crds;
 use super::{Companions, Description, Part};
-use crate::emit::escape;
-use crate::ir::Unit;
+use crate::config::Layout;
+use crate::emit::{escape, in_text};
+use crate::ir::{Origin, PULL_SECRET, Unit, Value};
 use std::fmt::Write as _;
 
 /// CRDs larger than this cannot be applied on the client side, since kubectl keeps the whole object
@@ -35,21 +36,17 @@ pub(super) fn notes(
             );
         }
     }
-    if unit.values.iter().any(|spec| spec.path.segments() == ["pullSecret", "name"]) {
-        text.push_str(
-            "{{- if and .Values.pullSecret.name (not .Values.pullSecret.dockerConfigJson) }}\n\n\
-             Its images are pulled with the secret {{ .Values.pullSecret.name }}, which must exist here:\n  \
-             kubectl --namespace {{ .Release.Namespace }} get secret {{ .Values.pullSecret.name }}\n\
-             {{- end }}\n",
-        );
-    }
+    pull_secret(&mut text, unit);
     if companions.operands {
         let operands = Part::Operands.name(description.config);
+        let folder = match description.layout {
+            Layout::Versioned => format!("{operands}/{{{{ .Chart.Version }}}}"),
+            Layout::Flat => operands.clone(),
+        };
         let _ = write!(
             text,
-            "\nThen, and not before it is up, install what it is to work on, from the chart of the same version:\n  \
-             helm upgrade --install {operands} {operands} --version {{{{ .Chart.Version }}}} \
-             --namespace {{{{ .Release.Namespace }}}}\n"
+            "\nThen, and not before it is up, install what it is to work on. In the folder with the charts:\n  \
+             helm upgrade --install {operands} {folder} --namespace {{{{ .Release.Namespace }}}}\n"
         );
     }
     if companions.crds {
@@ -63,10 +60,40 @@ pub(super) fn notes(
     if crds.files.len() > crds.stubs.len() {
         let _ = write!(
             text,
-            "\nHelm does not update CRDs. Before `helm upgrade` to another version, apply those of the new chart:\n  \
+            "\nHelm does not update CRDs. Before `helm upgrade` to another version, in the folder of the new chart:\n  \
              kubectl apply --server-side --force-conflicts -f {}\n",
             crds.folder
         );
     }
     text
+}
+
+/// The secret that people have to make.
+fn pull_secret(text: &mut String, unit: &Unit) {
+    let namespaces = pull_namespaces(unit);
+    if namespaces.is_empty() {
+        return;
+    }
+    text.push_str(
+        "{{- if and .Values.pullSecret.name (not .Values.pullSecret.dockerConfigJson) }}\n\n\
+         Its images are pulled with the secret {{ .Values.pullSecret.name }}, which must be there:\n",
+    );
+    for namespace in namespaces.into_iter().filter_map(in_text) {
+        let _ = writeln!(
+            text,
+            "  kubectl --namespace {namespace} get secret {{{{ .Values.pullSecret.name }}}}"
+        );
+    }
+    text.push_str(
+        "Where it is not, make it from the file that `podman login` or `docker login` wrote:\n  \
+         kubectl --namespace NAMESPACE create secret docker-registry {{ .Values.pullSecret.name }} \
+         --from-file=.dockerconfigjson=FILE\n\
+         {{- end }}\n",
+    );
+}
+
+/// Where the pull secret must be: where the chart makes it when it has the content.
+pub(super) fn pull_namespaces(unit: &Unit) -> Vec<&Value> {
+    let secrets = unit.objects.iter().filter(|o| o.origin == Origin::Added(PULL_SECRET));
+    secrets.filter_map(|secret| secret.metadata("namespace")).collect()
 }

@@ -2,10 +2,10 @@
 
 use super::beside::STRIPPED;
 use super::crds::Crds;
-use super::notes::CLIENT_SIDE_LIMIT;
+use super::notes::{CLIENT_SIDE_LIMIT, pull_namespaces};
 use super::{Companions, Description, Part};
 use crate::config::{CertificateProvider, Layout, Watch};
-use crate::ir::Unit;
+use crate::ir::{Expr, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -27,10 +27,13 @@ pub(super) fn readme(
          ## Install\n\n",
         one_line(&csv.version)
     );
-    install(&mut text, description, companions);
     if !description.config.depends_on.is_empty() {
-        let _ = write!(text, "\nInstall first: {}.\n", description.config.depends_on.join(", "));
+        let names: Vec<String> =
+            description.config.depends_on.iter().map(|name| format!("`{name}`")).collect();
+        let _ = write!(text, "Install first: {}.\n\n", names.join(", "));
     }
+    install(&mut text, description, companions);
+    pull_secret(&mut text, unit, description);
     if let Some(maximum) = &description.bundle.requirements.max_openshift {
         let _ = write!(
             text,
@@ -49,8 +52,14 @@ pub(super) fn readme(
     contents(&mut text, unit);
     values(&mut text, unit);
     crd_section(&mut text, unit, description, crds, companions);
+    uninstall(&mut text, unit, description, companions);
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
+        if unit.values.iter().any(|value| value.path.segments() == ["imageRegistries"]) {
+            text.push_str(
+                "Where the cluster gets them from a registry of its own, the values `imageRegistries` say so.\n\n",
+            );
+        }
         for image in description.images {
             let _ = writeln!(text, "- `{image}`");
         }
@@ -86,10 +95,78 @@ fn install(text: &mut String, description: &Description<'_>, companions: Compani
     if companions.operands {
         let _ = write!(
             text,
-            "\nIn two steps, because the cluster takes an object only when it knows its kind, and the operator \
-             looks after it only when it runs: `--wait` in the first one is enough. Uninstall in the opposite \
-             order.\n"
+            "\nIn this order, because the cluster takes an object only when it knows its kind, and the operator \
+             looks after it only when it runs: `--wait` for {name} is enough.\n"
         );
+    }
+}
+
+/// What pulls its images, and how to have the chart make it.
+fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
+    let default = |path: &ValuesPath| {
+        unit.values.iter().find(|spec| spec.path == *path).and_then(|spec| spec.default.as_str())
+    };
+    let namespaces: Vec<String> = pull_namespaces(unit)
+        .into_iter()
+        .filter_map(|namespace| match namespace {
+            Value::Text(namespace) => Some(namespace.as_str()),
+            Value::Expr(Expr::ReleaseNamespace) => Some(description.namespace),
+            Value::Expr(Expr::Text(path)) => default(path),
+            _ => None,
+        })
+        .map(|namespace| format!("`{namespace}`"))
+        .collect();
+    if namespaces.is_empty() {
+        return;
+    }
+    let namespaces = namespaces.join(" and ");
+    let _ = match default(&ValuesPath::new(["pullSecret", "name"])).unwrap_or_default() {
+        "" => write!(
+            text,
+            "\nWhere its images need a pull secret, `--set pullSecret.name=NAME` names one in {namespaces}. "
+        ),
+        name => write!(
+            text,
+            "\nIts images are pulled with the secret `{name}`, which must exist in {namespaces}. "
+        ),
+    };
+    text.push_str(
+        "With `--set-file pullSecret.dockerConfigJson=FILE` the chart makes it; FILE is what `podman login` or \
+         `docker login` wrote.\n",
+    );
+}
+
+/// The commands in the opposite order, and what stays.
+fn uninstall(
+    text: &mut String,
+    unit: &Unit,
+    description: &Description<'_>,
+    companions: Companions,
+) {
+    let namespace = description.namespace;
+    text.push_str("\n## Uninstall\n\n```sh\n");
+    let parts =
+        [(companions.operands, Part::Operands), (true, Part::Main), (companions.crds, Part::Crds)];
+    for part in parts.into_iter().filter_map(|(there, part)| there.then_some(part)) {
+        let name = part.name(description.config);
+        let wait = match part {
+            Part::Operands => " --wait   # while the operator runs, to clean up behind them",
+            _ => "",
+        };
+        let _ = writeln!(text, "helm uninstall {name} --namespace {namespace}{wait}");
+    }
+    text.push_str("```\n");
+    let crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
+    let kept = [
+        (
+            crds || companions.crds,
+            "CustomResourceDefinitions, and with them all objects of their kinds",
+        ),
+        (!description.config.operands.namespaces.is_empty(), "the namespaces of operands"),
+    ];
+    let kept: Vec<&str> = kept.iter().filter(|(there, _)| *there).map(|(_, what)| *what).collect();
+    if !kept.is_empty() {
+        let _ = write!(text, "\nThese stay in the cluster: {}.\n", kept.join("; "));
     }
 }
 
@@ -256,8 +333,12 @@ fn stub_section(text: &mut String, crds: &Crds) {
     text.push_str(
         "\nThese stand in for CustomResourceDefinitions of other projects, which the operator looks for. Helm \
          installs them only where the cluster does not have them, and never updates or deletes them. Leave them out \
-         with `helm install --skip-crds`. They are in a folder of their own, which the command below does not read:\n\n",
+         with `helm install --skip-crds`.",
     );
+    if crds.files.len() > crds.stubs.len() {
+        text.push_str(" They are in a folder of their own, which the command below does not read.");
+    }
+    text.push_str("\n\n");
     for name in &crds.stubs {
         let _ = writeln!(text, "- `{name}`");
     }

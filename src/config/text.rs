@@ -1,6 +1,51 @@
-//! Where a part of a TOML string's value stands in the file.
+//! Where a part of a TOML value stands in the file.
 
+use crate::ir::Step;
 use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The range in `source` of the deepest part of `steps` that the table at `table` has: its key, with
+/// the value where that ends on the same line. The table's own range when it has none of them.
+pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Range<usize> {
+    let (root, _) = DeTable::parse_recoverable(source);
+    let mut found = table.clone();
+    let Some(mut value) = root.get_ref().values().find_map(|value| standing_at(value, &table))
+    else {
+        return found;
+    };
+    for step in steps {
+        let next = match (step, value.get_ref()) {
+            (Step::Key(key), DeValue::Table(entries)) => {
+                entries.iter().find(|(name, _)| name.get_ref() == key).map(|(name, value)| {
+                    let whole = name.span().start..value.span().end;
+                    let one_line = source.get(whole.clone()).is_some_and(|t| !t.contains('\n'));
+                    (if one_line { whole } else { name.span() }, value)
+                })
+            }
+            (Step::Index(index), DeValue::Array(items)) => {
+                items.get(*index).map(|item| (item.span(), item))
+            }
+            _ => None,
+        };
+        let Some((range, inner)) = next else { break };
+        (found, value) = (range, inner);
+    }
+    found
+}
+
+/// The innermost table of this range: one that a header only implies has that of the header.
+fn standing_at<'t>(
+    value: &'t Spanned<DeValue<'t>>,
+    range: &Range<usize>,
+) -> Option<&'t Spanned<DeValue<'t>>> {
+    let inside = match value.get_ref() {
+        DeValue::Table(entries) => entries.values().find_map(|inner| standing_at(inner, range)),
+        DeValue::Array(items) => items.iter().find_map(|inner| standing_at(inner, range)),
+        _ => None,
+    };
+    inside.or_else(|| (value.get_ref().is_table() && value.span() == *range).then_some(value))
+}
 
 /// The range in `source` of `part` of the value of the TOML string that stands at `literal`.
 ///

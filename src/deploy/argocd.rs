@@ -3,7 +3,7 @@
 use super::{Plan, Planned, document, join, present};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, IgnoreDifference};
 use crate::ir::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Label of an Application with its level.
 const WAVE_LABEL: &str = "bundle2chart/wave";
@@ -87,7 +87,13 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
         ("name", "{{.name}}".into()),
         ("labels", Value::map([(WAVE_LABEL, "{{.wave}}".into())])),
     ]);
-    let chart = Chart { name: "{{.name}}", namespace: "{{.namespace}}", path: "{{.path}}" };
+    let stubs = plan.releases.iter().flat_map(|planned| &planned.release.stubs);
+    let chart = Chart {
+        name: "{{.name}}",
+        namespace: "{{.namespace}}",
+        path: "{{.path}}",
+        stubs: stubs.map(String::as_str).collect(),
+    };
     let spec = Value::map([
         ("goTemplate", true.into()),
         ("goTemplateOptions", Value::texts(["missingkey=error"])),
@@ -99,16 +105,28 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
                 ("rollingSync", Value::map([("steps", Value::Seq(steps.collect()))])),
             ]),
         ),
-        // Steps sync by themselves; with automated syncs nobody would wait.
+        // As Applications of an Application of Applications are: what a chart made outlives its
+        // entry here, because an operator must be there while its objects are deleted.
+        ("syncPolicy", Value::map([("preserveResourcesOnDeletion", true.into())])),
+        // Steps sync by themselves, and take from an automated policy only whether to prune.
         (
             "template",
-            Value::map([("metadata", metadata), ("spec", chart.spec(deploy, argocd, false))]),
+            Value::map([
+                ("metadata", metadata),
+                ("spec", chart.spec(deploy, argocd, argocd.prune)),
+            ]),
         ),
     ]);
+    let without = if argocd.prune {
+        "without it, all charts come at once."
+    } else {
+        "without it, nothing comes by itself."
+    };
+    let flag = format!("ApplicationSets has with --enable-progressive-syncs; {without}");
     document(
         &[
             "The steps are those of `depends-on`. They need progressive syncs, which the controller of",
-            "ApplicationSets has with --enable-progressive-syncs; without it, all charts come at once.",
+            &flag,
         ],
         vec![
             ("apiVersion", "argoproj.io/v1alpha1".into()),
@@ -122,7 +140,12 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
 fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String {
     let release = planned.release;
     let path = join(&deploy.charts, &release.dir);
-    let chart = Chart { name: &release.name, namespace: &release.namespace, path: &path };
+    let chart = Chart {
+        name: &release.name,
+        namespace: &release.namespace,
+        path: &path,
+        stubs: release.stubs.iter().map(String::as_str).collect(),
+    };
     document(
         &[],
         vec![
@@ -179,6 +202,7 @@ struct Chart<'a> {
     name: &'a str,
     namespace: &'a str,
     path: &'a str,
+    stubs: BTreeSet<&'a str>,
 }
 
 impl Chart<'_> {
@@ -217,8 +241,29 @@ impl Chart<'_> {
                     ("retry", Some(Value::map([("limit", 10.into()), ("backoff", backoff)]))),
                 ]),
             ),
-            ("ignoreDifferences", ignored(argocd)),
+            ("ignoreDifferences", self.ignored(argocd)),
         ])
+    }
+
+    fn ignored(&self, argocd: &ArgoCd) -> Value {
+        let always = WRITTEN_BY_OTHERS.iter().map(|(group, kind, path)| {
+            Value::map([
+                ("group", Value::from(*group)),
+                ("kind", (*kind).into()),
+                ("jqPathExpressions", Value::texts([*path])),
+            ])
+        });
+        // Argo CD applies what Helm would leave alone where it exists. What is no difference it
+        // takes from the cluster, so that the real one stays as it is.
+        let stubs = self.stubs.iter().map(|name| {
+            Value::map([
+                ("group", Value::from("apiextensions.k8s.io")),
+                ("kind", "CustomResourceDefinition".into()),
+                ("name", Value::text(*name)),
+                ("jsonPointers", Value::texts(["/spec"])),
+            ])
+        });
+        Value::Seq(always.chain(stubs).chain(argocd.ignore.iter().map(configured)).collect())
     }
 }
 
@@ -233,17 +278,6 @@ fn source(argocd: &ArgoCd, path: &str, helm: Option<Value>) -> Value {
 
 fn automated(argocd: &ArgoCd) -> Value {
     Value::map([("prune", argocd.prune.into()), ("selfHeal", true.into())])
-}
-
-fn ignored(argocd: &ArgoCd) -> Value {
-    let always = WRITTEN_BY_OTHERS.iter().map(|(group, kind, path)| {
-        Value::map([
-            ("group", Value::from(*group)),
-            ("kind", (*kind).into()),
-            ("jqPathExpressions", Value::texts([*path])),
-        ])
-    });
-    Value::Seq(always.chain(argocd.ignore.iter().map(configured)).collect())
 }
 
 fn configured(ignore: &IgnoreDifference) -> Value {

@@ -25,6 +25,12 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
         ("createNamespace", Some(true.into())),
         ("wait", Some(true.into())),
         ("timeout", Some(TIMEOUT.into())),
+        // All that a chart depends on is in its folder. `helm dependency build`, which helmfile runs
+        // otherwise, would leave a Chart.lock there, with the time in it.
+        ("skipDeps", Some(true.into())),
+        // `helmfile apply` asks for the differences of all releases before it installs any, when
+        // kinds that they use may not be there yet. Helm still asks the cluster about each.
+        ("disableValidation", Some(true.into())),
         ("serverSide", server_side.then(|| "true".into())),
         ("forceConflicts", server_side.then(|| true.into())),
     ]);
@@ -41,7 +47,6 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         .map(|values| Value::texts([format!("{}/{}.yaml", values.from_output, release.name)]));
     // A name alone would be looked for in the namespace of the release that needs it.
     let needs = planned.needs.iter().map(|need| format!("{}/{}", need.namespace, need.name));
-    let waits = !planned.needs.is_empty();
     let hooks = release.crds.map(|folder| {
         let folder = format!("{chart}/{folder}");
         Value::Seq(vec![
@@ -55,9 +60,7 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         ("chart", Some(Value::text(&chart))),
         ("missingFileHandler", values.as_ref().map(|_| "Info".into())),
         ("values", values),
-        ("needs", waits.then(|| Value::texts(needs))),
-        // The kinds that it uses may come with what it needs, and not be there for a diff.
-        ("disableValidationOnInstall", waits.then(|| true.into())),
+        ("needs", (!planned.needs.is_empty()).then(|| Value::texts(needs))),
         ("hooks", hooks),
     ])
 }

@@ -11,6 +11,7 @@ fn release(name: &str, bundle: &str, part: Part, depends_on: &[&str]) -> Release
         namespace: format!("{bundle}-system"),
         dir: format!("{name}/1.0.0"),
         crds: (part == Part::Operator).then_some("charts/crds/crds/"),
+        stubs: Vec::new(),
         depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
     }
 }
@@ -112,18 +113,17 @@ fn nothing_without_a_word() {
 /// The keys that the types of helmfile have (its state and event packages, as far as used here).
 #[test]
 fn helmfile_has_keys_that_helmfile_knows() {
-    const DEFAULTS: &[&str] =
-        &["createNamespace", "wait", "timeout", "serverSide", "forceConflicts"];
-    const RELEASE: &[&str] = &[
-        "name",
-        "namespace",
-        "chart",
-        "missingFileHandler",
-        "values",
-        "needs",
-        "disableValidationOnInstall",
-        "hooks",
+    const DEFAULTS: &[&str] = &[
+        "createNamespace",
+        "wait",
+        "timeout",
+        "skipDeps",
+        "disableValidation",
+        "serverSide",
+        "forceConflicts",
     ];
+    const RELEASE: &[&str] =
+        &["name", "namespace", "chart", "missingFileHandler", "values", "needs", "hooks"];
     const HOOK: &[&str] = &["events", "showlogs", "command", "args"];
     let keys = |value: &Json, known: &[&str]| {
         for key in value.as_object().unwrap().keys() {

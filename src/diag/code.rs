@@ -402,7 +402,7 @@ codes! {
         "The message ends with what Helm said. Values that the chart requires can be given with `--values`.";
     GitFailed "git-failed"
         "The `git` program could not give an earlier revision."
-        "`--rev` reads the output folder as it was in a Git revision. The folder must be inside of a Git repository, and have been committed in that revision.";
+        "`--rev` reads the output folder as it was in a Git revision, or, where that is not committed, `bundles.lock`. One of them must be inside of a Git repository, and have been committed in that revision.";
     ValuesUnreadable "values-unreadable"
         "A file of values cannot be read."
         "Files given with `--values` are YAML or JSON with one map.";
@@ -412,6 +412,9 @@ codes! {
     UnusedIgnore "unused-ignore"
         "An `[[ignore]]` or `--ignore` left nothing out."
         "It may be misspelt, or what it was written for is over. `diff` says so, because a pattern that is left behind can hide something later.";
+    ValuesRefused "values-refused"
+        "Helm refuses the values that were given for a chart."
+        "`values.schema.json` of the chart does not know a value, or wants another type, so that `helm upgrade` with these values stops before it does anything. The comparison goes on without what is refused meaning anything.";
     // --- chart: CRDs and the size of a release ---------------------------------------------
     ReleaseSize "release-size"
         "A release of a chart takes most of the Secret where Helm keeps it, or does not fit into it."
@@ -538,6 +541,35 @@ codes! {
     ServingDestination "serving-destination"
         "A DestinationRule is about another host than the picker."
         "Istio talks to pickers over TLS with a certificate that nobody signed, so it needs a DestinationRule for the very host of the picker's Service. The upstream chart writes the cluster's domain as cluster.local.";
+    ServingJoin "serving-join"
+        "The pods of a group do not become one engine."
+        "Every pod of a group runs the same command, and is told where the leader is and which ranks are its own: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` where only the leader answers. Charts of llm-d-modelservice made groups without them.";
+    ServingEngineFlags "serving-engine-flags"
+        "The engine is given flags that do not go together."
+        "vLLM checks its flags before anything else and stops at combinations that it does not have, so that the pod starts again and again.";
+    ServingRay "serving-ray"
+        "The command starts Ray, and the image has no Ray."
+        "vLLM's own images have no Ray since 0.19 (lws#835). Its processes span nodes without it: topology `lws-mp`, or `--nnodes`. With Ray, the image must be one that has it.";
+    ServingPickerFlags "serving-picker-flags"
+        "The flags of an endpoint picker do not go together."
+        "A picker is told its pods by `--pool-name` or `--endpoint-selector`, one of them, and its configuration by `--config-file` or `--config-text`. Its probes ask `--grpc-health-port`, 9003 unless said otherwise.";
+    ServingKserve "serving-kserve"
+        "An LLMInferenceService has a parallelism that KServe cannot make pods of."
+        "KServe takes pipelines or ranks of data parallelism, the latter with `data` and `dataLocal`. It divides one by the other and drops the rest, and holds neither against the devices that pods ask for (kserve#4946).";
+    ServingTwice "serving-twice"
+        "Two manifests are the same object."
+        "Objects are told apart by group, kind, namespace and name. Charts with fixed names, of which the upstream router chart has some, overwrite each other in one namespace. In a folder of variants, each is checked against the pods of the others.";
+    ServingUnread "serving-unread"
+        "Pods are made by a kind that no rule knows."
+        "Rules look at the pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds that have a template in the same place, and at LLMInferenceServices. Other kinds are passed over.";
+    ServingRoute "serving-route"
+        "Two routes take the same requests."
+        "Where two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model is never asked, or the first one is asked for a model that it does not have.";
+
+    // --- deploy: what installs the charts -----------------------------------------------------
+    StubReplaced "stub-replaced"
+        "A stand-in for a CRD would replace the real one."
+        "`stub-crds` are for clusters without the real ones. Helm leaves a CRD of a `crds/` folder alone where it exists, but Flux either replaces all of a chart's or none, and those of the bundle must be replaced when it is upgraded. With `crds = \"templates\"` or `\"separate\"` the bundle's are in no such folder.";
 }
 
 #[cfg(test)]

@@ -21,5 +21,5 @@ pub use beside::BesideFiles;
 pub use certificate::CERTIFICATE_TEMPLATE;
 pub use compare::{Comparison, compare, compare_with};
 pub use moves::crds_moved;
-pub use template::escape;
+pub use template::{escape, in_text};
 pub use tree::{ChartFiles, Written, write, write_with};

@@ -1,6 +1,6 @@
 //! Spelling of Go template text: escaping of literal text, and expressions.
 
-use crate::ir::{Condition, Part, ValuesPath};
+use crate::ir::{Condition, Expr, ImageReference, Part, Value, ValuesPath};
 
 /// Appends literal text to a template file: whatever it contains, Helm renders it as it is.
 ///
@@ -20,6 +20,17 @@ pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape_into(&mut out, text);
     out
+}
+
+/// A string of an object as it stands in a text for people, such as NOTES.txt; nothing for values
+/// that have no short form.
+pub fn in_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(escape(text)),
+        Value::Expr(Expr::ReleaseNamespace) => Some("{{ .Release.Namespace }}".to_owned()),
+        Value::Expr(Expr::Text(path)) => Some(format!("{{{{ {} }}}}", values(path))),
+        _ => None,
+    }
 }
 
 /// Literal text that an action may follow: a last `{` would join the action's braces.
@@ -71,9 +82,26 @@ pub(super) fn printf(parts: &[Part]) -> String {
                 format.push_str("%s");
                 arguments.push_str(" .Release.Namespace");
             }
+            Part::Image(image) => {
+                format.push_str("%s");
+                arguments.push_str(&format!(" ({})", self::image(image)));
+            }
         }
     }
     format!("printf {}{arguments}", quoted(&format))
+}
+
+/// An expression for a reference to an image.
+pub(super) fn image(image: &ImageReference) -> String {
+    let [own, registry] = [&image.own, &image.registry].map(values);
+    let format = quoted(&format!("%s/{}", image.path));
+    match image.host() {
+        Some(host) => format!("or {own} (printf {format} (or {registry} {}))", quoted(host)),
+        None => {
+            let reference = quoted(&image.reference);
+            format!("or {own} (and {registry} (printf {format} {registry})) {reference}")
+        }
+    }
 }
 
 /// A Go string literal.

@@ -2,12 +2,14 @@
 //! get their images from a mirror.
 
 mod formats;
+mod places;
 
 pub use formats::{image_set, json, list, mirror_set, skopeo};
+pub(crate) use places::{Leaf, visit};
 
 use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Object, Value, push_key};
+use crate::ir::{Map, Object, Value};
 use crate::source::Reference;
 use std::collections::BTreeMap;
 
@@ -112,18 +114,25 @@ impl Image {
 /// and annotations, and the bundle's own image.
 pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Image> {
     let mut found = Found::default();
+    let used = |kind, object: &str, name: &str, place| Use {
+        kind,
+        object: object.to_owned(),
+        container: String::new(),
+        name: name.to_owned(),
+        place,
+    };
     if let Some(own) = own {
-        found.add(own, UseKind::Bundle, "", "", "", Place::default());
+        found.add(own, used(UseKind::Bundle, "", "", Place::default()));
     }
     let csv = &bundle.csv;
     let label = csv.object.label();
     for (index, (name, image)) in csv.related_images.iter().enumerate() {
         let place = csv.place(&format!(".spec.relatedImages[{index}].image"));
-        found.add(image, UseKind::RelatedImage, &label, "", name, place);
+        found.add(image, used(UseKind::RelatedImage, &label, name, place));
     }
     let null = Map::new();
     let of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
-    found.annotations(&csv.object, of_csv, ".metadata.annotations", &null);
+    places::in_annotations(&csv.object, &mut |leaf| found.add(&leaf.reference, leaf.used));
     for object in objects {
         found.object(object, of_csv);
     }
@@ -138,23 +147,11 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
     pulled.map(|image| image.reference.clone()).collect()
 }
 
-/// Lists of containers in what describes pods.
-const LISTS: [(&str, UseKind); 2] =
-    [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)];
-
-/// Whether there is a description of pods in a value, wherever that may be: in a Deployment, a
-/// CronJob, a Pod, a custom resource with a template of pods.
-fn has_pods(value: &Value) -> bool {
-    let is_container = |item: &Value| item.get("image").is_some();
-    match value {
-        Value::Map(map) => map.iter().any(|(key, value)| {
-            let is_list = LISTS.iter().any(|(list, _)| key == list);
-            let mut items = value.as_seq().into_iter().flatten();
-            (is_list && items.any(is_container)) || has_pods(value)
-        }),
-        Value::Seq(list) => list.iter().any(has_pods),
-        _ => false,
-    }
+/// The images of pods, sorted by reference, each with where it is used.
+pub(crate) fn of_pods(objects: &[Object]) -> BTreeMap<String, Vec<Use>> {
+    let mut found = Found::default();
+    objects.iter().for_each(|object| found.object(object, &Map::new()));
+    found.images
 }
 
 #[derive(Default)]
@@ -163,22 +160,10 @@ struct Found {
 }
 
 impl Found {
-    fn add(
-        &mut self,
-        image: &str,
-        kind: UseKind,
-        object: &str,
-        container: &str,
-        name: &str,
-        place: Place,
-    ) {
-        if image.is_empty() {
-            return;
+    fn add(&mut self, reference: &str, used: Use) {
+        if !reference.is_empty() {
+            self.images.entry(reference.to_owned()).or_default().push(used);
         }
-        let own = |text: &str| text.to_owned();
-        let used =
-            Use { kind, object: own(object), container: own(container), name: own(name), place };
-        self.images.entry(image.to_owned()).or_default().push(used);
     }
 
     /// What is listed by digest is listed with a tag beside the digest too.
@@ -201,88 +186,11 @@ impl Found {
         }
     }
 
+    /// Those of the pods of an object, but not the annotations that they have from the CSV.
     fn object(&mut self, object: &Object, of_csv: &Map) {
-        let is_definition = object.kind() == "CustomResourceDefinition";
-        if !is_definition && object.root.values().any(has_pods) {
-            self.search(object, &object.root, "", of_csv);
-        }
-    }
-
-    /// Lists of containers, and the annotations of what has them.
-    fn search(&mut self, object: &Object, map: &Map, path: &str, of_csv: &Map) {
-        let below = |key: &str| {
-            let mut path = path.to_owned();
-            push_key(&mut path, key);
-            path
-        };
-        for (key, kind) in LISTS {
-            let list = map.get(key).and_then(Value::as_seq).unwrap_or_default();
-            for (index, container) in list.iter().enumerate() {
-                let path = format!("{}[{index}]", below(key));
-                self.container(object, container, kind, &path);
-            }
-        }
-        for (key, value) in map.iter().filter(|(key, _)| LISTS.iter().all(|(list, _)| key != list))
-        {
-            let path = below(key);
-            if let Some(map) = value.as_map() {
-                self.search(object, map, &path, of_csv);
-            }
-            for (index, item) in value.as_seq().unwrap_or_default().iter().enumerate() {
-                if let Some(map) = item.as_map() {
-                    self.search(object, map, &format!("{path}[{index}]"), of_csv);
-                }
-            }
-            let annotations = value.get("annotations").filter(|_| key == "metadata");
-            if let Some(annotations) = annotations.and_then(Value::as_map) {
-                self.annotations(object, annotations, &format!("{path}.annotations"), of_csv);
-            }
-        }
-    }
-
-    fn container(&mut self, object: &Object, container: &Value, kind: UseKind, path: &str) {
-        let label = object.label();
-        let text = |value: &Value, key: &str| {
-            value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let list = |key: &str| container.get(key).and_then(Value::as_seq).unwrap_or_default();
-        let place = |rest: String| object.place().path(format!("{path}{rest}"));
-        let name = text(container, "name");
-        self.add(&text(container, "image"), kind, &label, &name, "", place(".image".to_owned()));
-        for (index, variable) in list("env").iter().enumerate() {
-            let (variable, value) = (text(variable, "name"), text(variable, "value"));
-            if variable.starts_with("RELATED_IMAGE_") || is_by_digest(&value) {
-                let place = place(format!(".env[{index}].value"));
-                self.add(&value, UseKind::Environment, &label, &name, &variable, place);
-            }
-        }
-        for key in ["command", "args"] {
-            for (index, argument) in list(key).iter().enumerate() {
-                let Some(argument) = argument.as_str() else { continue };
-                let (option, value) = match argument.split_once('=') {
-                    Some((option, value)) if option.starts_with('-') => (option, value),
-                    _ => ("", argument),
-                };
-                if is_by_digest(value) {
-                    let place = place(format!(".{key}[{index}]"));
-                    self.add(value, UseKind::Argument, &label, &name, option, place);
-                }
-            }
-        }
-    }
-
-    /// Annotations that name an image, but not those that pods have from the CSV.
-    fn annotations(&mut self, object: &Object, annotations: &Map, path: &str, known: &Map) {
-        for (key, value) in annotations {
-            let Some(text) = value.as_str().filter(|_| known.get(key) != Some(value)) else {
-                continue;
-            };
-            if key == "containerImage" || is_by_digest(text) {
-                let mut path = path.to_owned();
-                push_key(&mut path, key);
-                let place = object.place().path(path);
-                self.add(text, UseKind::Annotation, &object.label(), "", key, place);
-            }
+        if places::has_pods(object) {
+            let add = &mut |leaf: Leaf<'_>| self.add(&leaf.reference, leaf.used);
+            places::visit(&mut object.clone(), of_csv, add);
         }
     }
 }

@@ -12,9 +12,9 @@ mod unit;
 mod value;
 mod version_range;
 
-pub use expr::{CertificateField, Condition, Expr, Part, ValuesPath};
-pub use object::{Object, ObjectId, Origin, Phase};
-pub use path::push_key;
+pub use expr::{CertificateField, Condition, Expr, ImageReference, Part, ValuesPath};
+pub use object::{Object, ObjectId, Origin, PULL_SECRET, Phase};
+pub use path::{Step, push_key, steps};
 pub use resolve::Release;
 pub(crate) use resolve::{certificate_placeholder, truth};
 pub use unit::{Unit, ValueSpec};

@@ -3,6 +3,9 @@
 use super::{Condition, Expr, Map, Value, ValuesPath};
 use crate::diag::Place;
 
+/// Why [`Origin::Added`] Secrets are there that pods pull their images with.
+pub const PULL_SECRET: &str = "pull secret";
+
 /// Where an object came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -43,8 +46,8 @@ pub enum Origin {
     Added(&'static str),
 }
 
-/// When an object is installed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// When an object is installed; earlier is less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Before the operator.
     Before,
@@ -153,7 +156,7 @@ impl Object {
     /// Whether an expression or the condition of it reads this path of the values.
     pub fn reads(&self, path: &ValuesPath) -> bool {
         let conditional = self.when.as_ref().is_some_and(|condition| condition.reads(path));
-        conditional || self.expressions().into_iter().any(|expr| expr.path() == Some(path))
+        conditional || self.expressions().into_iter().any(|expr| expr.reads(path))
     }
 
     /// Who it is.

@@ -10,3 +10,55 @@ pub fn push_key(path: &mut String, key: &str) {
         path.push_str(&format!("[{key:?}]"));
     }
 }
+
+/// One step of a JSON path.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Of a map.
+    Key(String),
+    /// Of a list.
+    Index(usize),
+}
+
+/// Takes a JSON path apart as far as it can be read: `.a["b/c"][0]`.
+pub fn steps(path: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (step, after) = if let Some(after) = rest.strip_prefix('.') {
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            (Some(Step::Key(after[..end].to_owned())), &after[end..])
+        } else if let Some(quoted) = rest.strip_prefix('[').filter(|r| r.starts_with('"')) {
+            let end = quoted.find("\"]").map_or(quoted.len(), |end| end + 1);
+            let key = serde_json::from_str(&quoted[..end]).ok();
+            (key.map(Step::Key), quoted.get(end + 1..).unwrap_or_default())
+        } else if let Some((index, after)) =
+            rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        {
+            (index.parse().ok().map(Step::Index), after)
+        } else {
+            (None, "")
+        };
+        let Some(step) = step else { break };
+        steps.push(step);
+        rest = after;
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_as_they_are_written() {
+        let mut path = String::new();
+        for key in ["spec", "a/b", "say \"x\"", "c"] {
+            push_key(&mut path, key);
+        }
+        let keys = ["spec", "a/b", "say \"x\"", "c"].map(|key| Step::Key(key.to_owned()));
+        assert_eq!(steps(&path), keys);
+        assert_eq!(steps("nonsense"), []);
+        assert_eq!(steps(".a[1"), [Step::Key("a".to_owned())]);
+    }
+}

@@ -89,6 +89,8 @@ fn account_object(account: &Account) -> Map {
         let labels = Value::map([("app.kubernetes.io/managed-by", Value::text("Helm"))]);
         let annotations = Value::map([
             ("helm.sh/hook", Value::text("pre-install")),
+            // Argo CD runs hooks with each sync, and by itself deletes what the one before made.
+            ("argocd.argoproj.io/hook-delete-policy", Value::text("HookFailed")),
             ("meta.helm.sh/release-name", Value::text(&adoption.release)),
             ("meta.helm.sh/release-namespace", namespace),
         ]);

@@ -2,7 +2,9 @@
 
 use super::Context;
 use crate::diag::Diagnostics;
-use crate::ir::{Condition, Expr, Map, Object, Origin, Unit, Value, ValueSpec, ValuesPath};
+use crate::ir::{
+    Condition, Expr, Map, Object, Origin, PULL_SECRET, Phase, Unit, Value, ValueSpec, ValuesPath,
+};
 use crate::overlay::namespace_value;
 use serde_json::json;
 
@@ -11,7 +13,8 @@ use serde_json::json;
 /// created when the values hold its content.
 pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let accounts = unit.names("ServiceAccount");
-    let mut used = false;
+    // The namespaces of what pulls images, each with the phase of the first chart that needs it.
+    let mut namespaces: Vec<(Value, Phase)> = Vec::new();
     for object in &mut unit.objects {
         let holder = match object.kind() {
             "ServiceAccount" => Some(&mut object.root),
@@ -22,14 +25,24 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         };
         if let Some(holder) = holder {
             add(holder);
-            used = true;
+            let namespace = object.metadata("namespace").cloned();
+            let namespace = namespace.unwrap_or(Value::Expr(Expr::ReleaseNamespace));
+            let phase = if object.phase == Phase::Operand { Phase::Operand } else { Phase::With };
+            match namespaces.iter_mut().find(|(known, _)| *known == namespace) {
+                Some((_, first)) => *first = phase.min(*first),
+                None => namespaces.push((namespace, phase)),
+            }
         }
     }
-    if used {
-        unit.objects.push(secret(Expr::ReleaseNamespace));
-        // Where the operator makes pods, they pull images as well.
+    if !namespaces.is_empty() {
+        // The operator's own, and where it makes pods: they pull images as well.
         let operands = context.operand_namespaces.keys();
-        unit.objects.extend(operands.map(|name| secret(Expr::Text(namespace_value(name)))));
+        let operands = operands.map(|name| Expr::Text(namespace_value(name)));
+        let always = std::iter::once(Expr::ReleaseNamespace).chain(operands).map(Value::Expr);
+        let always: Vec<_> = always.map(|namespace| (namespace, Phase::With)).collect();
+        namespaces.retain(|(namespace, _)| always.iter().all(|(known, _)| known != namespace));
+        let secrets = always.into_iter().chain(namespaces);
+        unit.objects.extend(secrets.map(|(namespace, phase)| secret(namespace, phase)));
         unit.values.extend(values(context.pull_secret.as_deref().unwrap_or_default()));
         unit.constraints.push(content_needs_name());
     }
@@ -67,7 +80,7 @@ fn secret_content() -> ValuesPath {
     ValuesPath::new(["pullSecret", "dockerConfigJson"])
 }
 
-fn secret(namespace: Expr) -> Object {
+fn secret(namespace: Value, phase: Phase) -> Object {
     let root = Map::from_iter([
         ("apiVersion".to_owned(), Value::text("v1")),
         ("kind".to_owned(), Value::text("Secret")),
@@ -75,7 +88,7 @@ fn secret(namespace: Expr) -> Object {
             "metadata".to_owned(),
             Value::map([
                 ("name", Value::Expr(Expr::Text(secret_name()))),
-                ("namespace", Value::Expr(namespace)),
+                ("namespace", namespace),
             ]),
         ),
         ("type".to_owned(), Value::text("kubernetes.io/dockerconfigjson")),
@@ -84,7 +97,8 @@ fn secret(namespace: Expr) -> Object {
             Value::map([(".dockerconfigjson", Value::Expr(Expr::Base64(secret_content())))]),
         ),
     ]);
-    let mut secret = Object::new(root, Origin::Added("pull secret"));
+    let mut secret = Object::new(root, Origin::Added(PULL_SECRET));
+    secret.phase = phase;
     secret.when = Some(Condition::Set(secret_content()));
     secret
 }
@@ -102,7 +116,7 @@ fn values(name: &str) -> [ValueSpec; 3] {
             default: json!(name),
             schema: json!({"type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$"}),
             description: "Name of the pull secret that every ServiceAccount of the chart refers to; empty for none. \
-                          It must exist in the release namespace, unless `dockerConfigJson` is set."
+                          It must exist in the namespaces of these, unless `dockerConfigJson` is set."
                 .to_owned(),
         },
         ValueSpec {

@@ -9,7 +9,7 @@ use std::path::Path;
 pub(crate) struct CrdSchemas(BTreeMap<(String, String), (Json, Validator)>);
 
 impl CrdSchemas {
-    /// The CRDs in a folder.
+    /// The CRDs in a folder, among other objects.
     pub(crate) fn read(folder: &Path) -> CrdSchemas {
         let mut schemas = BTreeMap::new();
         for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -20,6 +20,9 @@ impl CrdSchemas {
                 let nothing = Json::Null;
                 let release = bundle2chart::ir::Release { namespace: "", values: &nothing };
                 let crd = release.value(&crd);
+                if crd["kind"] != "CustomResourceDefinition" {
+                    continue;
+                }
                 let spec = &crd["spec"];
                 for version in spec["versions"].as_array().expect("versions") {
                     let group = spec["group"].as_str().expect("a group");

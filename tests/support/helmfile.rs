@@ -1,0 +1,142 @@
+//! The real helmfile, made from its sources by Go the first time that a test asks for it.
+
+#![expect(clippy::disallowed_methods, reason = "tests make and run helmfile")]
+
+use super::helm::{Helm, tools_dir};
+use serde_json::Value as Json;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+use walkdir::WalkDir;
+
+const MODULE: &str = "github.com/helmfile/helmfile";
+const VERSION: &str = "1.8.0";
+/// What Go calls the sum of the module's files.
+const SUM: &str = "h1:coUoYKmxceeLbm4y43dJ1Dh3crrwniAx8LtBxPcu7+Y=";
+
+/// helmfile with Helm, without any of the user's own settings.
+pub(crate) struct Helmfile {
+    path: PathBuf,
+    helm: Helm,
+    home: TempDir,
+}
+
+/// What a run left behind.
+pub(crate) struct HelmfileRun {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Helmfile {
+    /// The pinned version, with the newest Helm.
+    ///
+    /// # Panics
+    /// When it can be neither found nor made.
+    pub(crate) fn ready() -> Self {
+        let home = TempDir::new().expect("a folder");
+        Helmfile { path: installed(), helm: Helm::newest(), home }
+    }
+
+    /// `helmfile --file FILE ARGUMENTS`, in another folder than that of the file. Programs in
+    /// `before` come before those of this machine.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[track_caller]
+    pub(crate) fn run(
+        &self,
+        file: &Path,
+        arguments: &[&str],
+        before: Option<&Path>,
+    ) -> HelmfileRun {
+        let helm = self.helm.path.parent().expect("a folder");
+        let path = std::env::join_paths(
+            before.into_iter().chain([helm]).chain([Path::new("/usr/bin"), Path::new("/bin")]),
+        );
+        let output = Command::new(&self.path)
+            .arg("--file")
+            .arg(file)
+            .args(arguments)
+            .current_dir(self.home.path())
+            .env_clear()
+            .env("PATH", path.expect("a path"))
+            .env("HOME", self.home.path())
+            .env("KUBECONFIG", self.home.path().join("no-cluster"))
+            .output()
+            .expect("helmfile starts");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+        assert!(output.status.success(), "{arguments:?}\n{stdout}\n{stderr}");
+        HelmfileRun { stdout, stderr }
+    }
+
+    /// The helm program that it runs.
+    pub(crate) fn helm(&self) -> &Path {
+        &self.helm.path
+    }
+}
+
+fn installed() -> PathBuf {
+    let tools = tools_dir();
+    let path = tools.join(format!("helmfile-{VERSION}")).join("helmfile");
+    if !path.is_file()
+        && let Err(reason) = make(&tools, &path)
+    {
+        panic!(
+            "this test needs helmfile {VERSION} and could not make it: {reason}\n\
+             hint: it is a Go module, which takes Go 1.26 and a proxy for Go modules. Or put the program at {} \
+             yourself; BUNDLE2CHART_TEST_TOOLS names another folder for it.",
+            path.display()
+        );
+    }
+    path
+}
+
+fn make(tools: &Path, path: &Path) -> Result<(), String> {
+    let text = |error: std::io::Error| error.to_string();
+    let folder = path.parent().ok_or("no folder")?;
+    fs::create_dir_all(folder).map_err(text)?;
+    let lock = File::create(tools.join("helmfile.lock")).map_err(text)?;
+    lock.lock().map_err(text)?;
+    if path.is_file() {
+        return Ok(()); // another test binary was faster
+    }
+    let staging = TempDir::new_in(tools).map_err(text)?;
+    let module = format!("{MODULE}@v{VERSION}");
+    let downloaded = go(staging.path(), &["mod", "download", "-json", &module])?;
+    let downloaded: Json = serde_json::from_str(&downloaded).map_err(|e| e.to_string())?;
+    if downloaded["Sum"] != SUM {
+        return Err(format!("{module} has the sum {}, expected {SUM}", downloaded["Sum"]));
+    }
+    // `go install` refuses modules that replace others, so it is built as what it is: a main module.
+    let source = PathBuf::from(downloaded["Dir"].as_str().ok_or("no folder of the module")?);
+    let copy = staging.path().join("helmfile");
+    for entry in WalkDir::new(&source) {
+        let entry = entry.map_err(|error| error.to_string())?;
+        let to = copy.join(entry.path().strip_prefix(&source).map_err(|e| e.to_string())?);
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(&to).map_err(text)?;
+        } else {
+            fs::copy(entry.path(), &to).map_err(text)?;
+            fs::set_permissions(&to, Permissions::from_mode(0o644)).map_err(text)?;
+        }
+    }
+    let binary = staging.path().join("program");
+    let target = binary.to_str().ok_or("a path in other than UTF-8")?;
+    go(&copy, &["build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", target, "."])?;
+    fs::rename(&binary, path).map_err(text)
+}
+
+fn go(folder: &Path, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("go")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .map_err(|error| format!("go does not start: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
