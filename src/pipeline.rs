@@ -195,8 +195,10 @@ fn images_of(
         diagnostics.into_iter().filter(|found| found.severity == Severity::Error).collect();
     let Some((files, compiled)) = fetched else { return (None, errors) };
     let own = own_image(&files, &bundle.source);
-    let images = images::collect(&compiled.unit.objects, &compiled.bundle, own.as_deref());
-    errors.append(bundle::locate(images::check(&images, &compiled.bundle), &files));
+    let mut images = images::collect(&compiled.unit.objects, &compiled.bundle, own.as_deref());
+    let uses = images.iter_mut().flat_map(|image| &mut image.uses);
+    bundle::complete_all(uses.map(|used| &mut used.place), &files);
+    errors.append(bundle::locate_inline(images::check(&images, &compiled.bundle), &files));
     (Some(images), errors)
 }
 

@@ -16,6 +16,7 @@ pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, Stra
 pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
 pub use load::{load, manifests};
 pub use overlay::{locate_inline, overlays};
+pub(crate) use position::complete_all;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};
 pub use typed::{Misfit, api_version, object_misfits};

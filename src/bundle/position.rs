@@ -24,7 +24,7 @@ pub fn locate(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
 }
 
 /// The same for places that no finding has yet.
-pub(super) fn complete_all<'p>(places: impl Iterator<Item = &'p mut Place>, files: &BundleFiles) {
+pub(crate) fn complete_all<'p>(places: impl Iterator<Item = &'p mut Place>, files: &BundleFiles) {
     let mut read = BTreeMap::new();
     places.for_each(|place| complete(place, files, &mut read));
 }

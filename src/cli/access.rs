@@ -40,13 +40,23 @@ impl Reporter for Terminal {
     }
 
     fn download(&self, name: &str, size: u64) -> Box<dyn Download> {
-        let template = "{msg} {bytes}/{total_bytes} {bar:20}";
+        // The name gives way where there is no room.
+        let template = "{bar:16} {bytes:>10} of {total_bytes:<10} {eta:>4}  {wide_msg}";
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = self.bars.add(ProgressBar::new(size)).with_style(style);
-        bar.set_message(name.to_owned());
+        bar.set_message(short(name));
         Box::new(Bar(bar))
     }
+}
+
+/// What tells a download from the others: the end of the repository's name, and enough of the
+/// digest.
+fn short(name: &str) -> String {
+    let (repository, digest) = name.split_once('@').unwrap_or((name, ""));
+    let repository = repository.rsplit('/').next().unwrap_or(repository);
+    let digest = digest.split_once(':').map_or(digest, |(_, hex)| hex);
+    format!("{repository}@{}", digest.get(..12).unwrap_or(digest))
 }
 
 struct Bar(ProgressBar);

@@ -172,7 +172,8 @@ pub(super) fn not_locked(
         .collect();
     if names.is_empty() && found.is_empty() {
         found.extend(lock.unused(config).into_iter().map(|entry| {
-            stale(format!("{path} has `{}`, which the configuration has not", entry.name))
+            let message = format!("{path} has `{}`, which the configuration has not", entry.name);
+            stale(message).at(Place::file(path.to_string()))
         }));
     }
     found

@@ -44,8 +44,10 @@ impl Vendor {
             return Err(diagnostics);
         }
         let supply = Supply::of(&config, access(global));
-        // What a catalog holds itself comes with the catalog.
-        let images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
+        // What a catalog holds itself comes with the catalog. Several bundles may have one image.
+        let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
+        images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));
+        images.dedup_by_key(|pin| (pin.reference, pin.digest));
         let (done, target) = match (&self.dir, &self.to) {
             (Some(dir), _) => {
                 let target = format!("oci-layout:{}", dir.display());
@@ -59,7 +61,8 @@ impl Vendor {
         output.diagnostics(&diagnostics);
         let Vendored { images, copied, bytes } = done;
         output.note(&format!(
-            "{target}: {images} images, {copied} blobs copied ({} KiB)\n",
+            "{target}: {images} image{}, {copied} blobs copied ({} KiB)\n",
+            if images == 1 { "" } else { "s" },
             bytes.div_ceil(1024)
         ));
         output.note(&advice(&config, &lock, &target));
@@ -83,7 +86,15 @@ fn advice(config: &Config, lock: &Lock, target: &str) -> String {
         if text.is_empty() {
             text.push_str("To build from it, add this to the configuration:\n");
         }
-        let _ = write!(text, "\n[[mirror]]\nfrom = \"{host}\"\nto = \"{target}\"\n");
+        text.push('\n');
+        let is_of_host = |from: &str| {
+            from.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if config.mirrors.iter().any(|mirror| is_of_host(&mirror.from)) {
+            // The first one of a prefix counts, and a longer prefix before all others.
+            let _ = writeln!(text, "# in place of the mirrors of {host} that are there");
+        }
+        let _ = write!(text, "[[mirror]]\nfrom = \"{host}\"\nto = \"{target}\"\n");
     }
     text
 }

@@ -392,7 +392,7 @@ pub static MIRROR: Table = Table {
         optional(
             "fallback",
             Kind::Boolean,
-            "Whether an image that this mirror does not have is looked for in the next mirror \
+            "Whether an image that cannot be had from this mirror is looked for in the next mirror \
              whose `from` fits, and after the last one in the registry itself. Default: false.",
         ),
     ],
@@ -514,7 +514,8 @@ pub static BUNDLE: Table = Table {
             "version",
             Kind::String(None),
             "Version of the operator in the channel: one version, such as `\"1.2.3\"`, or a range, \
-             such as `\">=1.2, <2\"`, of which the highest is taken. Default: the head of the channel.",
+             such as `\">=1.2, <2\"` or `\"1.2\"` for any 1.2, of which the highest is taken. Default: the \
+             head of the channel.",
         )
         .with(&["catalog"]),
         optional(

@@ -75,6 +75,22 @@ fn defaults_are_resolved() {
 }
 
 #[test]
+fn registries_may_be_addresses() {
+    let bundle = "[[bundle]]\nname = \"a\"\nimage = \"[::1]:5000/a:1\"\n";
+    let read = |host: &str| {
+        let text = format!("{bundle}[[registry]]\nhost = \"{host}\"\nplain-http = true\n");
+        let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
+        Config::parse(&source, Path::new(".")).0
+    };
+    for host in ["[::1]", "[::1]:5000", "[fd00::2]:443", "10.0.0.1:5000", "registry:5000"] {
+        assert_eq!(read(host).unwrap().registries[0].host, host);
+    }
+    for host in ["::1", "[::1", "[::g]", "[::1]:", "[::1]5000", "[10.0.0.1]"] {
+        assert!(read(host).is_none(), "{host}");
+    }
+}
+
+#[test]
 fn catalogs() {
     let text = "[[bundle]]\nname = \"a\"\ncatalog = \"./index\"\npackage = \"p\"\n\
                 channel = \"stable\"\nversion = \">=1.2, <2\"\n\
@@ -91,6 +107,31 @@ fn catalogs() {
     let Source::Catalog(second) = &second.source else { panic!("a catalog") };
     assert!(matches!(request(second), Some(VersionRequest::Exact(v)) if v.to_string() == "1.2.3"));
     assert!(second.channel.is_none());
+}
+
+#[test]
+fn a_version_without_its_end_is_any_that_begins_so() {
+    for (version, fits, does_not) in [
+        ("1.2", "1.2.9", "1.3.0"),
+        ("1", "1.9.9", "2.0.0"),
+        ("1.2.x", "1.2.9", "1.3.0"),
+        ("^1.2", "1.3.0", "2.0.0"),
+        ("~1.2", "1.2.9", "1.3.0"),
+        (">=1.2, <1.4", "1.3.9", "1.4.0"),
+    ] {
+        let text = format!(
+            "[[bundle]]\nname = \"a\"\ncatalog = \"./index\"\npackage = \"p\"\nversion = \"{version}\"\n"
+        );
+        let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
+        let config = Config::parse(&source, Path::new(".")).0.unwrap();
+        let Source::Catalog(source) = &config.bundles[0].source else { panic!("a catalog") };
+        let Some(WantedVersion { request: VersionRequest::Range(range), .. }) = &source.version
+        else {
+            panic!("{version} is a range")
+        };
+        assert!(range.matches(&fits.parse().unwrap()), "{version} has {fits}");
+        assert!(!range.matches(&does_not.parse().unwrap()), "{version} has not {does_not}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
 use super::tree::{At, Fields, Reader};
 use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch, suggest};
 use crate::diag::{Code, Diagnostic};
+use std::net::Ipv6Addr;
 use std::path::{Component, Path, PathBuf};
 
 /// What a DNS-1123 label may not be, in words; `None` when `text` is one of at most `limit`
@@ -182,15 +183,20 @@ impl Reader<'_> {
     pub(super) fn wanted_version(&mut self, (text, range): At<&str>) -> Option<WantedVersion> {
         let request = match semver::Version::parse(text) {
             Ok(version) => VersionRequest::Exact(version),
-            Err(_) => match semver::VersionReq::parse(text) {
+            Err(_) => match version_range(text) {
                 Ok(request) => VersionRequest::Range(request),
                 Err(error) => {
                     let message = format!("`version` is neither a version nor a range: {error}");
-                    let hint = match text.strip_prefix('v').map(semver::Version::parse) {
-                        Some(Ok(version)) => format!("write `version = \"{version}\"`"),
-                        _ => "write one version, such as `1.2.3`, or comparisons with commas \
-                              between them, such as `>=1.2, <2`"
-                            .to_owned(),
+                    let bare = text.trim_start_matches('v');
+                    let with_commas = text.split_whitespace().collect::<Vec<_>>().join(", ");
+                    let hint = if bare != text && version_range(bare).is_ok() {
+                        format!("write `version = \"{bare}\"`")
+                    } else if version_range(&with_commas).is_ok() {
+                        format!("write `version = \"{with_commas}\"`")
+                    } else {
+                        "write one version, such as `1.2.3`, or comparisons with commas between \
+                         them, such as `>=1.2, <2`"
+                            .to_owned()
                     };
                     self.error(Code::InvalidValue, &range, message, hint);
                     return None;
@@ -266,7 +272,15 @@ impl Reader<'_> {
         let text = self.filled(key, at)?;
         let (name, port) = text.split_once(':').unwrap_or((text, "0"));
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-        if !name.is_empty() && name.chars().all(fits) && port.parse::<u16>().is_ok() {
+        let is_name = !name.is_empty() && name.chars().all(fits) && port.parse::<u16>().is_ok();
+        // An IPv6 address, of which the colons are not those before a port.
+        let is_port = |text: &str| text.parse::<u16>().is_ok();
+        let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let is_address = bracketed.is_some_and(|(address, after)| {
+            address.parse::<Ipv6Addr>().is_ok()
+                && (after.is_empty() || after.strip_prefix(':').is_some_and(is_port))
+        });
+        if is_name || is_address {
             return Some(text.to_ascii_lowercase());
         }
         let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
@@ -411,4 +425,15 @@ pub(super) fn plain(path: &Path) -> PathBuf {
         }
     }
     result
+}
+
+/// A range of versions. One of which the end is left out means all that begin so, as it does to OLM:
+/// `1.2` is any 1.2, and not also 1.3 as it would be to Cargo, whose syntax this is otherwise.
+fn version_range(text: &str) -> Result<semver::VersionReq, semver::Error> {
+    let exact = |part: &str| {
+        let is_bare = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        if is_bare { format!("={part}") } else { part.to_owned() }
+    };
+    let parts: Vec<String> = text.split(',').map(|part| exact(part.trim())).collect();
+    semver::VersionReq::parse(&parts.join(", "))
 }

@@ -1,6 +1,6 @@
 //! What differs between two locks, for people.
 
-use super::{Lock, Locked};
+use super::{Bytes, Lock, Locked};
 use std::fmt::Write as _;
 
 /// A difference between two locks.
@@ -50,19 +50,16 @@ impl Change<'_> {
                 writeln!(text, "{}: removed\n  {}", old.name, old.bytes.origin())
             }
             Change::Moved(old, new) => {
-                let (before, after) = (old.bytes.origin(), new.bytes.origin());
-                let image = if before == after {
-                    after.to_owned()
-                } else {
-                    format!("{before} → {after}")
+                let line = |before: &str, after: &str| {
+                    if before == after { after.to_owned() } else { format!("{before} → {after}") }
                 };
                 writeln!(
                     text,
-                    "{}: {}\n  {image}\n  {} → {}",
+                    "{}: {}\n  {}\n  {}",
                     new.name,
                     meaning(old, new),
-                    short(old.bytes.digest()),
-                    short(new.bytes.digest())
+                    line(old.bytes.origin(), new.bytes.origin()),
+                    line(&short(old.bytes.digest()), &short(new.bytes.digest()))
                 )
             }
         };
@@ -75,19 +72,97 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     if old.csv_version != new.csv_version {
         return format!("{} → {}", old.csv_version, new.csv_version);
     }
-    if old.bytes.digest() == new.bytes.digest() {
-        return format!("{}, the same bytes from another place", new.csv_version);
-    }
-    let version = &new.csv_version;
-    if old.bytes.origin() == new.bytes.origin() {
-        format!("{version} as before: only the digest moved, under the same tag and CSV version")
-    } else {
-        format!("{version} as before: another image of the same CSV version")
-    }
+    let same_origin = old.bytes.origin() == new.bytes.origin();
+    let what = match (old.bytes.digest() == new.bytes.digest(), &new.bytes) {
+        (true, _) if !same_origin => "the same bytes from another place",
+        (true, _) if old.config_hash != new.config_hash => "the same bytes, asked for otherwise",
+        (true, _) => "the same bytes, and only what leads to them moved",
+        (false, Bytes::Embedded { .. }) if same_origin => {
+            "only the digest moved: the catalog has something else under the same CSV version"
+        }
+        (false, _) if same_origin => "only the digest moved, under the same tag and CSV version",
+        (false, _) => "another image of the same CSV version",
+    };
+    format!("{} as before: {what}", new.csv_version)
 }
 
 /// Enough of a digest to tell it from others.
 fn short(digest: &str) -> String {
     let (algorithm, hex) = digest.split_once(':').unwrap_or(("", digest));
     format!("{algorithm}:{}", hex.get(..12).unwrap_or(hex))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LockedImage;
+    use super::*;
+    use crate::source::ImageIdentity;
+
+    fn image(tag: &str, digest: &str, index: &str) -> Bytes {
+        Bytes::Image(LockedImage {
+            reference: format!("quay.io/a/b:{tag}"),
+            identity: ImageIdentity {
+                digest: digest.to_owned(),
+                size: 1,
+                index: Some(index.to_owned()),
+                platform: None,
+                config: ("c".to_owned(), 1),
+                layers: Vec::new(),
+            },
+        })
+    }
+
+    fn embedded(digest: &str) -> Bytes {
+        Bytes::Embedded { digest: digest.to_owned(), catalog: None }
+    }
+
+    fn locked(version: &str, hash: &str, bytes: Bytes) -> Locked {
+        Locked {
+            name: "a".to_owned(),
+            config_hash: hash.to_owned(),
+            bytes,
+            csv: "a.v1".to_owned(),
+            csv_version: version.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_moved_is_said() {
+        let old = locked("1.0.0", "h", image("1", "x", "i"));
+        for (new, expected) in [
+            (
+                locked("1.1.0", "h", image("1", "y", "j")),
+                "a: 1.0.0 → 1.1.0\n  quay.io/a/b:1\n  :x → :y\n",
+            ),
+            (
+                locked("1.0.0", "h", image("1", "y", "j")),
+                "a: 1.0.0 as before: only the digest moved, under the same tag and CSV version\n  \
+                 quay.io/a/b:1\n  :x → :y\n",
+            ),
+            (
+                locked("1.0.0", "g", image("2", "y", "j")),
+                "a: 1.0.0 as before: another image of the same CSV version\n  quay.io/a/b:1 → \
+                 quay.io/a/b:2\n  :x → :y\n",
+            ),
+            (
+                locked("1.0.0", "g", image("2", "x", "i")),
+                "a: 1.0.0 as before: the same bytes from another place\n  quay.io/a/b:1 → \
+                 quay.io/a/b:2\n  :x\n",
+            ),
+            (
+                locked("1.0.0", "h", image("1", "x", "j")),
+                "a: 1.0.0 as before: the same bytes, and only what leads to them moved\n  \
+                 quay.io/a/b:1\n  :x\n",
+            ),
+            (
+                locked("1.0.0", "g", image("1", "x", "i")),
+                "a: 1.0.0 as before: the same bytes, asked for otherwise\n  quay.io/a/b:1\n  :x\n",
+            ),
+        ] {
+            assert_eq!(Change::Moved(&old, &new).describe(), expected);
+        }
+        let [old, new] = ["x", "y"].map(|digest| locked("1.0.0", "h", embedded(digest)));
+        let text = Change::Moved(&old, &new).describe();
+        assert!(text.contains("the catalog has something else"), "{text}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The text of `bundles.lock`.
 
-use super::{Bytes, Lock, Locked};
+use super::{Bytes, Lock, Locked, LockedImage};
 use crate::source::ImageIdentity;
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -98,13 +98,14 @@ impl Entry {
             message: format!("the entry for `{}` has no `{key}`", self.name.get_ref()),
             range: range.clone(),
         };
-        let bytes = if let Some(digest) = self.embedded {
-            Bytes::Embedded { digest: checked(digest)? }
+        // Files in a catalog at a path have no image.
+        let image = if self.embedded.is_some() && self.image.is_none() {
+            None
         } else {
             let manifest = self.manifest.ok_or_else(|| missing("manifest"))?.checked()?;
             let layers = self.layers.ok_or_else(|| missing("layers"))?;
             let layers: Result<_, Fault> = layers.into_iter().map(Blob::checked).collect();
-            Bytes::Image {
+            Some(LockedImage {
                 reference: self.image.ok_or_else(|| missing("image"))?,
                 identity: ImageIdentity {
                     digest: manifest.0,
@@ -114,7 +115,12 @@ impl Entry {
                     config: self.config.ok_or_else(|| missing("config"))?.checked()?,
                     layers: layers?,
                 },
-            }
+            })
+        };
+        let bytes = match (self.embedded, image) {
+            (Some(digest), catalog) => Bytes::Embedded { digest: checked(digest)?, catalog },
+            (None, Some(image)) => Bytes::Image(image),
+            (None, None) => return Err(missing("image")),
         };
         Ok(Locked {
             name: self.name.into_inner(),
@@ -163,25 +169,29 @@ impl Locked {
         writeln!(text, "\n[[bundle]]")?;
         writeln!(text, "name = {}", quoted(&self.name))?;
         writeln!(text, "config-hash = {}", quoted(&self.config_hash))?;
-        match &self.bytes {
-            Bytes::Embedded { digest } => writeln!(text, "embedded = {}", quoted(digest))?,
-            Bytes::Image { reference, identity } => {
-                writeln!(text, "image = {}", quoted(reference))?;
-                if let Some(index) = &identity.index {
-                    writeln!(text, "index = {}", quoted(index))?;
-                }
-                if let Some(platform) = &identity.platform {
-                    writeln!(text, "platform = {}", quoted(platform))?;
-                }
-                let manifest = (identity.digest.clone(), identity.size);
-                writeln!(text, "manifest = {}", blob(&manifest))?;
-                writeln!(text, "config = {}", blob(&identity.config))?;
-                writeln!(text, "layers = [")?;
-                for layer in &identity.layers {
-                    writeln!(text, "    {},", blob(layer))?;
-                }
-                writeln!(text, "]")?;
+        let image = match &self.bytes {
+            Bytes::Image(image) => Some(image),
+            Bytes::Embedded { digest, catalog } => {
+                writeln!(text, "embedded = {}", quoted(digest))?;
+                catalog.as_ref()
             }
+        };
+        if let Some(LockedImage { reference, identity }) = image {
+            writeln!(text, "image = {}", quoted(reference))?;
+            if let Some(index) = &identity.index {
+                writeln!(text, "index = {}", quoted(index))?;
+            }
+            if let Some(platform) = &identity.platform {
+                writeln!(text, "platform = {}", quoted(platform))?;
+            }
+            let manifest = (identity.digest.clone(), identity.size);
+            writeln!(text, "manifest = {}", blob(&manifest))?;
+            writeln!(text, "config = {}", blob(&identity.config))?;
+            writeln!(text, "layers = [")?;
+            for layer in &identity.layers {
+                writeln!(text, "    {},", blob(layer))?;
+            }
+            writeln!(text, "]")?;
         }
         writeln!(text, "csv = {}", quoted(&self.csv))?;
         writeln!(text, "csv-version = {}", quoted(&self.csv_version))
@@ -197,26 +207,31 @@ mod tests {
     }
 
     fn lock() -> Lock {
+        let image = |name: &str, index: Option<&str>| LockedImage {
+            reference: format!("registry.example.com/{name}:\"1\""),
+            identity: ImageIdentity {
+                digest: digest("1"),
+                size: 1,
+                index: index.map(digest),
+                platform: index.map(|_| "linux/amd64".to_owned()),
+                config: (digest("3"), 3),
+                layers: vec![(digest("4"), 4), (digest("5"), 5)],
+            },
+        };
         let locked = |name: &str, index: Option<&str>| Locked {
             name: name.to_owned(),
             config_hash: digest("0"),
-            bytes: Bytes::Image {
-                reference: format!("registry.example.com/{name}:\"1\""),
-                identity: ImageIdentity {
-                    digest: digest("1"),
-                    size: 1,
-                    index: index.map(digest),
-                    platform: index.map(|_| "linux/amd64".to_owned()),
-                    config: (digest("3"), 3),
-                    layers: vec![(digest("4"), 4), (digest("5"), 5)],
-                },
-            },
+            bytes: Bytes::Image(image(name, index)),
             csv: format!("{name}.v1"),
             csv_version: "1.0.0".to_owned(),
         };
-        let embedded =
-            Locked { bytes: Bytes::Embedded { digest: digest("6") }, ..locked("c", None) };
-        Lock { bundles: vec![locked("a", None), locked("b", Some("2")), embedded] }
+        let embedded = |name: &str, catalog: Option<LockedImage>| Locked {
+            bytes: Bytes::Embedded { digest: digest("6"), catalog },
+            ..locked(name, None)
+        };
+        let of_catalog = embedded("d", Some(image("catalog", None)));
+        let [a, b] = [locked("a", None), locked("b", Some("2"))];
+        Lock { bundles: vec![a, b, embedded("c", None), of_catalog] }
     }
 
     #[test]
@@ -268,6 +283,20 @@ mod tests {
         config-hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
         embedded = "sha256:6666666666666666666666666666666666666666666666666666666666666666"
         csv = "c.v1"
+        csv-version = "1.0.0"
+
+        [[bundle]]
+        name = "d"
+        config-hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+        embedded = "sha256:6666666666666666666666666666666666666666666666666666666666666666"
+        image = 'registry.example.com/catalog:"1"'
+        manifest = { digest = "sha256:1111111111111111111111111111111111111111111111111111111111111111", size = 1 }
+        config = { digest = "sha256:3333333333333333333333333333333333333333333333333333333333333333", size = 3 }
+        layers = [
+            { digest = "sha256:4444444444444444444444444444444444444444444444444444444444444444", size = 4 },
+            { digest = "sha256:5555555555555555555555555555555555555555555555555555555555555555", size = 5 },
+        ]
+        csv = "d.v1"
         csv-version = "1.0.0"
         "#);
     }

@@ -41,33 +41,39 @@ pub struct Locked {
 /// What tells the bytes of a bundle from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bytes {
-    /// An image.
-    Image {
-        /// Its reference; for a bundle of a catalog, the one that the catalog named.
-        reference: String,
-        /// What the reference led to.
-        identity: ImageIdentity,
-    },
+    /// An image; for a bundle of a catalog, the one that the catalog named.
+    Image(LockedImage),
     /// Files that a catalog holds itself.
     Embedded {
         /// Their digest, as [`BundleFiles::digest`] has it.
         digest: String,
+        /// The catalog, unless it is at a path.
+        catalog: Option<LockedImage>,
     },
+}
+
+/// What an image was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockedImage {
+    /// Its reference.
+    pub reference: String,
+    /// What the reference led to.
+    pub identity: ImageIdentity,
 }
 
 impl Bytes {
     /// The digest of the image's manifest, or of the files.
     pub fn digest(&self) -> &str {
         match self {
-            Bytes::Image { identity, .. } => &identity.digest,
-            Bytes::Embedded { digest } => digest,
+            Bytes::Image(image) => &image.identity.digest,
+            Bytes::Embedded { digest, .. } => digest,
         }
     }
 
     /// The reference of the image; `embedded in the catalog` when there is none.
     pub fn origin(&self) -> &str {
         match self {
-            Bytes::Image { reference, .. } => reference,
+            Bytes::Image(image) => &image.reference,
             Bytes::Embedded { .. } => "embedded in the catalog",
         }
     }
@@ -77,12 +83,16 @@ impl Locked {
     /// Locks a bundle to the bytes that it was read from; nothing when it came from a path.
     pub fn new(config: &BundleConfig, files: &BundleFiles, bundle: &Bundle) -> Option<Self> {
         let config_hash = config_hash(&config.source)?;
-        let reference = files.reference.as_deref().unwrap_or_else(|| config.source.text());
+        let image = |identity: &ImageIdentity| {
+            let reference = files.reference.as_deref().unwrap_or_else(|| config.source.text());
+            LockedImage { reference: reference.to_owned(), identity: identity.clone() }
+        };
         let bytes = match &files.image {
-            Some(identity) => {
-                Bytes::Image { reference: reference.to_owned(), identity: identity.clone() }
-            }
-            None => Bytes::Embedded { digest: files.digest() },
+            Some(identity) => Bytes::Image(image(identity)),
+            None => Bytes::Embedded {
+                digest: files.digest(),
+                catalog: files.catalog.as_ref().map(image),
+            },
         };
         Some(Locked {
             name: config.name.clone(),
@@ -93,20 +103,19 @@ impl Locked {
         })
     }
 
-    /// How to read the image again.
+    /// How to read the image again, the bundle's or that of the catalog that holds it.
     pub fn pin(&self) -> Option<Pin<'_>> {
-        match &self.bytes {
-            Bytes::Image { reference, identity } => {
-                Some(Pin { reference, digest: &identity.digest })
-            }
-            Bytes::Embedded { .. } => None,
-        }
+        let (image, is_catalog) = match &self.bytes {
+            Bytes::Image(image) => (image, false),
+            Bytes::Embedded { catalog, .. } => (catalog.as_ref()?, true),
+        };
+        Some(Pin { reference: &image.reference, digest: &image.identity.digest, is_catalog })
     }
 
     /// An error when the files are not those that were locked. Images are read by digest, so this
-    /// is about files that a catalog holds.
+    /// is about files that a catalog at a path holds.
     pub fn check(&self, config: &BundleConfig, files: &BundleFiles) -> Diagnostics {
-        let Bytes::Embedded { digest } = &self.bytes else { return Diagnostics::new() };
+        let Bytes::Embedded { digest, .. } = &self.bytes else { return Diagnostics::new() };
         if files.image.is_none() && files.digest() == *digest {
             return Diagnostics::new();
         }

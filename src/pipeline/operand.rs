@@ -6,7 +6,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::diff::{ChartFacts, Placement, Side};
 use crate::emit::render;
 use crate::ir::{Phase, Release};
-use crate::lock;
+use crate::lock::{self, Locked};
 use crate::source::chart::{self as charts, ChartTree};
 use crate::source::{self, Pin, Supply};
 use serde_json::{Map, Value as Json};
@@ -59,9 +59,8 @@ impl Operands<'_> {
             let tree = match charts::read_revision(self.out, revision, &name) {
                 Ok(tree) => tree,
                 Err(problems) => match self.locked_at(&name, revision)? {
-                    Some((known, source, (reference, digest))) => {
-                        let pin = Pin { reference: &reference, digest: &digest };
-                        let side = self.fetched(&source, Some(pin), Some(known), diagnostics)?;
+                    Some((known, source, locked)) => {
+                        let side = self.fetched(&source, locked.pin(), Some(known), diagnostics)?;
                         let label = |side: &Side| format!("{} at {revision}", side.label);
                         return Ok(side.map(|side| Side { label: label(&side), ..side }));
                     }
@@ -124,7 +123,7 @@ impl Operands<'_> {
         &self,
         name: &str,
         revision: &str,
-    ) -> Result<Option<(&BundleConfig, Source, (String, String))>, Diagnostics> {
+    ) -> Result<Option<(&BundleConfig, Source, Locked)>, Diagnostics> {
         let known = self.config.and_then(|config| config.bundles.iter().find(|b| b.name == name));
         let (Some(known), Some(lock)) = (known, self.lock) else { return Ok(None) };
         let Some(file) = lock.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
@@ -135,11 +134,18 @@ impl Operands<'_> {
         let text = String::from_utf8_lossy(text).into_owned();
         let lock = lock::parse(format!("{file} at {revision}"), text)?;
         let entry = lock.bundles.iter().find(|entry| entry.name == name);
-        let Some(pin) = entry.and_then(lock::Locked::pin) else { return Ok(None) };
-        let reference = pin.reference.to_owned();
-        let source =
-            Source::Image { reference: reference.clone(), span: known.source.span().clone() };
-        Ok(Some((known, source, (reference, pin.digest.to_owned()))))
+        let Some((entry, pin)) = entry.and_then(|entry| Some((entry, entry.pin()?))) else {
+            return Ok(None);
+        };
+        let source = match &known.source {
+            // What is looked for in a catalog must be what was looked for then.
+            source if pin.is_catalog && lock.entry(known) == Some(entry) => source.clone(),
+            _ if pin.is_catalog => return Ok(None),
+            source => {
+                Source::Image { reference: pin.reference.to_owned(), span: source.span().clone() }
+            }
+        };
+        Ok(Some((known, source, entry.clone())))
     }
 
     /// The side of a bundle: compiled as the configuration says, where it knows it.

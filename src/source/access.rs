@@ -1,6 +1,7 @@
 //! What a run may use of the machine that it is on: network, cache, and whom to tell.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,9 +44,16 @@ pub trait Download: Send {
 }
 
 /// Variables of the environment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
+}
+
+/// Names alone: the address of a proxy may hold a password.
+impl fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.variables.keys()).finish()
+    }
 }
 
 impl Environment {

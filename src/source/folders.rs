@@ -171,6 +171,7 @@ impl Decided {
             labels: labels.clone(),
             image: None,
             reference: None,
+            catalog: None,
             overlays: Vec::new(),
         })
     }

@@ -71,32 +71,22 @@ pub(super) fn read(
     root: &Descriptor,
     limits: &Limits,
 ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-    let Opened { descriptor, layers, config, labels } = open(blobs, root, limits)?;
-    let named = Folders::from_labels(&labels)?;
+    let opened = open(blobs, root, limits)?;
+    let Opened { layers, labels, .. } = &opened;
+    let named = Folders::from_labels(labels)?;
     let mut warnings = Diagnostics::new();
-    let mut tree = unpack(blobs, &layers, named.candidates(), limits, &mut warnings)?;
+    let mut tree = unpack(blobs, layers, named.candidates(), limits, &mut warnings)?;
     let (mut decided, mut mismatches) = named.decide(&tree)?;
     if !tree.keeps(&decided.manifests) {
         // annotations.yaml names a folder that neither a label names nor is usual: once more.
         let mut folders = named.candidates();
         folders.push(decided.manifests.clone());
-        tree = unpack(blobs, &layers, folders, limits, &mut Diagnostics::new())?;
+        tree = unpack(blobs, layers, folders, limits, &mut Diagnostics::new())?;
         (decided, mismatches) = named.decide(&tree)?;
     }
     warnings.append(mismatches);
-    let mut files = decided.files(tree, &labels)?;
-    let is_index = descriptor.digest() != root.digest();
-    files.image = Some(ImageIdentity {
-        digest: descriptor.digest().to_string(),
-        size: descriptor.size(),
-        index: is_index.then(|| root.digest().to_string()),
-        platform: descriptor
-            .platform()
-            .as_ref()
-            .map(|platform| format!("{}/{}", platform.os(), platform.architecture())),
-        config: (config.digest().to_string(), config.size()),
-        layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
-    });
+    let mut files = decided.files(tree, labels)?;
+    files.image = Some(opened.identity(root));
     Ok((files, warnings))
 }
 
@@ -107,6 +97,25 @@ pub(super) struct Opened {
     pub(super) layers: Vec<Layer>,
     config: Descriptor,
     pub(super) labels: BTreeMap<String, String>,
+}
+
+impl Opened {
+    /// What identifies the image that was found at `root`.
+    pub(super) fn identity(&self, root: &Descriptor) -> ImageIdentity {
+        let Opened { descriptor, layers, config, .. } = self;
+        let is_index = descriptor.digest() != root.digest();
+        ImageIdentity {
+            digest: descriptor.digest().to_string(),
+            size: descriptor.size(),
+            index: is_index.then(|| root.digest().to_string()),
+            platform: descriptor
+                .platform()
+                .as_ref()
+                .map(|platform| format!("{}/{}", platform.os(), platform.architecture())),
+            config: (config.digest().to_string(), config.size()),
+            layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
+        }
+    }
 }
 
 /// Reads manifest and configuration of the image that `root` describes; `root` may describe an

@@ -62,6 +62,8 @@ pub struct BundleFiles {
     pub image: Option<ImageIdentity>,
     /// The image's reference, when a catalog named it and not the configuration.
     pub reference: Option<String>,
+    /// The image of the catalog, when the bundle came in that.
+    pub catalog: Option<ImageIdentity>,
     /// What the configuration keeps beside the bundle, in its order.
     pub overlays: Vec<OverlayFile>,
 }

@@ -3,6 +3,7 @@
 use super::failure;
 use crate::diag::{Code, Diagnostics};
 use oci_spec::image::Digest;
+use std::net::Ipv6Addr;
 use std::str::FromStr as _;
 
 /// `HOST[:PORT]/REPOSITORY[:TAG][@DIGEST]`.
@@ -85,8 +86,14 @@ impl Reference {
 /// What registries take, as the reference implementation has it (distribution, `reference`).
 const LONGEST_REPOSITORY: usize = 255;
 
-/// Dot-separated names of letters, digits and inner dashes, and perhaps a port.
+/// Dot-separated names of letters, digits and inner dashes, or an IPv6 address in brackets, and
+/// perhaps a port.
 fn is_host(host: &str) -> bool {
+    if let Some((address, after)) = host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+        let port = after.strip_prefix(':');
+        return address.parse::<Ipv6Addr>().is_ok()
+            && (after.is_empty() || port.is_some_and(is_port));
+    }
     let (name, port) = host.split_once(':').unwrap_or((host, "0"));
     let is_label = |label: &str| {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -95,7 +102,11 @@ fn is_host(host: &str) -> bool {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    name.split('.').all(is_label) && !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit())
+    name.split('.').all(is_label) && is_port(port)
+}
+
+fn is_port(port: &str) -> bool {
+    !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Components of lower-case letters and digits, with `.`, `_`, `__` or dashes between them.
@@ -137,6 +148,8 @@ mod tests {
             parse("a-b.c/d--e/f__g_h.i:_1.-x"),
             ("a-b.c/d--e/f__g_h.i".into(), tag("_1.-x"), None)
         );
+        assert_eq!(parse("[::1]:5000/a/b:1"), ("[::1]:5000/a/b".into(), tag("1"), None));
+        assert_eq!(parse("[fd00::2]/a"), ("[fd00::2]/a".into(), tag("latest"), None));
         let pinned = format!("quay.io/a/b@{digest}");
         assert_eq!(parse(&pinned), ("quay.io/a/b".into(), None, Some(digest.clone())));
         let both = format!("host:5000/a/b:1.0@{digest}");
@@ -165,6 +178,11 @@ mod tests {
             ("quay..io/b:1", "format"),
             ("quay.io:/b:1", "format"),
             ("quay.io:port/b:1", "format"),
+            ("[::1/b:1", "format"),
+            ("[::g]/b:1", "format"),
+            ("[127.0.0.1]/b:1", "format"),
+            ("[::1]:/b:1", "format"),
+            ("[::1]5000/b:1", "format"),
         ] {
             let errors = Reference::parse(text).unwrap_err();
             let error = errors.iter().next().unwrap();

@@ -34,6 +34,8 @@ pub struct Pin<'p> {
     pub reference: &'p str,
     /// The digest of its manifest.
     pub digest: &'p str,
+    /// Whether it is the image of the catalog that holds the bundle, and not the bundle's own.
+    pub is_catalog: bool,
 }
 
 /// An image that was found, and its blobs.
@@ -79,7 +81,8 @@ impl Supply {
     }
 
     /// Reads the bundle that `source` names; there are no files when there is an error. With a
-    /// `pin`, an image is read by its digest, whatever its tag says now, and no catalog is asked.
+    /// `pin`, an image is read by its digest, whatever its tag says now, and no catalog is asked
+    /// unless it holds the bundle itself.
     ///
     /// Findings name the place in the configuration, or the file inside the bundle, that they are
     /// about.
@@ -109,9 +112,10 @@ impl Supply {
     ) -> (Option<BundleFiles>, Diagnostics) {
         let mut found = Diagnostics::new();
         let (reference, digest) = match pin {
-            Some(pin) => (pin.reference.to_owned(), Some(pin.digest)),
-            None => {
-                let (selected, notes) = catalog::select(wanted, self);
+            Some(pin) if !pin.is_catalog => (pin.reference.to_owned(), Some(pin.digest)),
+            catalog => {
+                let digest = catalog.map(|pin| pin.digest);
+                let (selected, notes) = catalog::select(wanted, self, digest);
                 found.append(notes);
                 match selected {
                     None => return (None, found),
@@ -130,7 +134,8 @@ impl Supply {
         reference: &str,
         pin: Option<&str>,
     ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-        let opened = self.open(reference, pin)?;
+        let opened = self.open(reference, pin);
+        let opened = opened.map_err(|found| if pin.is_some() { of_lock(found) } else { found })?;
         let (files, mut found) = image::read(opened.blobs.as_ref(), &opened.root, &self.limits)?;
         found.append(opened.notes);
         Ok((files, found))
@@ -164,6 +169,9 @@ impl Supply {
             };
             match outcome {
                 Err(found) if mirror.fallback && found.iter().all(is_absence) => {
+                    let why = found.iter().map(|found| found.message.as_str());
+                    let why = why.collect::<Vec<_>>().join("; ");
+                    self.access.tell(1, || format!("{why}: falling back"));
                     missed.append(found);
                 }
                 other => return other,
@@ -214,9 +222,30 @@ impl Supply {
     }
 }
 
-/// Whether a finding says that an image is not there, and not that something is wrong with it.
+/// Whether a finding says that an image cannot be had there, and not that something is wrong with
+/// it. Registries refuse what they do not have when nobody is logged in, and those before them
+/// answer for the ones that are down.
 fn is_absence(found: &Diagnostic) -> bool {
-    matches!(found.code, Code::ImageNotFound | Code::RegistryUnreachable | Code::Offline)
+    use Code::{ImageNotFound, Offline, RegistryDenied, RegistryFailed, RegistryUnreachable};
+    matches!(
+        found.code,
+        ImageNotFound | Offline | RegistryDenied | RegistryFailed | RegistryUnreachable
+    )
+}
+
+/// Says of an image that is gone that it was asked for as it was locked.
+fn of_lock(found: Diagnostics) -> Diagnostics {
+    let say = |mut found: Diagnostic| {
+        if found.code == Code::ImageNotFound {
+            let hint = found.hint.take().unwrap_or_default();
+            found = found.hint(format!(
+                "{hint} The lock file has this digest: bring it back, name a mirror that has it, or \
+                 take what the tag means now with `bundle2chart lock --upgrade`."
+            ));
+        }
+        found
+    };
+    found.into_iter().map(say).collect()
 }
 
 /// Files and findings, placed.

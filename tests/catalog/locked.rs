@@ -2,6 +2,7 @@
 
 use crate::command::Case;
 use crate::fixture::*;
+use crate::image::{Image, Layer, Layout};
 use serde_json::json;
 
 #[test]
@@ -50,4 +51,58 @@ fn a_bundle_in_the_catalog_is_locked_too() {
     assert!(seen.stderr.contains("error[lock-stale]"), "{}", seen.text());
     assert!(seen.stderr.contains("lock --upgrade lamp-operator"), "{}", seen.text());
     assert_eq!(case.read("bundles.lock"), lock);
+}
+
+/// A catalog image that holds the lamp itself, with a CSV of this version.
+fn holding(version: &str) -> Image {
+    let manifests: Vec<String> = lamp_json()
+        .into_iter()
+        .map(|text| text.replace("\"1.2.3\"", &format!("{version:?}")))
+        .collect();
+    let objects = [package(), channel(), bundle("1.2.2"), embedded(&manifests)];
+    let mut layer = Layer::new();
+    layer.file("configs/index.json", as_json(&objects).as_bytes());
+    catalog_image(Some("/configs"), vec![layer])
+}
+
+fn write(case: &Case, images: &[(&str, Image)]) {
+    let mut layout = Layout::default();
+    for (reference, image) in images {
+        layout.image(reference, image);
+    }
+    for (path, content) in layout.into_files() {
+        case.write(&format!("images/{path}"), content);
+    }
+}
+
+#[test]
+fn the_image_of_a_catalog_is_locked_with_what_it_holds() {
+    let case = with_catalog_image(holding("1.2.3"));
+    assert_eq!(built(&case), "1.2.3");
+    let lock = case.read("bundles.lock");
+    assert!(lock.contains(&format!("image = \"{CATALOG_IMAGE}\"")), "{lock}");
+    let charts = case.listing("out");
+
+    // The tag moves on, and the catalog that was is still there.
+    let old = CATALOG_IMAGE.replace(":v1", ":v0");
+    write(&case, &[(CATALOG_IMAGE, holding("1.2.4")), (&old, holding("1.2.3"))]);
+    let seen = case.run(&["build", "--locked", "--offline"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert_eq!(case.listing("out"), charts);
+
+    // Into an air gap, without what it came from.
+    let seen = case.run(&["vendor", "vendored"]);
+    assert!(seen.stderr.contains("1 image, 3 blobs copied"), "{}", seen.text());
+    std::fs::remove_dir_all(case.path("images")).expect("a layout");
+    let config = case.read("bundles.toml");
+    case.write("bundles.toml", config.replace("oci-layout:images", "oci-layout:vendored"));
+    let seen = case.run(&["build", "--locked", "--offline", "--check"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+
+    let seen = case.run(&["lock", "--upgrade"]);
+    assert!(seen.stderr.contains("nothing changed"), "{}", seen.text());
+    case.write("bundles.toml", config);
+    write(&case, &[(CATALOG_IMAGE, holding("1.2.4"))]);
+    let seen = case.run(&["lock", "--upgrade"]);
+    assert!(seen.stdout.contains("lamp-operator: 1.2.3 → 1.2.4"), "{}", seen.text());
 }

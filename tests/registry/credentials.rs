@@ -186,6 +186,33 @@ fn a_proxy_is_used_but_not_for_this_machine() {
 }
 
 #[test]
+fn a_proxy_is_named_in_errors_and_never_done_without() {
+    let build = |proxy: &str, more: &[(&str, &str)]| {
+        let project = Project::new("lamps.example.com");
+        let mut environment = project.environment();
+        environment.retain(|(name, _)| *name != "HTTPS_PROXY");
+        environment.push(("HTTPS_PROXY", proxy.to_owned()));
+        environment.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let environment: Vec<(&str, &str)> =
+            environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let seen = project.case.shell("exec \"$0\" build -vvv", &[], &environment);
+        (project, seen)
+    };
+    // Nobody listens on port 1.
+    let (project, seen) = build("http://user:canary-proxy@127.0.0.1:1", &[]);
+    let words = ["lamps.example.com", "through the proxy http://127.0.0.1:1: "];
+    assert_refused(&project, &seen, "registry-unreachable", &words);
+    project.assert_no_secret(&[&seen], &["canary-proxy"]);
+    for wrong in ["socks5://user:canary-proxy@127.0.0.1:1", "http://us er:canary-proxy@h"] {
+        let (project, seen) = build(wrong, &[]);
+        assert_refused(&project, &seen, "invalid-value", &["`HTTPS_PROXY`", "http://HOST:PORT"]);
+        project.assert_no_secret(&[&seen], &["canary-proxy"]);
+    }
+    let (_, seen) = build("http://127.0.0.1:1", &[("NO_PROXY", "10.0.0.0/8,example.com")]);
+    assert!(!seen.stderr.contains("proxy http"), "{}", seen.stderr);
+}
+
+#[test]
 fn an_identity_token_is_exchanged_and_not_sent_to_the_registry() {
     let stored = Stored::lamp();
     let server = Server::start(move |asked| {

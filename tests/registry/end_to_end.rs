@@ -84,7 +84,8 @@ fn charts_from_a_registry_are_those_from_the_layout() {
 
     // To a folder: everything that a build needs, without the registry and without the cache.
     let seen = run(&remote, &["vendor", "vendored"]);
-    let advice = "[[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:vendored\"\n";
+    let advice = "\n# in place of the mirrors of registry.example.com that are there\n\
+                  [[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:vendored\"\n";
     assert!(seen.stderr.contains(advice), "{}", seen.stderr);
     let again = run(&remote, &["vendor", "vendored"]);
     assert!(again.stderr.contains(" 0 blobs copied"), "{}", again.stderr);
@@ -166,6 +167,22 @@ fn a_tag_that_moves_moves_nothing_until_it_is_upgraded() {
     let seen = run(&project, &["lock"]);
     assert!(seen.stderr.contains("nothing changed"), "{}", seen.stderr);
 
+    // What comes later under the same tag is another image; a folder can hold both.
+    let config = project.case.read("bundles.toml");
+    project.add(&format!("[[bundle]]\nname = \"late\"\nimage = \"{host}/{bundle}:stable\"\n"));
+    run(&project, &["build", "--out", "both"]);
+    let both = project.files("both");
+    run(&project, &["vendor", "vendored"]);
+    run(&project, &["vendor", "vendored"]);
+    project.add(&format!("[[mirror]]\nfrom = \"{host}\"\nto = \"oci-layout:vendored\"\n"));
+    let [cache, kept] = ["cache", "kept"].map(|name| project.case.path(name));
+    std::fs::rename(&cache, &kept).expect("a folder");
+    run(&project, &["build", "--locked", "--offline", "--out", "again"]);
+    assert!(project.files("again") == both);
+    std::fs::rename(&kept, &cache).expect("a folder");
+    project.case.write("bundles.toml", config);
+    project.case.write("bundles.lock", &lock);
+
     let seen = project.run(&["lock", "--upgrade", "wax", "--check"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.stdout.contains("wax: 1.0.0 → 1.1.0"), "{}", seen.stdout);
@@ -197,11 +214,12 @@ fn skopeo_copies_what_the_list_of_images_says() {
          {{restartPolicy: Never, containers: [{{name: a, image: \"{host}/{repository}@{index}\"}}]}}}}}}\n"
     );
     case.write("job.yaml", job);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bundles/mesh-operator/2.3.1");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bundles/pod-group-operator/1.0.0");
     case.write(
         "bundles.toml",
         format!(
-            "[[bundle]]\nname = \"mesh\"\npath = \"{}\"\n[[bundle.overlay]]\npath = \"job.yaml\"\n",
+            "[[bundle]]\nname = \"pods\"\npath = \"{}\"\n[[bundle.overlay]]\npath = \"job.yaml\"\n",
             path.display()
         ),
     );

@@ -114,6 +114,21 @@ fn a_good_one_is_asked_for_each_thing_once() {
 }
 
 #[test]
+fn an_image_that_was_locked_and_is_gone_is_said_to_be() {
+    let (server, project) = registry(|_, asked| {
+        let by_digest = asked.target.contains("/manifests/sha256:");
+        by_digest.then(|| Answer::new(404, ""))
+    });
+    assert_eq!(project.run(&["lock"]).code, Some(0));
+    std::fs::remove_dir_all(project.case.path("cache")).expect("a folder");
+    let seen = project.run(&["build"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.stderr);
+    assert!(seen.stderr.contains("error[image-not-found]"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("bundle2chart lock --upgrade"), "{}", seen.stderr);
+    assert_eq!(server.count("/manifests/1.0.0"), 1, "the tag is not asked for again");
+}
+
+#[test]
 fn what_two_bundles_share_is_asked_for_once() {
     let (server, project) = registry(|stored, asked| {
         let bytes = stored.blobs[&stored.layer()].clone();
@@ -129,6 +144,61 @@ fn what_two_bundles_share_is_asked_for_once() {
     assert_eq!(seen.code, Some(0), "{}", seen.stderr);
     assert_eq!(server.count("/manifests/1.0.0"), 1, "a tag means one thing in a run");
     assert_eq!(server.count(&Stored::lamp().layer()), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_is_for_terminals_and_fits_them() {
+    let (server, project) = registry(|stored, asked| {
+        let bytes = stored.blobs[&stored.layer()].clone();
+        is_blob(asked, &stored.layer()).then(|| Answer {
+            body: Body::Slow(bytes, Duration::from_micros(1)),
+            ..Answer::new(200, "")
+        })
+    });
+    let program = env!("CARGO_BIN_EXE_bundle2chart");
+    let inside = format!("stty cols 80; exec {program} lock");
+    let environment = project.environment();
+    let mut environment: Vec<(&str, &str)> =
+        environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    environment.push(("TERM", "xterm"));
+    let seen = project.case.shell("script -qec \"$1\" /dev/null", &[&inside], &environment);
+    assert_eq!(seen.code, Some(0), "{}", seen.stdout);
+    // Bars fill their lines, and those of several downloads follow each other without a break.
+    let bars = seen.stdout.split(['\n', '\r', '\u{1b}']).map(|line| line.trim_start_matches("[2K"));
+    let bars: Vec<Vec<char>> = bars
+        .filter(|line| line.starts_with(['█', '░']))
+        .map(|line| line.chars().collect())
+        .collect();
+    assert!(!bars.is_empty(), "{}", seen.stdout);
+    for line in bars.iter().flat_map(|line| line.chunks(80)) {
+        let text: String = line.iter().collect();
+        assert!(text.starts_with(['█', '░']) && text.contains("bundle@"), "{text:?}");
+    }
+    let seen = Project::new(&server.host()).run(&["lock"]);
+    assert!(
+        !seen.stderr.contains(['\r', '\u{1b}']) && !seen.stderr.contains(" of "),
+        "{}",
+        seen.stderr
+    );
+}
+
+#[test]
+fn what_fails_for_one_bundle_is_not_waited_for_again_by_another() {
+    let both = |(server, project): (Server, Project), end: &str| {
+        let image = format!("{}/{REPOSITORY}:1.0.0", server.host());
+        project.add(&format!("[[bundle]]\nname = \"other\"\nimage = \"{image}\"\n"));
+        let seen = project.run(&["lock", "--jobs", "2"]);
+        assert_eq!(seen.code, Some(2), "{}", seen.stderr);
+        assert!(seen.stderr.contains("2 errors"), "{}", seen.stderr);
+        assert_eq!(server.count(end), 3, "one try and two retries");
+    };
+    let layer = Stored::lamp().layer();
+    both(
+        registry(|stored, asked| is_blob(asked, &stored.layer()).then(|| Answer::new(503, ""))),
+        &layer,
+    );
+    both(registry(|_, asked| is_manifest(asked).then(|| Answer::new(530, ""))), "/manifests/1.0.0");
 }
 
 #[test]
@@ -312,6 +382,39 @@ fn a_registry_that_stays_busy_is_given_up() {
     let seen = project.run(&["build"]);
     assert_refused(&project, &seen, "registry-failed", &["come back in 86400 s"]);
     assert_eq!(server.count("/manifests/1.0.0"), 1);
+}
+
+#[test]
+fn a_mirror_that_cannot_give_an_image_is_passed_over_where_that_is_allowed() {
+    for (answer, code) in [
+        ((|| Answer::new(401, "")) as fn() -> Answer, "registry-denied"),
+        (|| Answer::new(404, ""), "image-not-found"),
+        (|| Answer::new(503, ""), "registry-failed"),
+    ] {
+        let mirror = Server::start(move |_| answer());
+        let (server, project) = registry(|_, _| None);
+        let from =
+            format!("[[mirror]]\nfrom = \"{}\"\nto = \"{}\"\n", server.host(), mirror.host());
+        project.add(&from);
+        let seen = project.run(&["build"]);
+        assert_refused(&project, &seen, code, &[]);
+        assert_eq!(server.count("/manifests/1.0.0"), 0);
+        project.add("fallback = true\n");
+        let seen = project.run(&["build", "-v"]);
+        assert_built(&project, &seen);
+        assert!(seen.stderr.contains(": falling back"), "{}", seen.stderr);
+    }
+    // What is wrong there is not passed over.
+    let mirror = registry(|stored, asked| {
+        is_manifest(asked).then(|| {
+            Answer::new(200, stored.manifest.clone())
+                .with("docker-content-digest", digest(b"other"))
+        })
+    });
+    let (server, project) = registry(|_, _| None);
+    let [from, to] = [server.host(), mirror.0.host()];
+    project.add(&format!("[[mirror]]\nfrom = \"{from}\"\nto = \"{to}\"\nfallback = true\n"));
+    assert_refused(&project, &project.run(&["build"]), "blob-mismatch", &["but the registry says"]);
 }
 
 #[test]

@@ -255,10 +255,11 @@ fn twice(what: &str, name: &str, path: &str, first: &str) -> Diagnostic {
 
 fn no_package(wanted: &str, others: &BTreeSet<String>) -> Diagnostics {
     let names: Vec<&str> = others.iter().map(String::as_str).collect();
-    let hint = match suggest::nearest(wanted, &names) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if names.len() <= 20 => suggest::hint(wanted, &names, "packages"),
-        None => format!("The catalog has {} packages, none with a name like this.", names.len()),
+    let hint = match suggest::alike(wanted, &names).as_slice() {
+        [] if names.len() <= 20 => suggest::hint(wanted, &names, "packages"),
+        [] => format!("The catalog has {} packages, none with a name like this.", names.len()),
+        [near] => format!("did you mean `{near}`?"),
+        several => format!("did you mean one of `{}`?", several.join("`, `")),
     };
     failure(Code::PackageNotFound, format!("the catalog has no package `{wanted}`"), hint)
 }

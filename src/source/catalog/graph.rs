@@ -222,11 +222,13 @@ impl<'c> Channel<'c> {
         });
         let mut all: Vec<&Version> = versions.values().collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
-        let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let near = around(&all, &asked(request));
+        let texts: Vec<String> = near.iter().map(ToString::to_string).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let mut hint = match texts.as_slice() {
-            [] => "the channel has no version at all".to_owned(),
-            texts => format!("it has {}", listed(texts)),
+        let mut hint = match all.len() - near.len() {
+            _ if all.is_empty() => "the channel has no version at all".to_owned(),
+            0 => format!("it has {}", listed(&texts)),
+            more => format!("of {} versions the nearest are {}", near.len() + more, listed(&texts)),
         };
         if let Some((name, _)) = elsewhere {
             hint = format!("the channel `{name}` has it; {hint}");
@@ -241,6 +243,27 @@ impl<'c> Channel<'c> {
         }
         hint
     }
+}
+
+/// The version that a request is about, or that it starts with.
+fn asked(request: &VersionRequest) -> Version {
+    match request {
+        VersionRequest::Exact(version) => version.clone(),
+        VersionRequest::Range(range) => {
+            let first = range.comparators.first();
+            first.map_or(Version::new(0, 0, 0), |first| {
+                Version::new(first.major, first.minor.unwrap_or(0), first.patch.unwrap_or(0))
+            })
+        }
+    }
+}
+
+/// As many of the versions, highest first, as a hint lists: those around `wanted`.
+fn around<'v>(versions: &[&'v Version], wanted: &Version) -> Vec<&'v Version> {
+    let above = versions.partition_point(|version| *version > wanted);
+    let start = above.saturating_sub(MOST_LISTED / 2);
+    let start = start.min(versions.len().saturating_sub(MOST_LISTED));
+    versions.iter().skip(start).take(MOST_LISTED).copied().collect()
 }
 
 fn error_of_none<T>(

@@ -17,7 +17,7 @@ mod stream;
 
 use super::limits::Limits;
 use super::supply::{self, Supply};
-use super::{BundleFiles, failure};
+use super::{BundleFiles, ImageIdentity, failure};
 use crate::config::CatalogSource;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use contents::Contents;
@@ -39,16 +39,21 @@ pub struct Selected {
     pub image: Option<String>,
     /// The bundle itself, if it has no image and the catalog holds all of its manifests.
     pub objects: Option<BundleFiles>,
-    /// Digest of the manifest of the catalog's image, if it is one.
-    pub catalog_digest: Option<String>,
+    /// The catalog's image, if a registry or a mirror has it.
+    pub catalog: Option<ImageIdentity>,
 }
 
-/// Finds the bundle that `source` asks for. Nothing but the catalog is read.
+/// Finds the bundle that `source` asks for. Nothing but the catalog is read; with a digest, the
+/// image of the catalog that has it.
 ///
 /// Findings have places in the configuration, or in a file of the catalog.
-pub fn select(source: &CatalogSource, supply: &Supply) -> (Option<Selected>, Diagnostics) {
+pub fn select(
+    source: &CatalogSource,
+    supply: &Supply,
+    digest: Option<&str>,
+) -> (Option<Selected>, Diagnostics) {
     let limits = &supply.limits;
-    let opened = place::open(&source.catalog.text, supply);
+    let opened = place::open(&source.catalog.text, supply, digest);
     let outcome = opened.and_then(|(catalog, mut found)| {
         let (selected, more) = select_in(&catalog, source, limits)?;
         found.append(more);
@@ -78,7 +83,7 @@ fn select_in(
     limits: &Limits,
 ) -> Result<(Selected, Diagnostics), Diagnostics> {
     let mut reading = contents::Reading::new(&source.package.text, limits);
-    let (catalog_digest, mut found) =
+    let (identity, mut found) =
         catalog.walk(limits, &mut |path, item| reading.visit(path, item))?;
     let at_package = |found: Diagnostic| match found.code {
         Code::PackageNotFound => found.at(Place::span(source.package.span.clone())),
@@ -103,7 +108,10 @@ fn select_in(
                 "Choose another version, or report this to whoever makes the catalog.",
             ));
         }
-        None => Some(read_embedded(catalog, &contents, &choice, limits)?),
+        None => {
+            let files = read_embedded(catalog, &contents, &choice, limits)?;
+            Some(BundleFiles { catalog: identity.clone(), ..files })
+        }
     };
     let selected = Selected {
         package: source.package.text.clone(),
@@ -112,7 +120,7 @@ fn select_in(
         version: choice.version.to_string(),
         image,
         objects,
-        catalog_digest,
+        catalog: identity,
     };
     Ok((selected, found))
 }

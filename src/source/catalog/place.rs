@@ -7,7 +7,7 @@ use crate::source::image::{self, Blobs};
 use crate::source::layout::{self, Layout, Wanted};
 use crate::source::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use crate::source::supply::{Located, Supply};
-use crate::source::{failure, local, unreadable};
+use crate::source::{ImageIdentity, failure, local, unreadable};
 use oci_spec::image::Descriptor;
 use std::cell::Cell;
 use std::fs::File;
@@ -22,7 +22,12 @@ pub(super) enum Catalog<'s> {
     /// A folder of files.
     Folder { path: PathBuf, shown: String },
     /// The folder that the labels of an image name.
-    Image { blobs: Box<dyn Blobs + 's>, root: Box<Descriptor> },
+    Image {
+        blobs: Box<dyn Blobs + 's>,
+        root: Box<Descriptor>,
+        /// Whether it was found by a reference, and not at a path.
+        by_reference: bool,
+    },
 }
 
 /// What is at a path of a catalog.
@@ -36,10 +41,12 @@ pub(super) enum Item<'a> {
 /// Takes a path and what is there.
 pub(super) type Visit<'a> = dyn FnMut(&str, Item<'_>) -> io::Result<()> + 'a;
 
-/// Finds the catalog that `text` names.
+/// Finds the catalog that `text` names; with a digest, the image with that where `text` is a
+/// reference.
 pub(super) fn open<'s>(
     text: &str,
     supply: &'s Supply,
+    digest: Option<&str>,
 ) -> Result<(Catalog<'s>, Diagnostics), Diagnostics> {
     let (base, limits) = (supply.base.as_path(), &supply.limits);
     let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
@@ -70,8 +77,8 @@ pub(super) fn open<'s>(
             "A relative path starts from the folder of the configuration file.",
         )),
         _ => {
-            let Located { blobs, root, notes } = supply.open(text, None)?;
-            Ok((Catalog::Image { blobs, root: Box::new(root) }, notes))
+            let Located { blobs, root, notes } = supply.open(text, digest)?;
+            Ok((Catalog::Image { blobs, root: Box::new(root), by_reference: true }, notes))
         }
     }
 }
@@ -82,18 +89,19 @@ fn located(
     limits: &Limits,
 ) -> Result<(Catalog<'static>, Diagnostics), Diagnostics> {
     let (root, note) = layout.locate(wanted, limits)?;
-    let catalog = Catalog::Image { blobs: Box::new(layout), root: Box::new(root) };
+    let catalog =
+        Catalog::Image { blobs: Box::new(layout), root: Box::new(root), by_reference: false };
     Ok((catalog, note.into_iter().collect()))
 }
 
 impl Catalog<'_> {
-    /// Visits every file of the catalog, in no particular order. Gives the digest of its image's
-    /// manifest, and warnings.
+    /// Visits every file of the catalog, in no particular order. Gives its image, if it was found
+    /// by a reference, and warnings.
     pub(super) fn walk(
         &self,
         limits: &Limits,
         visit: &mut Visit<'_>,
-    ) -> Result<(Option<String>, Diagnostics), Diagnostics> {
+    ) -> Result<(Option<ImageIdentity>, Diagnostics), Diagnostics> {
         match self {
             Catalog::File { path, shown } => {
                 let budget = Cell::new(limits.expanded_bytes);
@@ -104,10 +112,10 @@ impl Catalog<'_> {
                 walk_folder(path, shown, limits, visit)?;
                 Ok((None, Diagnostics::new()))
             }
-            Catalog::Image { blobs, root } => {
+            Catalog::Image { blobs, root, by_reference } => {
                 let opened = image::open(blobs.as_ref(), root, limits)?;
                 let warnings = layers::walk(blobs.as_ref(), &opened, limits, visit)?;
-                Ok((Some(opened.descriptor.digest().to_string()), warnings))
+                Ok((by_reference.then(|| opened.identity(root)), warnings))
             }
         }
     }

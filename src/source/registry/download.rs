@@ -63,12 +63,21 @@ impl Blobs for Repository<'_> {
 impl Repository<'_> {
     /// Fetches a blob into the cache.
     fn download(&self, descriptor: &Descriptor) -> Result<(), Diagnostics> {
+        // Before the slot: who waits for another thread must not keep it from its own.
+        let _claim = self.client.claims.take(descriptor.digest().as_ref());
+        let name = format!("{}@{}", self.shown(), descriptor.digest());
+        if let Some(Err(known)) = self.client.outcome(&name) {
+            return Err(known);
+        }
+        self.download_now(descriptor)
+            .inspect_err(|problems| self.client.remember(&name, Err(problems.clone())))
+    }
+
+    fn download_now(&self, descriptor: &Descriptor) -> Result<(), Diagnostics> {
         let digest = descriptor.digest();
         if self.client.access.offline {
             return Err(offline(&format!("{}@{digest}", self.shown())).into());
         }
-        // Before the slot: who waits for another thread must not keep it from its own.
-        let _claim = self.client.claims.take(digest.as_ref());
         let _slot = self.client.slots.take();
         // While this one waited, another thread may have fetched it.
         if self.client.cache.open(digest)?.is_some() {

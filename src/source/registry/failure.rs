@@ -48,7 +48,9 @@ impl Failure {
             Failure::Busy(message, _) => (
                 Code::RegistryFailed,
                 message,
-                "It was asked several times. Try again later.".to_owned(),
+                "Try again later. How often it is asked, and how long it is waited for, is in \
+                 `[network]`."
+                    .to_owned(),
             ),
             Failure::Tls(message) => (
                 Code::RegistryUnreachable,

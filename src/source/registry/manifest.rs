@@ -11,7 +11,6 @@ use crate::source::reference::Reference;
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use std::io::Read as _;
 use std::str::FromStr as _;
-use std::sync::PoisonError;
 
 impl Repository<'_> {
     /// The manifest or index of a reference: the digest's when it has one, else the tag's. A
@@ -30,6 +29,20 @@ impl Repository<'_> {
             if reference.digest.is_some() { '@' } else { ':' }
         );
         let _claim = self.client.claims.take(&shown);
+        if let Some(known) = self.client.outcome(&shown) {
+            return known;
+        }
+        let found = self.find_manifest(reference, &wanted, &shown);
+        self.client.remember(&shown, found.clone());
+        found
+    }
+
+    fn find_manifest(
+        &self,
+        reference: &Reference,
+        wanted: &str,
+        shown: &str,
+    ) -> Result<Descriptor, Diagnostics> {
         if let Some(digest) = &reference.digest
             && let Some((mut file, size)) = self.client.cache.open(digest)?
         {
@@ -42,19 +55,13 @@ impl Repository<'_> {
                 return Ok(Descriptor::new(media_type, size, digest.clone()));
             }
         }
-        let tags = || self.client.tags.lock().unwrap_or_else(PoisonError::into_inner);
-        if reference.digest.is_none()
-            && let Some(known) = tags().get(&shown)
-        {
-            return Ok(known.clone());
-        }
         self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
         let fetched = if self.client.access.offline {
             let missing = if reference.digest.is_some() { offline } else { offline_tag };
-            Err(Failure::Told(Box::new(missing(&shown))))
+            Err(Failure::Told(Box::new(missing(shown))))
         } else {
             let _slot = self.client.slots.take();
-            self.patiently(|| self.fetch_manifest(&wanted, reference.digest.as_ref()))
+            self.patiently(|| self.fetch_manifest(wanted, reference.digest.as_ref()))
         };
         let (descriptor, bytes) = fetched.map_err(|failure| {
             let failure = match failure {
@@ -66,9 +73,6 @@ impl Repository<'_> {
             failure.diagnostic(&self.host.name)
         })?;
         self.client.cache.store(descriptor.digest(), &bytes)?;
-        if reference.digest.is_none() {
-            tags().insert(shown, descriptor.clone());
-        }
         Ok(descriptor)
     }
 

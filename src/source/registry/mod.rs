@@ -64,8 +64,9 @@ pub(super) struct Client {
     slots: Slots,
     /// What is being fetched, so that nothing is fetched twice at a time.
     claims: Claims,
-    /// What tags led to, so that they mean the same for a whole run.
-    tags: Mutex<BTreeMap<String, Descriptor>>,
+    /// What references led to, so that a tag means the same for a whole run, and what failed, so
+    /// that the next bundle does not wait for it again.
+    outcomes: Mutex<BTreeMap<String, Result<Descriptor, Diagnostics>>>,
 }
 
 /// One registry.
@@ -108,7 +109,7 @@ impl Client {
             system_roots: OnceLock::new(),
             slots: Slots::new(network.downloads),
             claims: Claims::default(),
-            tags: Mutex::default(),
+            outcomes: Mutex::default(),
         }
     }
 
@@ -126,6 +127,16 @@ impl Client {
         };
         let host = self.host(host).map_err(|failure| failure.diagnostic(host))?;
         Ok(Repository { client: self, host, name: path, limits: limits.clone() })
+    }
+
+    /// How this went before, in this run.
+    fn outcome(&self, name: &str) -> Option<Result<Descriptor, Diagnostics>> {
+        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    fn remember(&self, name: &str, outcome: Result<Descriptor, Diagnostics>) {
+        let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        outcomes.insert(name.to_owned(), outcome);
     }
 
     fn host(&self, name: &str) -> Result<Arc<Host>, Failure> {
@@ -349,7 +360,7 @@ impl Repository<'_> {
                 Failure::Denied(answers, from)
             }
             404 => Failure::NotFound(said),
-            408 | 425 | 429 | 500 | 502 | 503 | 504 => Failure::Busy(answers, after),
+            408 | 425 | 429 | 500..=599 => Failure::Busy(answers, after),
             _ => Failure::Refused(answers),
         })
     }
@@ -436,7 +447,7 @@ fn offline_tag(shown: &str) -> Diagnostic {
         format!("only its registry knows what `{shown}` is now, and nothing is asked with `--offline`"),
     )
     .hint(
-        "Lock it: `bundle2chart lock` without `--offline`. Builds then go by the digest in the lock \
-         file, which the cache has.",
+        "Lock it with `bundle2chart lock`, without `--offline`. Builds then go by the digest in the \
+         lock file, with what is in the cache or what `bundle2chart vendor DIR` copied.",
     )
 }

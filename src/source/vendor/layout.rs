@@ -5,7 +5,7 @@ use super::super::failure;
 use super::super::layout::{MARKER, REF_NAME};
 use crate::diag::{Code, Diagnostics};
 use oci_spec::image::{Descriptor, ImageIndex, ImageIndexBuilder};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ pub(super) struct LayoutWriter {
     folder: PathBuf,
     shown: String,
     entries: Vec<Descriptor>,
+    /// Digests of what this run names: they stay when another image takes their name.
+    wanted: BTreeSet<String>,
 }
 
 impl LayoutWriter {
@@ -35,6 +37,7 @@ impl LayoutWriter {
             folder: folder.to_owned(),
             shown: shown.to_owned(),
             entries: Vec::new(),
+            wanted: BTreeSet::new(),
         };
         if is_layout {
             let index = fs::read(folder.join("index.json")).map_err(|e| writer.failed(&e))?;
@@ -63,16 +66,28 @@ impl LayoutWriter {
         Ok(true)
     }
 
-    /// Names an image, which takes the name away from any other.
+    /// Names an image, which takes the name away from any other: bundles may be locked to what one
+    /// tag was at different times.
     pub(super) fn name(&mut self, manifest: &Descriptor, name: Option<&str>) {
         let named = |entry: &Descriptor| {
             let annotations = entry.annotations().as_ref();
             annotations.and_then(|all| all.get(REF_NAME)).cloned()
         };
-        self.entries.retain(|entry| match name {
-            Some(name) => named(entry).as_deref() != Some(name),
-            None => entry.digest() != manifest.digest() || named(entry).is_some(),
-        });
+        self.wanted.insert(manifest.digest().to_string());
+        let (same, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.entries).into_iter().partition(|entry| match name {
+                Some(name) => named(entry).as_deref() == Some(name),
+                None => entry.digest() == manifest.digest() && named(entry).is_none(),
+            });
+        self.entries = others;
+        for mut entry in same {
+            let is_other = entry.digest() != manifest.digest();
+            let is_known = self.entries.iter().any(|known| known.digest() == entry.digest());
+            if is_other && !is_known && self.wanted.contains(entry.digest().as_ref()) {
+                entry.set_annotations(None);
+                self.entries.push(entry);
+            }
+        }
         let mut entry = Descriptor::new(
             manifest.media_type().clone(),
             manifest.size(),

@@ -99,7 +99,7 @@ impl Supply {
     }
 
     fn image(&self, pin: Pin<'_>) -> Result<Image<'_>, Diagnostics> {
-        let Pin { reference, digest } = pin;
+        let Pin { reference, digest, .. } = pin;
         let opened = self.open(reference, Some(digest))?;
         let document = read_document(opened.blobs.as_ref(), &opened.root, &self.limits)?;
         let Document::Manifest(manifest) = document else {

@@ -72,6 +72,21 @@ fn chosen(contents: &Contents, version: Option<&str>) -> String {
 }
 
 #[test]
+fn of_many_versions_the_near_ones_are_listed() {
+    let all: Vec<Version> = (0..40).rev().map(|minor| Version::new(1, minor, 0)).collect();
+    let all: Vec<&Version> = all.iter().collect();
+    let ends = |wanted: &str| {
+        let near = around(&all, &Version::parse(wanted).unwrap());
+        assert_eq!(near.len(), MOST_LISTED);
+        (near[0].minor, near[MOST_LISTED - 1].minor)
+    };
+    assert_eq!(ends("1.20.1"), (26, 15));
+    assert_eq!(ends("9.0.0"), (39, 28));
+    assert_eq!(ends("0.1.0"), (11, 0));
+    assert_eq!(around(&all[..3], &Version::new(1, 0, 0)), all[..3]);
+}
+
+#[test]
 fn the_head_of_a_line_is_its_end_whatever_the_order() {
     let line = contents("v1.1.0: replaces v1.0.0\nv1.2.0: replaces v1.1.0\nv1.0.0");
     assert_eq!(chosen(&line, None), "v1.2.0");
