@@ -92,7 +92,8 @@ pub fn build<'c>(
     }
     build.diagnostics.append(deploy::check(&build.releases, &config.deploy, |name| {
         let bundle = config.bundles.iter().find(|bundle| bundle.name == name);
-        bundle.map_or_else(Place::default, |bundle| Place::span(bundle.span.clone()))
+        let place = bundle.map_or_else(Place::default, |b| Place::span(b.span.clone()));
+        Place { bundle: Some(name.to_owned()), ..place }
     }));
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
