@@ -37,6 +37,8 @@ pub struct Compiled {
     pub namespace: String,
     /// How many objects each filter matched.
     pub hits: Vec<(Filter, usize)>,
+    /// How many objects each patch matched, by its own filter.
+    pub patched: Vec<(Filter, usize)>,
 }
 
 /// What a build gives.
@@ -50,6 +52,8 @@ pub struct Build {
     pub locked: Vec<Locked>,
     /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
     pub release_bytes: BTreeMap<PathBuf, usize>,
+    /// What the filters and patches of each bundle did, in words.
+    pub counts: Vec<String>,
     /// What was found.
     pub diagnostics: Diagnostics,
 }
@@ -72,6 +76,7 @@ pub fn build<'c>(
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
             build.releases.extend(releases(bundle, &built));
+            build.counts.extend(counts(bundle, &built));
             hits.extend(built.hits);
             members.push(built.member);
             for (chart, release_bytes) in built.charts {
@@ -242,6 +247,8 @@ struct Built<'c> {
     namespace: String,
     /// How often each of its filters was true.
     hits: Vec<(Filter, usize)>,
+    /// How often each of its patches was used.
+    patched: Vec<(Filter, usize)>,
     /// What it needs of others, and has for them.
     member: Member<'c>,
     /// What it is locked to, when it was not.
@@ -310,10 +317,22 @@ fn build_one<'c>(
         charts: charts.collect(),
         namespace: compiled.namespace,
         hits: compiled.hits,
+        patched: compiled.patched,
         member: Member::new(bundle, &compiled.bundle),
         locked,
     };
     (Some(built), diagnostics)
+}
+
+/// A line for each filter and each patch of a bundle.
+fn counts(bundle: &BundleConfig, built: &Built<'_>) -> Vec<String> {
+    let line = |what: &str, verb: &str, (filter, count): &(Filter, usize)| {
+        let objects = if *count == 1 { "object" } else { "objects" };
+        format!("{}: the {what} `{}` {verb} {count} {objects}", bundle.name, filter.text)
+    };
+    let filters = built.hits.iter().map(|hit| line("filter", "is true for", hit));
+    let patches = built.patched.iter().map(|hit| line("patch for", "matches", hit));
+    filters.chain(patches).collect()
 }
 
 /// How the chart of a model is installed.
@@ -403,10 +422,11 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
     let filters = config.include.iter().chain(&config.exclude).cloned();
     let hits = filters.zip(include_hits.into_iter().chain(exclude_hits)).collect();
 
-    let Some(patched) = run_patches(objects, config, &namespace, &mut diagnostics) else {
+    let Some((objects, patched)) = run_patches(objects, config, &namespace, &mut diagnostics)
+    else {
         return (None, diagnostics);
     };
-    let objects = add(patched, &mut values, files, config, &mut diagnostics);
+    let objects = add(objects, &mut values, files, config, &mut diagnostics);
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
@@ -426,7 +446,7 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
         },
     ));
     let compiled =
-        (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits });
+        (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits, patched });
     (compiled, diagnostics)
 }
 
@@ -472,15 +492,16 @@ fn release_size(chart: &Chart, config: &BundleConfig) -> Option<Diagnostic> {
     Some(diagnostic.at(Place::span(config.span.clone())).hint(hint))
 }
 
-/// The objects as the patches of the configuration make them; nothing when they do not end.
+/// The objects as the patches of the configuration make them, and how many each of these matched;
+/// nothing when they do not end.
 fn run_patches(
     objects: Vec<Object>,
     config: &BundleConfig,
     namespace: &str,
     diagnostics: &mut Diagnostics,
-) -> Option<Vec<Object>> {
+) -> Option<(Vec<Object>, Vec<(Filter, usize)>)> {
     if config.patches.is_empty() {
-        return Some(objects);
+        return Some((objects, Vec::new()));
     }
     let (patches, namespace) = (config.patches.clone(), namespace.to_owned());
     let patched = run_watched(FILTER_DEADLINE, move || {
@@ -496,7 +517,8 @@ fn run_patches(
         diagnostics.append(overlay::unused_patches(&config.patches, &patched.hits));
     }
     diagnostics.append(patched.diagnostics);
-    Some(patched.objects)
+    let filters = config.patches.iter().map(|patch| patch.matches.clone());
+    Some((patched.objects, filters.zip(patched.hits).collect()))
 }
 
 /// Adds what the configuration has beside the bundle to the objects.
