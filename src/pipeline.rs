@@ -86,20 +86,27 @@ pub fn build<'c>(
             build.locked.extend(built.locked);
         }
     }
+    let mut units = Vec::new();
     for model in models {
-        let (chart, found) = build_serving(model, config.output.layout);
-        build.diagnostics.append(found.for_bundle(&model.name));
-        if let Some((chart, release_bytes)) = chart {
+        let (unit, mut found) = serving::compile(model);
+        if let Some(unit) = unit {
+            found.append(serving::check(&unit, model));
+            let chart = chart::serving_chart(&unit, model);
+            let release_bytes = chart.release_bytes;
+            let chart = chart_files(chart, config.output.layout);
             build.releases.push(model_release(model, &chart));
             build.release_bytes.insert(chart.dir.clone(), release_bytes);
             build.charts.push(chart);
+            units.push((model, unit));
         }
+        build.diagnostics.append(found.for_bundle(&model.name));
     }
     build.diagnostics.append(deploy::check(&build.releases, &config.deploy, |name| {
         let bundle = config.bundles.iter().find(|bundle| bundle.name == name);
         let place = bundle.map_or_else(Place::default, |b| Place::span(b.span.clone()));
         Place { bundle: Some(name.to_owned()), ..place }
     }));
+    build.diagnostics.append(serving::collisions(&units));
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
@@ -113,19 +120,6 @@ pub fn build<'c>(
         build.locked.clear();
     }
     build
-}
-
-/// The chart of a model, with the bytes of a release; none when there is an error.
-fn build_serving(
-    config: &ServingConfig,
-    layout: Layout,
-) -> (Option<(ChartFiles, usize)>, Diagnostics) {
-    let (unit, mut diagnostics) = serving::compile(config);
-    let Some(unit) = unit else { return (None, diagnostics) };
-    diagnostics.append(serving::check(&unit, config));
-    let chart = chart::serving_chart(&unit, config);
-    let release_bytes = chart.release_bytes;
-    (Some((chart_files(chart, layout), release_bytes)), diagnostics)
 }
 
 /// Locks bundles to what their sources lead to now, on up to `jobs` threads.

@@ -126,6 +126,15 @@ fn values_of(chart: &Chart) -> Json {
         let annotations = json!({"cloud.example.com/identity": "1234"});
         values["serviceAccounts"][account.name()] = json!({ "annotations": annotations });
     }
+    values["imageRegistries"] = json!({
+        "registry.example.com": "mirror.example.com:5000/all",
+        "elsewhere.example.com": "never.example.com",
+    });
+    let images = chart.compiled.unit.values.iter().map(|value| value.path.segments());
+    let images = images.filter(|path| path[0] == "images").step_by(2);
+    for path in images {
+        values["images"][&path[1]] = json!(format!("mine.example.com/{}:1", path[1]));
+    }
     for name in chart.config.operands.namespaces.keys() {
         values["namespaces"][name] = json!("another-place");
         values["createNamespaces"] = json!(false);

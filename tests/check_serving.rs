@@ -130,3 +130,34 @@ fn a_configuration_of_models_alone_builds() {
     case.replace("bundles.toml", "name = \"other\"", "name = \"chat\"");
     insta::assert_snapshot!("twice", case.run(&["--quiet", "build"]).text());
 }
+
+#[test]
+fn two_models_have_no_object_in_common() {
+    let case = Case::new();
+    let model = |name: &str, namespace: &str| {
+        format!(
+            "[[serving]]\nname = \"{name}\"\nnamespace = \"{namespace}\"\n\
+             model = \"hf://example/{name}\"\nengine = {{ image = \"example.com/vllm:1\" }}\n\
+             objectives = {{ premium = 1 }}\nroute = {{ gateway = \"g\", gateway-class = \"c\" }}\n"
+        )
+    };
+    case.write("bundles.toml", format!("{}{}", model("chat", "one"), model("chat-epp", "one")));
+    insta::assert_snapshot!(case.run(&["--quiet", "build"]).text());
+    assert_eq!(case.listing("out"), "", "something was written");
+    case.write("bundles.toml", format!("{}{}", model("chat", "one"), model("chat-epp", "two")));
+    assert_eq!(case.run(&["--quiet", "build"]).code, Some(0));
+    // Two models at one path of one Gateway.
+    let at = |name: &str| {
+        model(name, "one")
+            .replace("objectives = { premium = 1 }\n", "")
+            .replace(", gateway-class = \"c\"", "")
+    };
+    case.write("bundles.toml", format!("{}{}", at("chat"), at("other")));
+    let seen = case.run(&["build", "--replace"]);
+    assert_eq!(seen.code, Some(0));
+    let shown = seen.text();
+    assert!(
+        shown.contains("HTTPRoute/chat and HTTPRoute/other both take `PathPrefix /`"),
+        "{shown}"
+    );
+}

@@ -4,8 +4,8 @@
 use bundle2chart::bundle;
 use bundle2chart::emit::{render, yaml};
 use bundle2chart::ir::{
-    CertificateField, Condition, Expr, Map, Number, Object, Origin, Part, Release, Value,
-    ValuesPath,
+    CertificateField, Condition, Expr, ImageReference, Map, Number, Object, Origin, Part, Release,
+    Value, ValuesPath,
 };
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -276,8 +276,25 @@ fn condition() -> impl Strategy<Value = Condition> {
     })
 }
 
+fn image() -> impl Strategy<Value = ImageReference> {
+    let references = [("quay.io/a/b@sha256:01", "a/b@sha256:01"), ("a:1", "library/a:1")];
+    let paths: &[&[&str]] = &[&["word"], &["empty"], &["none"], &["missing", "deeper"]];
+    let paths = || proptest::sample::select(paths.to_vec()).prop_map(path);
+    let references = proptest::sample::select(references.to_vec());
+    (references, paths(), paths()).prop_map(|((reference, path), own, registry)| ImageReference {
+        own,
+        registry,
+        reference: reference.to_owned(),
+        path: path.to_owned(),
+    })
+}
+
 fn scalar() -> impl Strategy<Value = Value> {
-    let part = prop_oneof![any_text().prop_map(Part::Text), Just(Part::ReleaseNamespace),];
+    let part = prop_oneof![
+        4 => any_text().prop_map(Part::Text),
+        4 => Just(Part::ReleaseNamespace),
+        1 => image().prop_map(Part::Image),
+    ];
     prop_oneof![
         10 => any_text().prop_map(Value::Text),
         1 => Just(Value::Null),

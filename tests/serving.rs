@@ -330,3 +330,64 @@ fn published_manifests() {
         assert_eq!(&codes, warnings, "{name}\n{shown}");
     }
 }
+
+/// The scripts of groups, run by a shell with stand-ins for the programs: what each pod of a group
+/// starts in the end, and after what.
+#[test]
+fn scripts_start_what_they_should() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bin = folder.path();
+    let write = |name: &str, text: &str| {
+        let path = bin.join(name);
+        std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).expect("a program");
+        let mut mode = std::fs::metadata(&path).expect("a file").permissions();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+        std::fs::set_permissions(&path, mode).expect("a mode");
+    };
+    // The first attempts fail, as while a pod comes up.
+    let late =
+        |says: &str| format!("echo \"{says}\" >> $LOG\n[ \"$(grep -c \"^{says}\" $LOG)\" -ge 3 ]");
+    write("getent", &late("getent $2"));
+    write("python3", &late("python3 ${!#}"));
+    write("sleep", "exit 0");
+    write("ray", "echo \"ray $*\" >> $LOG");
+    write("vllm", "echo \"vllm $*\" >> $LOG");
+    let mut shown = String::new();
+    for config in all() {
+        for object in objects(&config, "models") {
+            let Some(parts) = object.pointer("/spec/leaderWorkerTemplate") else { continue };
+            let worker = &parts["workerTemplate"];
+            let leader = parts.get("leaderTemplate").unwrap_or(worker);
+            for (index, template) in [(0, leader), (1, worker)] {
+                let container = &template["spec"]["containers"][0];
+                let words = ["command", "args"].iter().flat_map(|key| {
+                    container[*key]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .map(|word| word.as_str().expect("a text"))
+                });
+                let words: Vec<&str> = words.collect();
+                let log = bin.join("log");
+                let _ = std::fs::remove_file(&log);
+                let path = format!("{}:/usr/bin:/bin", bin.display());
+                let run = Command::new(words[0])
+                    .args(&words[1..])
+                    .env_clear()
+                    .env("PATH", path)
+                    .env("LOG", &log)
+                    .env("LWS_LEADER_ADDRESS", "leader.models")
+                    .env("LWS_WORKER_INDEX", index.to_string())
+                    .env("LWS_GROUP_SIZE", "2")
+                    .env("VLLM_HOST_IP", format!("10.0.0.{index}"))
+                    .output()
+                    .expect("a shell");
+                assert!(run.status.success(), "{}: {run:?}", config.name);
+                let name = object["metadata"]["name"].as_str().expect("a name");
+                let log = std::fs::read_to_string(&log).expect("a log");
+                shown.push_str(&format!("{name}, pod {index}\n{log}\n"));
+            }
+        }
+    }
+    insta::assert_snapshot!(shown);
+}

@@ -67,8 +67,10 @@ fn at<'j>(values: &'j Json, keys: &[String]) -> Option<&'j Json> {
 
 /// Something that the schema takes.
 fn sample(schema: &Json) -> Json {
-    if let Some(first) = schema["enum"].as_array().and_then(|values| values.first()) {
-        return first.clone();
+    for key in ["enum", "examples"] {
+        if let Some(first) = schema[key].as_array().and_then(|values| values.first()) {
+            return first.clone();
+        }
     }
     let kind = &schema["type"];
     match kind.as_str().or_else(|| kind[0].as_str()) {

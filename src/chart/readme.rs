@@ -55,6 +55,11 @@ pub(super) fn readme(
     uninstall(&mut text, unit, description, companions);
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
+        if unit.values.iter().any(|value| value.path.segments() == ["imageRegistries"]) {
+            text.push_str(
+                "Where the cluster gets them from a registry of its own, the values `imageRegistries` say so.\n\n",
+            );
+        }
         for image in description.images {
             let _ = writeln!(text, "- `{image}`");
         }

@@ -4,8 +4,8 @@ use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
 use crate::config::{Model, ServingConfig, Topology};
 use crate::emit::{escape, yaml};
 use crate::ir::{Map, Unit, Value};
-use crate::serving::picker;
-use crate::serving::topology::{Role, Servers, Workload};
+use crate::serving::topology::{self, Role, Servers, Workload};
+use crate::serving::{self, picker};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -238,6 +238,11 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
             needed.push(
                 "Istio with ENABLE_GATEWAY_API_INFERENCE_EXTENSION=true in istiod".to_owned(),
             );
+            if workloads.iter().any(|workload| workload.port_count() > 1) {
+                needed.push(
+                    "a release of it that takes pools with several ports (istio#57638)".to_owned(),
+                );
+            }
         }
         if route.auth {
             needed.push("Kuadrant".to_owned());
@@ -248,6 +253,14 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     }
     if config.autoscaling.as_ref().is_some_and(|scaling| scaling.keda) {
         needed.push("KEDA".to_owned());
+    }
+    if let Some(scaling) = &config.autoscaling {
+        let metric = "vllm:num_requests_waiting";
+        if !scaling.keda {
+            needed.push(format!("an adapter that makes `{metric}` a metric of pods"));
+        } else if config.monitoring.is_none() {
+            needed.push(format!("a Prometheus that reads `{metric}` from the pods"));
+        }
     }
     if let Some(secret) = &config.engine.token_secret {
         needed.push(format!("the Secret `{secret}` with the key HF_TOKEN in the namespace"));
@@ -273,7 +286,13 @@ fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) ->
             writeln!(text, "{kubectl} rollout status deployment/{name}")
         };
     }
-    let _ = writeln!(text, "{kubectl} rollout status deployment/{}", picker::name(config));
+    let picker = picker::name(config);
+    let _ = if config.epp.replicas > 1 {
+        // Those that wait are never ready, and a rollout would be waited for in vain.
+        writeln!(text, "{kubectl} get pods --selector {}={picker}", picker::SELECTOR)
+    } else {
+        writeln!(text, "{kubectl} rollout status deployment/{picker}")
+    };
     let _ = writeln!(text, "{kubectl} get inferencepool {} --output yaml", config.name);
     text
 }
@@ -283,26 +302,40 @@ fn request(config: &ServingConfig, namespace: &str) -> String {
     let model = &config.served_name;
     let body = format!("{{\"model\": \"{model}\", \"prompt\": \"Hello\", \"max_tokens\": 16}}");
     let mut text = String::new();
+    let json = "-H 'Content-Type: application/json'";
+    if config.kserve {
+        let _ = write!(
+            text,
+            "URL=$(kubectl --namespace {namespace} get llminferenceservice {} --output 'jsonpath={{.status.url}}')\n\
+             curl --insecure \"$URL/v1/completions\" {json} -d '{body}'\n",
+            config.name
+        );
+        return text;
+    }
     let Some(route) = &config.route else {
         let _ = write!(
             text,
             "# No route: straight to a pod, past the picker.\n\
-             kubectl --namespace {namespace} port-forward deployment/{}-decode 8000 &\n\
-             curl http://localhost:8000/v1/completions -H 'Content-Type: application/json' -d '{body}'\n",
-            config.name
+             POD=$(kubectl --namespace {namespace} get pods --selector app={0},app.kubernetes.io/name={0}-decode --output name | head -n 1)\n\
+             kubectl --namespace {namespace} port-forward \"$POD\" {1} &\n\
+             curl http://localhost:{1}/v1/completions {json} -d '{body}'\n",
+            config.name,
+            topology::SERVING_PORT
         );
         return text;
     };
     let gateway_namespace = route.gateway_namespace.as_deref().unwrap_or(namespace);
-    let path = route.paths.first().map_or("", |path| path.trim_end_matches('/'));
+    // Prefixes of one's own are taken off on the way; those of the engine's API are part of it.
+    let own = route.paths.iter().find(|path| !serving::is_of_the_engine(path));
+    let path = own.map_or("", |path| path.trim_end_matches('/'));
     let _ = writeln!(
         text,
         "ADDRESS=$(kubectl --namespace {gateway_namespace} get gateway {} --output 'jsonpath={{.status.addresses[0].value}}')",
         route.gateway
     );
-    let mut headers = String::from(" -H 'Content-Type: application/json'");
+    let mut headers = format!(" {json}");
     if let Some(host) = route.hosts.first() {
-        let _ = write!(headers, " -H 'Host: {host}'");
+        let _ = write!(headers, " -H 'Host: {}'", host.replace('*', "any"));
     }
     if let Some(header) = &route.model_header {
         let _ = write!(headers, " -H '{header}: {model}'");

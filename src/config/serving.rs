@@ -1,9 +1,10 @@
 //! `[[serving]]`: what a person says about a model to serve.
 
 use super::filter::Program;
-use super::keys::Kind;
 use super::keys::serving as keys;
+use super::keys::{Kind, NAMESPACE_LIMIT};
 use super::tree::{At, Fields, Reader};
+use super::values::label_fault;
 use crate::diag::{Code, Span};
 use crate::serving::profile::{self, Profile};
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
@@ -231,6 +232,17 @@ pub struct ServingConfig {
     pub spans: BTreeMap<String, Span>,
 }
 
+/// Whether this can be the value of a label, or its name behind the prefix.
+pub(crate) fn is_label_text(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let ends = |c: char| c.is_ascii_alphanumeric();
+    text.is_empty()
+        || text.len() <= 63
+            && text.chars().all(plain)
+            && text.starts_with(ends)
+            && text.ends_with(ends)
+}
+
 impl ServingConfig {
     /// Where a key stands, or else the nearest table around it.
     pub fn place(&self, key: &str) -> &Span {
@@ -288,6 +300,15 @@ impl Reader<'_> {
         let policy_fields =
             self.table_in(fields, "network-policy", &keys::NETWORK_POLICY, &mut spans);
         let scaling_fields = self.table_in(fields, "autoscaling", &keys::AUTOSCALING, &mut spans);
+        let route = route_fields.and_then(|table| Self::route(&table));
+        if let (Some(table), Some("gke")) =
+            (&policy_fields, route.as_ref().map(|route| route.provider.as_str()))
+        {
+            let message = "a NetworkPolicy cannot let GKE's Gateways in, which are no pods";
+            let hint = "remove `network-policy`, or write one by hand for the ranges of addresses \
+                        of your load balancers";
+            self.error(Code::InvalidValue, &table.header, message, hint);
+        }
         let own_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
             (Some(at), _) => self.secret(at),
             (None, Some(_)) => None,
@@ -314,7 +335,6 @@ impl Reader<'_> {
             sidecar_image,
             disaggregated_set: fields.boolean("disaggregated-set").unwrap_or_default(),
             epp: self.epp(epp_fields.as_ref()),
-            route: route_fields.and_then(|table| Self::route(&table)),
             objectives: self.objectives(fields),
             rewrites: self.rewrites(fields),
             monitoring: monitoring_fields.map(|table| Monitoring {
@@ -322,9 +342,13 @@ impl Reader<'_> {
                 labels: self.labels(&table),
             }),
             network_policy: policy_fields.map(|table| NetworkPolicy {
-                gateways: Self::strings(&table, "gateway-namespaces").unwrap_or_default(),
+                gateways: Self::strings(&table, "gateway-namespaces").unwrap_or_else(|| {
+                    let own = route.as_ref().and_then(|route| route.gateway_namespace.clone());
+                    own.into_iter().collect()
+                }),
                 monitoring: Self::strings(&table, "monitoring-namespaces").unwrap_or_default(),
             }),
+            route,
             autoscaling: scaling_fields.and_then(|table| self.autoscaling(&table)),
             disruption_budget: fields.integer("disruption-budget"),
             depends_on: Self::strings(fields, "depends-on").unwrap_or_default(),
@@ -555,6 +579,11 @@ impl Reader<'_> {
         };
         for (name, priority) in given {
             let number = priority.as_i64().filter(|number| i32::try_from(*number).is_ok());
+            if name.split('.').any(|label| label_fault(label, NAMESPACE_LIMIT).is_some()) {
+                let message = format!("`{name}` cannot be the name of an InferenceObjective");
+                let hint = "use lower-case letters, digits and dashes, not at the ends";
+                self.error(Code::InvalidValue, &range, message, hint);
+            }
             match number {
                 Some(number) => {
                     objectives.insert(name, number);
@@ -597,12 +626,21 @@ impl Reader<'_> {
     }
 
     fn labels(&mut self, fields: &Fields<'_>) -> JsonMap<String, Json> {
-        let labels = fields.json("labels");
-        let labels = labels.and_then(|at| self.typed::<BTreeMap<String, String>>("labels", at));
-        match labels {
-            Some(Json::Object(labels)) => labels,
-            _ => JsonMap::new(),
+        let Some((json, range)) = fields.json("labels") else { return JsonMap::new() };
+        let labels = self.typed::<BTreeMap<String, String>>("labels", (json, range.clone()));
+        let Some(Json::Object(labels)) = labels else { return JsonMap::new() };
+        for (key, value) in &labels {
+            let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
+            let host = prefix.is_empty()
+                || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
+            let value = value.as_str().unwrap_or_default();
+            if !host || name.is_empty() || !is_label_text(name) || !is_label_text(value) {
+                let message = format!("`{key}: {value}` is not a label");
+                let hint = "use at most 63 letters, digits, dashes, dots and underscores";
+                self.error(Code::InvalidValue, &range, message, hint);
+            }
         }
+        labels
     }
 
     fn autoscaling(&mut self, fields: &Fields<'_>) -> Option<Autoscaling> {
@@ -614,10 +652,10 @@ impl Reader<'_> {
             self.error(Code::MissingKey, &range, "`keda` needs the address of Prometheus", hint);
         }
         let (min, max) = (fields.integer("min").unwrap_or(1), fields.integer("max")?);
-        if min > max || (min == 0 && !keda) {
+        if min > max {
             let range = fields.header.clone();
             let message = format!("there cannot be from {min} to {max} replicas");
-            let hint = "`min` is at most `max`, and 0 only with `keda`";
+            let hint = "`min` is at most `max`";
             self.error(Code::InvalidValue, &range, message, hint);
         }
         let waiting = fields.integer("waiting").unwrap_or(5);

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// What a DNS-1123 label may not be, in words; `None` when `text` is one of at most `limit`
 /// characters (RFC 1123, section 2.1, as Kubernetes applies it).
-fn label_fault(text: &str, limit: usize) -> Option<String> {
+pub(super) fn label_fault(text: &str, limit: usize) -> Option<String> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if text.is_empty() {
         return Some("is empty".to_owned());

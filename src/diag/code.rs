@@ -538,6 +538,30 @@ codes! {
     ServingDestination "serving-destination"
         "A DestinationRule is about another host than the picker."
         "Istio talks to pickers over TLS with a certificate that nobody signed, so it needs a DestinationRule for the very host of the picker's Service. The upstream chart writes the cluster's domain as cluster.local.";
+    ServingJoin "serving-join"
+        "The pods of a group do not become one engine."
+        "Every pod of a group runs the same command, and is told where the leader is and which ranks are its own: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` where only the leader answers. Charts of llm-d-modelservice made groups without them.";
+    ServingEngineFlags "serving-engine-flags"
+        "The engine is given flags that do not go together."
+        "vLLM checks its flags before anything else and stops at combinations that it does not have, so that the pod starts again and again.";
+    ServingRay "serving-ray"
+        "The command starts Ray, and the image has no Ray."
+        "vLLM's own images have no Ray since 0.19 (lws#835). Its processes span nodes without it: topology `lws-mp`, or `--nnodes`. With Ray, the image must be one that has it.";
+    ServingPickerFlags "serving-picker-flags"
+        "The flags of an endpoint picker do not go together."
+        "A picker is told its pods by `--pool-name` or `--endpoint-selector`, one of them, and its configuration by `--config-file` or `--config-text`. Its probes ask `--grpc-health-port`, 9003 unless said otherwise.";
+    ServingKserve "serving-kserve"
+        "An LLMInferenceService has a parallelism that KServe cannot make pods of."
+        "KServe takes pipelines or ranks of data parallelism, the latter with `data` and `dataLocal`. It divides one by the other and drops the rest, and holds neither against the devices that pods ask for (kserve#4946).";
+    ServingTwice "serving-twice"
+        "Two manifests are the same object."
+        "Objects are told apart by group, kind, namespace and name. Charts with fixed names, of which the upstream router chart has some, overwrite each other in one namespace. In a folder of variants, each is checked against the pods of the others.";
+    ServingUnread "serving-unread"
+        "Pods are made by a kind that no rule knows."
+        "Rules look at the pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds that have a template in the same place, and at LLMInferenceServices. Other kinds are passed over.";
+    ServingRoute "serving-route"
+        "Two routes take the same requests."
+        "Where two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model is never asked, or the first one is asked for a model that it does not have.";
 
     // --- deploy: what installs the charts -----------------------------------------------------
     StubReplaced "stub-replaced"

@@ -364,7 +364,11 @@ fn composed(format: &str, arguments: &[Cow<'_, Json>]) -> Option<String> {
     while let Some(position) = rest.find('%') {
         text.push_str(&rest[..position]);
         match rest.as_bytes().get(position + 1) {
-            Some(b's') => text.push_str(arguments.next()?.as_str()?),
+            Some(b's') => match arguments.next()?.as_ref() {
+                // As in Go; `and` and `or` do not stop at what they need not look at here.
+                Json::Null => text.push_str("%!s(<nil>)"),
+                argument => text.push_str(argument.as_str()?),
+            },
             Some(b'%') => text.push('%'),
             _ => return None,
         }

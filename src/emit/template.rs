@@ -1,6 +1,6 @@
 //! Spelling of Go template text: escaping of literal text, and expressions.
 
-use crate::ir::{Condition, Expr, Part, Value, ValuesPath};
+use crate::ir::{Condition, Expr, ImageReference, Part, Value, ValuesPath};
 
 /// Appends literal text to a template file: whatever it contains, Helm renders it as it is.
 ///
@@ -82,9 +82,26 @@ pub(super) fn printf(parts: &[Part]) -> String {
                 format.push_str("%s");
                 arguments.push_str(" .Release.Namespace");
             }
+            Part::Image(image) => {
+                format.push_str("%s");
+                arguments.push_str(&format!(" ({})", self::image(image)));
+            }
         }
     }
     format!("printf {}{arguments}", quoted(&format))
+}
+
+/// An expression for a reference to an image.
+pub(super) fn image(image: &ImageReference) -> String {
+    let [own, registry] = [&image.own, &image.registry].map(values);
+    let format = quoted(&format!("%s/{}", image.path));
+    match image.host() {
+        Some(host) => format!("or {own} (printf {format} (or {registry} {}))", quoted(host)),
+        None => {
+            let reference = quoted(&image.reference);
+            format!("or {own} (and {registry} (printf {format} {registry})) {reference}")
+        }
+    }
 }
 
 /// A Go string literal.

@@ -237,6 +237,9 @@ impl Writer {
                             self.out.push_str(&template::escape_before_action(&quoted));
                         }
                         Part::ReleaseNamespace => self.out.push_str("{{ .Release.Namespace }}"),
+                        Part::Image(image) => {
+                            let _ = write!(self.out, "{{{{ {} }}}}", template::image(image));
+                        }
                     }
                 }
                 self.out.push_str("\"\n");

@@ -87,7 +87,9 @@ pub fn json(bundles: &[BundleImages]) -> String {
     format!("{:#}\n", Json::Array(images.collect()))
 }
 
-/// For `skopeo sync --src yaml --dest docker`.
+/// For `skopeo sync --src yaml --dest docker`. Without `--all`, skopeo copies one platform of an
+/// index and fails where the digest is that of the index; without `--scoped`, it leaves all of a
+/// repository's path out but its last part, and the images of two operators become one.
 pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
     let (references, found) = references(bundles);
     let mut hosts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
@@ -101,7 +103,8 @@ pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
         let repositories = repositories.into_iter().map(|(name, list)| (name, Value::texts(list)));
         (host.to_owned(), Value::map([("images", Value::map(repositories))]))
     });
-    let note = "# skopeo sync --src yaml --dest docker FILE HOST/PREFIX\n";
+    let note = "# skopeo sync --all --preserve-digests --scoped --src yaml --dest docker FILE \
+                HOST/PREFIX\n";
     (format!("{note}{}", plain(&hosts.collect())), found)
 }
 
@@ -118,9 +121,10 @@ pub fn image_set(bundles: &[BundleImages]) -> (String, Diagnostics) {
     (plain(&root), found)
 }
 
-/// An ImageDigestMirrorSet that has nodes pull from `mirror`, a host with or without a prefix,
-/// below which repositories keep their names without their host. Only references by digest are
-/// mirrored by OpenShift; others are left out with a warning.
+/// An ImageDigestMirrorSet that has nodes pull from `mirror`, a host with or without a prefix:
+/// below it, repositories keep their names without their host, where `oc mirror` puts them, or with
+/// it, where `skopeo sync --scoped` does. Nodes try both. Only references by digest are mirrored by
+/// OpenShift; others are left out with a warning.
 pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostics) {
     let (references, mut found) = references(bundles);
     let mirror = mirror.trim_end_matches('/');
@@ -138,11 +142,11 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostic
         );
     }
     let mirrors = repositories.into_iter().map(|name| {
-        let path = name.split_once('/').map_or(name, |(_, path)| path);
-        Value::map([
-            ("mirrors", Value::texts([format!("{mirror}/{path}")])),
-            ("source", Value::text(name)),
-        ])
+        let (host, path) = name.split_once('/').unwrap_or(("", name));
+        let mut mirrors = vec![format!("{mirror}/{path}")];
+        // A port cannot be part of a path, and skopeo cannot copy such an image there.
+        mirrors.extend((!host.contains(':')).then(|| format!("{mirror}/{name}")));
+        Value::map([("mirrors", Value::texts(mirrors)), ("source", Value::text(name))])
     });
     let spec = Value::map([("imageDigestMirrors", Value::Seq(mirrors.collect()))]);
     let root = Map::from_iter([

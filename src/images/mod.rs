@@ -2,12 +2,14 @@
 //! get their images from a mirror.
 
 mod formats;
+mod places;
 
 pub use formats::{image_set, json, list, mirror_set, skopeo};
+pub(crate) use places::{Leaf, visit};
 
 use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Object, Value, push_key};
+use crate::ir::{Map, Object, Value};
 use crate::source::Reference;
 use std::collections::BTreeMap;
 
@@ -107,26 +109,34 @@ impl Image {
     }
 }
 
-/// The images of the containers of all workloads, what their environment, arguments and
+/// The images of the containers of all objects, what their environment, arguments and
 /// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages
 /// and annotations, and the bundle's own image.
 pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Image> {
     let mut found = Found::default();
+    let used = |kind, object: &str, name: &str, place| Use {
+        kind,
+        object: object.to_owned(),
+        container: String::new(),
+        name: name.to_owned(),
+        place,
+    };
     if let Some(own) = own {
-        found.add(own, UseKind::Bundle, "", "", "", Place::default());
+        found.add(own, used(UseKind::Bundle, "", "", Place::default()));
     }
     let csv = &bundle.csv;
     let label = csv.object.label();
     for (index, (name, image)) in csv.related_images.iter().enumerate() {
         let place = csv.place(&format!(".spec.relatedImages[{index}].image"));
-        found.add(image, UseKind::RelatedImage, &label, "", name, place);
+        found.add(image, used(UseKind::RelatedImage, &label, name, place));
     }
     let null = Map::new();
     let of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
-    found.annotations(&csv.object, of_csv, ".metadata.annotations", &null);
+    places::in_annotations(&csv.object, &mut |leaf| found.add(&leaf.reference, leaf.used));
     for object in objects {
-        found.workload(object, of_csv);
+        found.object(object, of_csv);
     }
+    found.declare();
     let images = found.images.into_iter();
     images.map(|(reference, uses)| Image { reference, uses }).collect()
 }
@@ -137,13 +147,11 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
     pulled.map(|image| image.reference.clone()).collect()
 }
 
-fn lists_of_containers(object: &Object) -> impl Iterator<Item = (&'static str, UseKind, &[Value])> {
-    [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)]
-        .into_iter()
-        .filter_map(|(key, kind)| {
-            let list = object.at(&["spec", "template", "spec", key])?.as_seq()?;
-            Some((key, kind, list))
-        })
+/// The images of pods, sorted by reference, each with where it is used.
+pub(crate) fn of_pods(objects: &[Object]) -> BTreeMap<String, Vec<Use>> {
+    let mut found = Found::default();
+    objects.iter().for_each(|object| found.object(object, &Map::new()));
+    found.images
 }
 
 #[derive(Default)]
@@ -152,86 +160,37 @@ struct Found {
 }
 
 impl Found {
-    fn add(
-        &mut self,
-        image: &str,
-        kind: UseKind,
-        object: &str,
-        container: &str,
-        name: &str,
-        place: Place,
-    ) {
-        if image.is_empty() {
-            return;
-        }
-        let own = |text: &str| text.to_owned();
-        let used =
-            Use { kind, object: own(object), container: own(container), name: own(name), place };
-        self.images.entry(image.to_owned()).or_default().push(used);
-    }
-
-    fn workload(&mut self, object: &Object, of_csv: &Map) {
-        if lists_of_containers(object).next().is_none() {
-            return;
-        }
-        for keys in [&["metadata"][..], &["spec", "template", "metadata"]] {
-            let annotations = object.at(keys).and_then(|metadata| metadata.get("annotations"));
-            if let Some(annotations) = annotations.and_then(Value::as_map) {
-                let path = format!(".{}.annotations", keys.join("."));
-                self.annotations(object, annotations, &path, of_csv);
-            }
-        }
-        for (key, kind, list) in lists_of_containers(object) {
-            for (index, container) in list.iter().enumerate() {
-                let path = format!(".spec.template.spec.{key}[{index}]");
-                self.container(object, container, kind, &path);
-            }
+    fn add(&mut self, reference: &str, used: Use) {
+        if !reference.is_empty() {
+            self.images.entry(reference.to_owned()).or_default().push(used);
         }
     }
 
-    fn container(&mut self, object: &Object, container: &Value, kind: UseKind, path: &str) {
-        let label = object.label();
-        let text = |value: &Value, key: &str| {
-            value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    /// What is listed by digest is listed with a tag beside the digest too.
+    fn declare(&mut self) {
+        let key = |text: &str| {
+            let reference = Reference::parse(text).ok()?;
+            Some((reference.name, reference.digest?.to_string()))
         };
-        let list = |key: &str| container.get(key).and_then(Value::as_seq).unwrap_or_default();
-        let place = |rest: String| object.place().path(format!("{path}{rest}"));
-        let name = text(container, "name");
-        self.add(&text(container, "image"), kind, &label, &name, "", place(".image".to_owned()));
-        for (index, variable) in list("env").iter().enumerate() {
-            let (variable, value) = (text(variable, "name"), text(variable, "value"));
-            if variable.starts_with("RELATED_IMAGE_") || is_by_digest(&value) {
-                let place = place(format!(".env[{index}].value"));
-                self.add(&value, UseKind::Environment, &label, &name, &variable, place);
+        let mut listed: BTreeMap<_, Vec<Use>> = BTreeMap::new();
+        for (text, uses) in &self.images {
+            let of_list = uses.iter().filter(|used| used.kind == UseKind::RelatedImage);
+            if let Some(key) = key(text) {
+                listed.entry(key).or_default().extend(of_list.cloned());
             }
         }
-        for key in ["command", "args"] {
-            for (index, argument) in list(key).iter().enumerate() {
-                let Some(argument) = argument.as_str() else { continue };
-                let (option, value) = match argument.split_once('=') {
-                    Some((option, value)) if option.starts_with('-') => (option, value),
-                    _ => ("", argument),
-                };
-                if is_by_digest(value) {
-                    let place = place(format!(".{key}[{index}]"));
-                    self.add(value, UseKind::Argument, &label, &name, option, place);
-                }
-            }
+        for (text, uses) in &mut self.images {
+            let known = uses.iter().any(|used| used.kind == UseKind::RelatedImage);
+            let same = key(text).filter(|_| !known).and_then(|key| listed.get(&key));
+            uses.extend(same.into_iter().flatten().cloned());
         }
     }
 
-    /// Annotations that name an image, but not those that pods have from the CSV.
-    fn annotations(&mut self, object: &Object, annotations: &Map, path: &str, known: &Map) {
-        for (key, value) in annotations {
-            let Some(text) = value.as_str().filter(|_| known.get(key) != Some(value)) else {
-                continue;
-            };
-            if key == "containerImage" || is_by_digest(text) {
-                let mut path = path.to_owned();
-                push_key(&mut path, key);
-                let place = object.place().path(path);
-                self.add(text, UseKind::Annotation, &object.label(), "", key, place);
-            }
+    /// Those of the pods of an object, but not the annotations that they have from the CSV.
+    fn object(&mut self, object: &Object, of_csv: &Map) {
+        if places::has_pods(object) {
+            let add = &mut |leaf: Leaf<'_>| self.add(&leaf.reference, leaf.used);
+            places::visit(&mut object.clone(), of_csv, add);
         }
     }
 }

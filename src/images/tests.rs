@@ -104,6 +104,78 @@ fn tools_get_their_formats() {
 }
 
 #[test]
+fn pods_are_found_in_objects_of_any_kind() {
+    let object = |json: serde_json::Value| {
+        let Value::Map(root) = Value::from(&json) else { panic!("no map") };
+        let origin = crate::ir::Origin::Overlay {
+            file: "a.yaml".to_owned(),
+            document: 1,
+            line: 1,
+            path: String::new(),
+        };
+        Object::new(*root, origin)
+    };
+    let pods = |image: &str| serde_json::json!({"containers": [{"name": "a", "image": image}]});
+    let template = |image: &str| {
+        serde_json::json!({
+            "metadata": {"annotations": {"proxy": format!("quay.io/a/proxy@{}", digest(7))}},
+            "spec": pods(image),
+        })
+    };
+    let objects = [
+        serde_json::json!({"kind": "Pod", "metadata": {"name": "a"}, "spec": pods("quay.io/a/pod:1")}),
+        serde_json::json!({
+            "kind": "CronJob", "metadata": {"name": "b"},
+            "spec": {"jobTemplate": {"spec": {"template": template("quay.io/a/job:1")}}},
+        }),
+        serde_json::json!({
+            "kind": "Gang", "metadata": {"name": "c"},
+            "spec": {"groups": [{"template": template("quay.io/a/gang:1")}]},
+        }),
+        serde_json::json!({
+            "kind": "CustomResourceDefinition", "metadata": {"name": "d"},
+            "spec": {"default": pods("quay.io/a/none:1")},
+        }),
+    ];
+    let (_, bundle) = images_of("{containers: []}", "[]", "{}");
+    let objects: Vec<Object> = objects.into_iter().map(object).collect();
+    let found = collect(&objects, &bundle, None);
+    let shown: Vec<String> = found
+        .iter()
+        .flat_map(|image| image.uses.iter().map(|used| (image.reference.clone(), used)))
+        .map(|(image, used)| {
+            format!("{} {} {}", image, used.object, used.place.path.as_deref().unwrap_or_default())
+        })
+        .collect();
+    let proxy = format!("quay.io/a/proxy@{}", digest(7));
+    assert_eq!(
+        shown,
+        [
+            "quay.io/a/gang:1 Gang/c .spec.groups[0].template.spec.containers[0].image".to_owned(),
+            "quay.io/a/job:1 CronJob/b .spec.jobTemplate.spec.template.spec.containers[0].image"
+                .to_owned(),
+            "quay.io/a/pod:1 Pod/a .spec.containers[0].image".to_owned(),
+            format!("{proxy} CronJob/b .spec.jobTemplate.spec.template.metadata.annotations.proxy"),
+            format!("{proxy} Gang/c .spec.groups[0].template.metadata.annotations.proxy"),
+        ]
+    );
+}
+
+#[test]
+fn what_is_listed_by_digest_may_be_used_with_a_tag_too() {
+    let image = |tag: &str| format!("quay.io/a/a{tag}@{}", digest(1));
+    for (used, listed) in [(":1", ""), ("", ":1"), (":1", ":2")] {
+        let (images, bundle) = images_of(
+            &format!("{{containers: [{{name: a, image: '{}'}}]}}", image(used)),
+            &format!("[{{name: a, image: '{}'}}]", image(listed)),
+            "{}",
+        );
+        let found = check(&images, &bundle);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+}
+
+#[test]
 fn a_bundle_without_related_images_gets_one_warning() {
     let pod = format!(
         "{{containers: [{{name: a, image: 'quay.io/a/a@{0}'}}, {{name: b, image: 'quay.io/a/b@{0}'}}]}}",

@@ -29,6 +29,29 @@ pub enum Part {
     Text(String),
     /// The namespace of the release.
     ReleaseNamespace,
+    /// A reference to an image.
+    Image(ImageReference),
+}
+
+/// A reference to an image that the values may change. Both references are ASCII without blanks,
+/// quotes and braces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageReference {
+    /// Path of the values where another reference may stand for it.
+    pub own: ValuesPath,
+    /// Path of the values where another registry may stand for that of the reference.
+    pub registry: ValuesPath,
+    /// The reference, as it is when the values say nothing.
+    pub reference: String,
+    /// The reference in its registry: repository, tag and digest.
+    pub path: String,
+}
+
+impl ImageReference {
+    /// The registry that the reference names; nothing when it leaves that to the cluster.
+    pub fn host(&self) -> Option<&str> {
+        self.reference.strip_suffix(&self.path)?.strip_suffix('/')
+    }
 }
 
 /// A piece of a certificate that Helm generates, by its key in a Secret.
@@ -62,7 +85,7 @@ impl CertificateField {
 pub enum Expr {
     /// The namespace of the release, a string.
     ReleaseNamespace,
-    /// A string composed of literal text and the namespace of the release.
+    /// A string composed of these parts.
     Concat(Vec<Part>),
     /// The same, cut to this many bytes; the texts are ASCII.
     Truncated(Vec<Part>, usize),
@@ -91,7 +114,18 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// The path of the values that it reads, if any.
+    /// Whether it depends on this path of the values, or on a part of what stands there.
+    pub fn reads(&self, path: &ValuesPath) -> bool {
+        let below = |read: &ValuesPath| read.segments().starts_with(path.segments());
+        match self {
+            Expr::Concat(parts) | Expr::Truncated(parts, _) => parts.iter().any(|part| {
+                matches!(part, Part::Image(image) if below(&image.own) || below(&image.registry))
+            }),
+            _ => self.path().is_some_and(below),
+        }
+    }
+
+    /// The path of the values that it stands for, if any.
     pub fn path(&self) -> Option<&ValuesPath> {
         match self {
             Expr::Values(path)

@@ -12,7 +12,7 @@ mod unit;
 mod value;
 mod version_range;
 
-pub use expr::{CertificateField, Condition, Expr, Part, ValuesPath};
+pub use expr::{CertificateField, Condition, Expr, ImageReference, Part, ValuesPath};
 pub use object::{Object, ObjectId, Origin, PULL_SECRET, Phase};
 pub use path::{Step, push_key, steps};
 pub use resolve::Release;

@@ -156,7 +156,7 @@ impl Object {
     /// Whether an expression or the condition of it reads this path of the values.
     pub fn reads(&self, path: &ValuesPath) -> bool {
         let conditional = self.when.as_ref().is_some_and(|condition| condition.reads(path));
-        conditional || self.expressions().into_iter().any(|expr| expr.path() == Some(path))
+        conditional || self.expressions().into_iter().any(|expr| expr.reads(path))
     }
 
     /// Who it is.

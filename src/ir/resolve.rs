@@ -1,9 +1,12 @@
 //! What a value is once the release is known: the meaning that the emitted template must have.
 
-use super::{CertificateField, Condition, Expr, Map, Number, Object, Part, Value, ValuesPath};
+use super::{
+    CertificateField, Condition, Expr, ImageReference, Map, Number, Object, Part, Value, ValuesPath,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
+use std::borrow::Cow;
 
 /// What Helm knows when it renders: the namespace of the release and the values.
 #[derive(Clone, Debug)]
@@ -102,10 +105,20 @@ impl Release<'_> {
         parts
             .iter()
             .map(|part| match part {
-                Part::Text(text) => text.as_str(),
-                Part::ReleaseNamespace => self.namespace,
+                Part::Text(text) => Cow::Borrowed(text.as_str()),
+                Part::ReleaseNamespace => Cow::Borrowed(self.namespace),
+                Part::Image(image) => self.image(image),
             })
             .collect()
+    }
+
+    fn image<'a>(&'a self, image: &'a ImageReference) -> Cow<'a, str> {
+        let set = |path| self.lookup(path).as_str().filter(|text| !text.is_empty());
+        match (set(&image.own), set(&image.registry)) {
+            (Some(own), _) => Cow::Borrowed(own),
+            (None, Some(registry)) => Cow::Owned(format!("{registry}/{}", image.path)),
+            (None, None) => Cow::Borrowed(&image.reference),
+        }
     }
 
     fn lookup(&self, path: &ValuesPath) -> &Json {

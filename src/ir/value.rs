@@ -1,8 +1,9 @@
 //! The value tree.
 
-use super::{Condition, Expr};
+use super::{Condition, Expr, Part};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
+use std::borrow::Cow;
 
 /// A map in the order in which it was read.
 pub type Map = IndexMap<String, Value>;
@@ -64,6 +65,22 @@ impl Value {
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text while values are as they are by default, if that needs no release to be known.
+    pub fn text_by_default(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Value::Text(text) => Some(Cow::Borrowed(text)),
+            Value::Expr(Expr::Concat(parts)) => {
+                let parts = parts.iter().map(|part| match part {
+                    Part::Text(text) => Some(text.as_str()),
+                    Part::Image(image) => Some(image.reference.as_str()),
+                    Part::ReleaseNamespace => None,
+                });
+                parts.collect::<Option<String>>().map(Cow::Owned)
+            }
             _ => None,
         }
     }

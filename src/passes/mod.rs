@@ -7,6 +7,7 @@ mod accounts;
 mod auth_reader;
 mod before;
 mod filter;
+mod images;
 mod keep_crds;
 mod lint;
 mod names;
@@ -57,10 +58,11 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 11] = [
+const PASSES: [Pass; 12] = [
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
+    images::images,
     pods::pods,
     accounts::accounts,
     auth_reader::auth_reader,

@@ -17,18 +17,37 @@ pub(super) enum Pod {
     Headless,
 }
 
-/// Waits for the name of the leader, which does not resolve before its pod runs (lws#746).
-const WAIT: &str = "\
+/// Where the leader is. It is told its own address, because sockets cannot be bound to every name;
+/// the others wait for its name, which does not resolve before its pod runs (lws#746).
+const LEADER: &str = "\
 set -eu
-tries=0
-until getent hosts \"$LWS_LEADER_ADDRESS\" >/dev/null; do
+leader=$VLLM_HOST_IP
+if [ \"$LWS_WORKER_INDEX\" != 0 ]; then
+  leader=$LWS_LEADER_ADDRESS
+  tries=0
+  until getent hosts \"$leader\" >/dev/null; do
+    tries=$((tries + 1))
+    if [ \"$tries\" -ge 300 ]; then
+      echo \"the leader $leader has no address after ten minutes\" >&2
+      exit 1
+    fi
+    sleep 2
+  done
+fi
+";
+
+/// Ray's workers stop when its head does not answer yet, which would start the whole group again.
+const JOIN_RAY: &str = "\
+until python3 -c \"import socket, sys
+socket.create_connection((sys.argv[1], 6379), 5)\" \"$leader\" 2>/dev/null; do
   tries=$((tries + 1))
-  if [ \"$tries\" -ge 300 ]; then
-    echo \"the leader $LWS_LEADER_ADDRESS has no address after ten minutes\" >&2
+  if [ \"$tries\" -ge 900 ]; then
+    echo \"no Ray at $leader:6379 after half an hour\" >&2
     exit 1
   fi
   sleep 2
 done
+exec ray start --address=\"$leader:6379\" --block
 ";
 
 /// The template of a pod: metadata and spec.
@@ -329,11 +348,9 @@ fn script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
     let last = match workload.shape.topology {
         Topology::Single => return None,
         Topology::Mp => "exec vllm serve \"$@\" --node-rank=\"$LWS_WORKER_INDEX\" \
-             --master-addr=\"$LWS_LEADER_ADDRESS\"\n"
+             --master-addr=\"$leader\"\n"
             .to_owned(),
-        Topology::Ray if pod == Pod::Headless => {
-            "exec ray start --address=\"$LWS_LEADER_ADDRESS:6379\" --block\n".to_owned()
-        }
+        Topology::Ray if pod == Pod::Headless => JOIN_RAY.to_owned(),
         Topology::Ray => "\
 ray start --head --port=6379
 until python3 -c \"import ray, sys
@@ -346,11 +363,11 @@ exec vllm serve \"$@\"
 "
         .to_owned(),
         Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => format!(
-            "exec vllm serve \"$@\" --data-parallel-address=\"$LWS_LEADER_ADDRESS\" \
+            "exec vllm serve \"$@\" --data-parallel-address=\"$leader\" \
              --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * {local}))\"\n"
         ),
     };
-    Some(format!("{WAIT}{last}"))
+    Some(format!("{LEADER}{last}"))
 }
 
 /// The routing sidecar of decoding pods: an init container that stays.

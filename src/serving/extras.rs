@@ -4,7 +4,7 @@ use super::build::{map, object, with};
 use super::topology::{Role, Workload};
 use super::{picker, route};
 use crate::config::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
-use crate::ir::{Object, Value};
+use crate::ir::{Expr, Object, Part, Value};
 use serde_json::{Value as Json, json};
 
 /// What is asked for besides the engine, picker, pool and route.
@@ -183,20 +183,27 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
         let api = "autoscaling/v2";
         return with(object(api, "HorizontalPodAutoscaler", &name, &labels(config)), "spec", &spec);
     }
-    let query = format!("sum(vllm:num_requests_waiting{{model_name=\"{}\"}})", config.served_name);
-    let spec = json!({
-        "scaleTargetRef": target,
-        "minReplicaCount": scaling.min,
-        "maxReplicaCount": scaling.max,
-        "triggers": [{
-            "type": "prometheus",
-            "metricType": "AverageValue",
-            "metadata": {
-                "serverAddress": scaling.prometheus,
-                "query": query,
-                "threshold": scaling.waiting.to_string(),
-            },
-        }],
-    });
-    with(object("keda.sh/v1alpha1", "ScaledObject", &name, &labels(config)), "spec", &spec)
+    // Another namespace may serve a model of the same name.
+    let query = Expr::Concat(vec![
+        Part::Text("sum(vllm:num_requests_waiting{namespace=\"".to_owned()),
+        Part::ReleaseNamespace,
+        Part::Text(format!("\",model_name=\"{}\"}})", config.served_name)),
+    ]);
+    let metadata = map([
+        ("serverAddress", Value::text(scaling.prometheus.clone().unwrap_or_default())),
+        ("query", query.into()),
+        ("threshold", Value::text(scaling.waiting.to_string())),
+    ]);
+    let trigger = map([
+        ("type", "prometheus".into()),
+        ("metricType", "AverageValue".into()),
+        ("metadata", metadata),
+    ]);
+    let spec = map([
+        ("scaleTargetRef", (&target).into()),
+        ("minReplicaCount", i64::from(scaling.min).into()),
+        ("maxReplicaCount", i64::from(scaling.max).into()),
+        ("triggers", Value::Seq(vec![trigger])),
+    ]);
+    with(object("keda.sh/v1alpha1", "ScaledObject", &name, &labels(config)), "spec", spec)
 }

@@ -107,6 +107,8 @@ invariants! {
         rules::picker::port, "nobody answers the gateway";
     ServingPickerPool Error "epp.flags" "llm-d-router, --pool-name"
         rules::picker::pool, "the picker works for another pool";
+    ServingPickerFlags Error "epp.flags" "llm-d-router, options of the picker"
+        rules::picker::flags, "the picker stops when it starts, or is never ready";
     ServingPickerRights Error "epp" "istio.io#17528"
         rules::picker::rights, "the picker never becomes ready";
     ServingPickerReplicas Error "epp.replicas" "GAIE#1619"
@@ -123,6 +125,12 @@ invariants! {
         rules::engine::devices, "ranks wait for devices that never come, or devices idle";
     ServingGroupSize Error "nodes" "kserve#4946"
         rules::engine::group_size, "ranks wait for pods that never come";
+    ServingJoin Error "topology" "llm-d-modelservice, multi-node"
+        rules::join::join, "ranks wait for pods that never come";
+    ServingEngineFlags Error "topology" "vLLM, checks of its flags"
+        rules::join::refused, "the engine stops when it starts";
+    ServingRay Error "engine.image" "lws#835"
+        rules::join::ray, "the command is not found";
     ServingStartup Error "topology" "lws#135"
         rules::group::startup, "leader and workers wait for each other";
     ServingGroup Error "topology" "lws webhook"
@@ -149,19 +157,65 @@ invariants! {
         rules::extras::disruption, "nodes cannot be drained";
     ServingDestination Error "route.provider" "llm-d-router chart, DestinationRule"
         rules::extras::destination, "Istio does not trust the picker";
+    ServingKserve Error "dp" "kserve#4946"
+        rules::kserve::parallelism, "KServe refuses the service, or makes pods that wait for others";
+    ServingTwice Warning "name" "llm-d-router chart, names of objects"
+        rules::set::twice, "one of them takes the place of the other";
+    ServingRoute Warning "route" "Gateway API, HTTPRouteRule"
+        rules::set::routes, "the older route gets all requests, and the other model none";
+    ServingUnread Note "form" "bundle2chart"
+        rules::set::unread, "what is wrong with them is not found";
 }
 
-/// Where a finding belongs: in the manifest, or at a key of bundles.toml.
-pub(super) type Placing<'p> = dyn Fn(&'static str, Place) -> Place + 'p;
+/// What is known to fail and is no invariant, each with the reason.
+pub static NOT_CHECKED: &[(&str, &str)] = &[
+    (
+        "unknown parameters of a plugin stop the picker (llm-d-router#1134)",
+        "each plugin and release has its own; only `deciders` and `modelName` are looked at",
+    ),
+    (
+        "vLLM refuses external load balancing of ranks for models without experts",
+        "manifests do not say what a model is made of; the texts of `topology` do",
+    ),
+    (
+        "Istio ignores pools without ENABLE_GATEWAY_API_INFERENCE_EXTENSION, and some of its \
+         releases all ports of a pool but the first (istio#57638)",
+        "this is about istiod; the README of a chart says it",
+    ),
+    (
+        "with the CRDs of both groups, pickers read objectives and rewrites of llm-d.ai only \
+         (llm-d-router#1449)",
+        "this is about the cluster; objects of a group that the profile's picker does not read are \
+         found (`serving-pool-missing`)",
+    ),
+    (
+        "an update of the chart of LeaderWorkerSet from 0.7 to 0.8 deletes its CRD and all groups \
+         (lws#880)",
+        "this is about installing LeaderWorkerSet",
+    ),
+    (
+        "a cluster with another domain than cluster.local has other hosts",
+        "manifests do not know the domain; upstream's DestinationRule has the same",
+    ),
+    ("Gateways ignore the port of a route's reference to a pool", "it does no harm"),
+    (
+        "drivers, NCCL and RDMA of nodes do not fit the engine",
+        "manifests do not say what nodes have",
+    ),
+];
 
-/// What breaks invariants in these manifests.
+/// Where a finding about the manifest of this number belongs: there, or at a key of bundles.toml.
+pub(super) type Placing<'p> = dyn Fn(usize, &'static str, Place) -> Place + 'p;
+
+/// What breaks invariants in these manifests; those of which `wanted` is true are looked for.
 pub(super) fn check(
     view: &View<'_>,
     manifests: &[Manifest],
+    wanted: fn(&Invariant) -> bool,
     placing: &Placing<'_>,
 ) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
-    for invariant in INVARIANTS {
+    for invariant in INVARIANTS.iter().filter(|invariant| wanted(invariant)) {
         let mut found = Found::default();
         (invariant.check)(view, &mut found);
         for finding in found.0 {
@@ -176,7 +230,7 @@ pub(super) fn check(
                 code: finding.code.unwrap_or(invariant.code),
                 severity,
                 message: finding.message,
-                place: placing(finding.field.unwrap_or(invariant.field), place),
+                place: placing(finding.owner, finding.field.unwrap_or(invariant.field), place),
                 related: Vec::new(),
                 hint: Some(format!("{} ({reason}; {source})", finding.hint)),
             };

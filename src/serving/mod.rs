@@ -18,7 +18,7 @@ mod view;
 mod workload;
 
 use crate::config::ServingConfig;
-use crate::diag::{Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::images::{Image, Use, UseKind};
 use crate::ir::{Release, Unit};
 use build::Values;
@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use topology::Workload;
 use view::{View, pods};
 
+pub use route::is_of_the_engine;
 pub use view::Manifest;
 
 /// The objects and values of a model's chart; none when the parallelism cannot be worked out.
@@ -57,11 +58,49 @@ pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
     let manifests = manifests(unit, config);
     let units = config.accelerator.devices_per_unit;
     let view = View::new(&manifests, config.profile, Some(units));
-    let placing = |field: &'static str, place: Place| Place {
+    let placing = |_: usize, field: &'static str, place: Place| Place {
         span: Some(config.place(field).clone()),
         ..place
     };
-    invariants::check(&view, &manifests, &placing).into_iter().collect()
+    invariants::check(&view, &manifests, |_| true, &placing).into_iter().collect()
+}
+
+/// What the charts of several models have in common and must not: objects in one namespace, where
+/// the second release fails because they belong to the first, and requests.
+pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    let mut seen: BTreeMap<(String, String, String, String), &ServingConfig> = BTreeMap::new();
+    for (config, unit) in models {
+        for manifest in manifests(unit, config) {
+            let texts = [manifest.group(), manifest.kind(), manifest.namespace(), manifest.name()];
+            let [group, kind, namespace, name] = texts.map(str::to_owned);
+            let (field, hint) = match kind.as_str() {
+                "InferenceObjective" => ("objectives", "call one of them otherwise"),
+                "Gateway" => ("route.gateway-class", "remove `gateway-class` from one of them"),
+                _ => ("name", "rename one of the models"),
+            };
+            let Some(first) = seen.insert((group, kind, namespace, name), config) else { continue };
+            let message = format!("the chart of `{}` has {} too", first.name, manifest.label());
+            found.push(
+                Diagnostic::error(Code::ServingTwice, message)
+                    .at(Place::span(config.place(field).clone()))
+                    .related(Place::span(first.place(field).clone()), "the first one")
+                    .hint(format!("give the models a `namespace` each; or: {hint}")),
+            );
+        }
+    }
+    let (owners, all): (Vec<&ServingConfig>, Vec<Manifest>) = models
+        .iter()
+        .flat_map(|(config, unit)| manifests(unit, config).into_iter().map(|m| (*config, m)))
+        .unzip();
+    let view = View::new(&all, profile::newest(), None);
+    let placing = |owner: usize, field: &'static str, place: Place| Place {
+        span: Some(owners[owner].place(field).clone()),
+        ..place
+    };
+    let routes = |invariant: &invariants::Invariant| invariant.code == Code::ServingRoute;
+    found.extend(invariants::check(&view, &all, routes, &placing));
+    found
 }
 
 /// The images of a model's pods, each with where it is used, in the order of their references.
@@ -110,14 +149,18 @@ fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
 /// What breaks invariants in manifests that someone else wrote.
 pub fn check_manifests(manifests: &[Manifest], profile: &'static Profile) -> Diagnostics {
     let view = View::new(manifests, profile, None);
-    invariants::check(&view, manifests, &|_, place| place).into_iter().collect()
+    invariants::check(&view, manifests, |_| true, &|_, _, place| place).into_iter().collect()
 }
 
 /// Whether any of these manifests is a pool or a picker, or makes pods with an engine.
 pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let view = View::new(manifests, profile::newest(), None);
     let engines = view.templates.iter().any(|template| template.engine.is_some());
-    engines || view.pools().next().is_some() || !view.pickers.is_empty()
+    engines
+        || !view.pickers.is_empty()
+        || ["InferencePool", "LLMInferenceService"]
+            .iter()
+            .any(|kind| view.of_kind(kind).next().is_some())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const HEALTH_PORT: u16 = 9003;
 /// Where Prometheus asks.
 const METRICS_PORT: u16 = 9090;
 /// The label that the picker's pods are selected by.
-const SELECTOR: &str = "llm-d-router-gateway";
+pub const SELECTOR: &str = "llm-d-router-gateway";
 
 /// Name of the picker's objects.
 pub fn name(config: &ServingConfig) -> String {

@@ -24,6 +24,8 @@ pub struct Profile {
     pub sidecar_engine_port: &'static str,
     /// Whether the picker has the flag `--tracing`.
     pub tracing_flag: bool,
+    /// Whether pools must name a picker, as before GAIE 1.6.
+    pub needs_picker: bool,
     /// Most ports of a pool.
     pub most_ports: usize,
     /// `apiVersion` of LeaderWorkerSets.
@@ -51,6 +53,7 @@ static PROFILES: [Profile; 3] = [
         sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"),
         sidecar_engine_port: "model-server-port",
         tracing_flag: true,
+        needs_picker: false,
         most_ports: 8,
         lws: "leaderworkerset.x-k8s.io/v1",
         disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
@@ -67,6 +70,7 @@ static PROFILES: [Profile; 3] = [
         sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.9.0"),
         sidecar_engine_port: "vllm-port",
         tracing_flag: true,
+        needs_picker: true,
         most_ports: 8,
         lws: "leaderworkerset.x-k8s.io/v1",
         disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
@@ -83,6 +87,7 @@ static PROFILES: [Profile; 3] = [
         sidecar_image: None,
         sidecar_engine_port: "",
         tracing_flag: false,
+        needs_picker: true,
         most_ports: 8,
         lws: "leaderworkerset.x-k8s.io/v1",
         disaggregated_set: None,

@@ -32,29 +32,69 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
     if let Some(namespace) = &route.gateway_namespace {
         parent["namespace"] = json!(namespace);
     }
-    let matches: Vec<Json> = route
-        .paths
-        .iter()
-        .map(|path| {
-            let mut condition = json!({"path": {"type": "PathPrefix", "value": path}});
-            if let Some(header) = &route.model_header {
-                condition["headers"] =
-                    json!([{"type": "Exact", "name": header, "value": config.served_name}]);
-            }
-            condition
+    let condition = |path: &String| {
+        let mut condition = json!({"path": {"type": "PathPrefix", "value": path}});
+        if let Some(header) = &route.model_header {
+            condition["headers"] =
+                json!([{"type": "Exact", "name": header, "value": config.served_name}]);
+        }
+        condition
+    };
+    let rule = |matches: Vec<Json>| {
+        json!({
+            "backendRefs": [pool::backend(config)],
+            "matches": matches,
+            "timeouts": {"request": route.request_timeout},
         })
-        .collect();
+    };
+    let (known, own): (Vec<&String>, Vec<&String>) =
+        route.paths.iter().partition(|path| is_of_the_engine(path));
+    let mut rules = Vec::new();
+    if !known.is_empty() {
+        rules.push(rule(known.into_iter().map(condition).collect()));
+    }
+    // A prefix can only be replaced in a rule that has no other match.
+    for path in own {
+        let mut rule = rule(vec![condition(path)]);
+        let rewrite = json!({"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}});
+        rule["filters"] = json!([{"type": "URLRewrite", "urlRewrite": rewrite}]);
+        rules.push(rule);
+    }
     let mut spec = json!({"parentRefs": [parent]});
     if !route.hosts.is_empty() {
         spec["hostnames"] = json!(route.hosts);
     }
-    spec["rules"] = json!([{
-        "backendRefs": [pool::backend(config)],
-        "matches": matches,
-        "timeouts": {"request": route.request_timeout},
-    }]);
+    spec["rules"] = json!(rules);
     let api = "gateway.networking.k8s.io/v1";
     with(object(api, "HTTPRoute", &config.name, &labels(config)), "spec", &spec)
+}
+
+/// First segments of the paths that vLLM answers on.
+const ENGINE: &[&str] = &[
+    "",
+    "v1",
+    "v2",
+    "health",
+    "ping",
+    "load",
+    "version",
+    "metrics",
+    "tokenize",
+    "detokenize",
+    "pooling",
+    "classify",
+    "score",
+    "rerank",
+    "invocations",
+    "inference",
+    "docs",
+    "openapi.json",
+];
+
+/// Whether the engine knows paths that begin so; other prefixes are taken off on the way to it.
+pub fn is_of_the_engine(path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    ENGINE.contains(&first)
 }
 
 fn labels(config: &ServingConfig) -> Json {
@@ -115,7 +155,10 @@ fn gke(config: &ServingConfig) -> [Object; 2] {
     ]
 }
 
-/// Whole seconds of a duration of the Gateway API, at least one.
+/// The longest timeout of Google's load balancers, in seconds.
+const FOR_EVER: u64 = 2_147_483_647;
+
+/// Whole seconds of a duration of the Gateway API, in which nothing is for ever.
 fn seconds(duration: &str) -> u64 {
     let mut milliseconds = 0u64;
     let mut rest = duration;
@@ -132,7 +175,7 @@ fn seconds(duration: &str) -> u64 {
         milliseconds += digits.parse::<u64>().unwrap_or(0).saturating_mul(scale);
         rest = next;
     }
-    (milliseconds / 1_000).max(1)
+    if milliseconds == 0 { FOR_EVER } else { milliseconds.div_ceil(1_000) }
 }
 
 /// Whoever has a token of the cluster for this model may send requests.
@@ -172,8 +215,30 @@ pub(super) fn peers(namespaces: &[String]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     #[test]
+    fn prefixes_that_the_engine_knows() {
+        for (path, known) in [
+            ("/", true),
+            ("/v1", true),
+            ("/v1/chat/completions", true),
+            ("/v1beta", false),
+            ("/team/chat", false),
+            ("/team/v1", false),
+        ] {
+            assert_eq!(super::is_of_the_engine(path), known, "{path}");
+        }
+    }
+
+    #[test]
     fn durations_in_seconds() {
-        for (text, seconds) in [("300s", 300), ("1h30m", 5_400), ("0s", 1), ("1500ms", 1)] {
+        let for_ever = super::FOR_EVER;
+        for (text, seconds) in [
+            ("300s", 300),
+            ("1h30m", 5_400),
+            ("0s", for_ever),
+            ("0h0m", for_ever),
+            ("1500ms", 2),
+            ("1ms", 1),
+        ] {
             assert_eq!(super::seconds(text), seconds, "{text}");
         }
     }

@@ -36,6 +36,31 @@ pp = 2
 epp = { image = "IMAGE" }
 "#;
 
+/// The same with Ray.
+const RAY: &str = r#"
+topology = "lws-ray"
+nodes = 2
+tp = 8
+pp = 2
+epp = { image = "IMAGE" }
+"#;
+
+/// Ranks behind the leader's port.
+const INTERNAL: &str = r#"
+topology = "lws-dp-internal"
+nodes = 2
+dp = 16
+epp = { image = "IMAGE" }
+"#;
+
+/// Ranks behind a port of each pod.
+const HYBRID: &str = r#"
+topology = "lws-dp-hybrid"
+nodes = 2
+dp = 16
+epp = { image = "IMAGE" }
+"#;
+
 /// Groups with a port a rank, and prefill apart.
 const WIDE: &str = r#"
 topology = "lws-dp-external"
@@ -54,6 +79,14 @@ dp = 16
 disaggregated-set = true
 prefill = { nodes = 2, dp = 16, sidecar-image = "IMAGE" }
 epp = { image = "IMAGE" }
+"#;
+
+/// What KServe makes the rest of.
+const KSERVE: &str = r#"
+form = "kserve"
+topology = "lws-dp-internal"
+nodes = 2
+dp = 16
 "#;
 
 /// Chips with two devices.
@@ -126,6 +159,22 @@ fn flag(container: &mut Json, flag: &str) {
     args.push(json!(flag));
 }
 
+/// Takes a flag out of the container's arguments.
+fn unflag(container: &mut Json, flag: &str) {
+    let args = container["args"].as_array_mut().expect("arguments");
+    let before = args.len();
+    args.retain(|arg| arg != flag);
+    assert_ne!(args.len(), before, "there is no {flag}");
+}
+
+/// Changes the script of a container of a group.
+fn script(object: &mut Json, pod: &str, from: &str, to: &str) {
+    let script = &mut engine(object, pod)["command"][2];
+    let changed = script.as_str().expect("a script").replace(from, to);
+    assert_ne!(script.as_str(), Some(changed.as_str()), "the change does nothing");
+    *script = json!(changed);
+}
+
 /// Rewrites the picker's configuration.
 fn configure(objects: &mut [Json], change: impl Fn(&str) -> String) {
     let map = object(objects, "ConfigMap", "chat-epp");
@@ -177,6 +226,24 @@ const BREAKING: &[Breaking] = &[
     }),
     breaks(Code::ServingPoolShape, "`matchLabels`", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchExpressions"] = json!([]);
+    }),
+    breaks(Code::ServingPoolShape, "`grpc` is not a protocol", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["appProtocol"] = json!("grpc");
+    }),
+    breaks(Code::ServingPoolShape, "selects by `app`, which is no label", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("two words");
+    }),
+    warns(Code::ServingPoolShape, "asks a Deployment for its picker", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["kind"] = json!("Deployment");
+    }),
+    warns(Code::ServingPoolShape, "written by a controller", SINGLE, |all| {
+        all.push(json!({"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "InferencePoolImport", "metadata": {"name": "chat", "namespace": "models"}}));
+    }),
+    breaks(Code::ServingPoolShape, "the priority of InferenceObjective/premium", SINGLE, |all| {
+        object(all, "InferenceObjective", "premium")["spec"]["priority"] = json!(3_000_000_000u32);
+    }),
+    breaks(Code::ServingPoolShape, "has a rule without fitting targets", SINGLE, |all| {
+        object(all, "InferenceModelRewrite", "chat")["spec"]["rules"][0]["targets"][0]["weight"] = json!(0);
     }),
     breaks(Code::ServingPoolEmpty, "no pods have the labels", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("chats");
@@ -236,9 +303,6 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPickerReplicas, "readinessProbe asks for `inference-extension`", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["readinessProbe"]["grpc"]["service"] = json!("inference-extension");
     }),
-    warns(Code::ServingPickerReplicas, "know nothing of each other", MP, |all| {
-        object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(2);
-    }),
     breaks(Code::ServingPickerConfig, "no plugin `queue-scorerr`", MP, |all| {
         configure(all, |text| text.replace("type: queue-scorer", "type: queue-scorerr").replace("pluginRef: queue-scorer", "pluginRef: queue-scorerr"));
     }),
@@ -277,6 +341,43 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPickerConfig, "cannot be read: line 1", MP, |all| {
         configure(all, |_| "plugins: [".to_owned());
     }),
+    breaks(Code::ServingPickerReplicas, "2 pods that know nothing of each other", MP, |all| {
+        object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(2);
+    }),
+    warns(Code::ServingPickerReplicas, "3 pods that know nothing of each other", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--ha-enable-leader-election=false"));
+    }),
+    breaks(Code::ServingPickerFlags, "has `--pool-name` and `--endpoint-selector`", MP, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--endpoint-selector=app=chat"));
+    }),
+    breaks(Code::ServingPickerFlags, "has `--config-file` and `--config-text`", MP, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--config-text=x"));
+    }),
+    breaks(Code::ServingPickerFlags, "the readinessProbe of Deployment/chat-epp asks port 9004, and it answers on 9003", MP, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["readinessProbe"]["grpc"]["port"] = json!(9004);
+    }),
+    breaks(Code::ServingPickerRights, "may not create tokenreviews.authentication.k8s.io", SINGLE, |all| {
+        all.retain(|object| object["kind"] != "ClusterRole");
+    }),
+    breaks(Code::ServingPickerRights, "the sidecar of LeaderWorkerSet/chat-decode may not get, list, watch inferencepools.inference.networking.k8s.io", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        flag(sidecar.expect("a sidecar"), "--enable-ssrf-protection");
+    }),
+    breaks(Code::ServingPickerConfig, "a reference has no `wieght`", MP, |all| {
+        configure(all, |text| text.replacen("weight: 2", "wieght: 2", 1));
+    }),
+    breaks(Code::ServingPickerConfig, "a flow control has no `maxRequest`", MP, |all| {
+        configure(all, |text| format!("{text}flowControl: {{maxRequest: 5}}\n"));
+    }),
+    breaks(Code::ServingPickerConfig, "there is no plugin named `limits`", MP, |all| {
+        configure(all, |text| format!("{text}flowControl: {{usageLimitPolicyPluginRef: limits}}\n"));
+    }),
+    breaks(Code::ServingPickerConfig, "nothing says which of the 2 profiles runs", MP, |all| {
+        configure(all, |text| format!("{}- name: other\n", text.replacen("plugins:", "plugins:\n- type: single-profile-handler", 1)));
+    }),
+    breaks(Code::ServingPickerConfig, "`second` asks the decider `nobody`", WIDE, |all| {
+        configure(all, |text| text.replacen("plugins:", "plugins:\n- name: second\n  type: disagg-profile-handler\n  parameters: {deciders: {prefill: nobody}}", 1));
+    }),
     breaks(Code::ServingPickerConfig, "two profiles have the name `prefill`", WIDE, |all| {
         configure(all, |text| text.replace("- name: decode", "- name: prefill"));
     }),
@@ -295,6 +396,14 @@ const BREAKING: &[Breaking] = &[
     }),
     breaks(Code::ServingRoles, "their role is `prefill`", WIDE, |all| {
         configure(all, |text| text.replace("pluginRef: prefill-filter", "pluginRef: queue-scorer").replace("pluginRef: decode-filter", "pluginRef: queue-scorer"));
+    }),
+    breaks(Code::ServingRoles, "which the pods of Deployment/extra have not", MP, |all| {
+        let index = "leaderworkerset.sigs.k8s.io/worker-index";
+        object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"][index] = json!("0");
+        let mut template = object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["leaderTemplate"].clone();
+        template["spec"]["containers"][0]["command"] = json!(["vllm", "serve"]);
+        template["spec"]["containers"][0]["args"] = json!(["example/model", "--tensor-parallel-size=8", "--port=8000"]);
+        all.push(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "extra", "namespace": "models"}, "spec": {"template": template}}));
     }),
     breaks(Code::ServingModel, "`token-producer` is about `other/model`", MP, |all| {
         configure(all, |text| text.replace("- type: queue-scorer", "- type: token-producer\n  parameters: {modelName: other/model}\n- type: queue-scorer"));
@@ -323,6 +432,65 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingGroupSize, "2 pods with 8 ranks each are not the 9 ranks", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-size=9");
     }),
+    breaks(Code::ServingJoin, "are not told where their leader is", MP, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --master-addr=\"$leader\"", "");
+    }),
+    breaks(Code::ServingJoin, "has `--node-rank` 0, and its place is 1", MP, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --node-rank=\"$LWS_WORKER_INDEX\"", "");
+    }),
+    breaks(Code::ServingJoin, "workers of LeaderWorkerSet/chat-decode start servers of their own", MP, |all| {
+        unflag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
+    }),
+    breaks(Code::ServingJoin, "workers of LeaderWorkerSet/chat-decode start servers of their own", INTERNAL, |all| {
+        unflag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
+    }),
+    breaks(Code::ServingJoin, "are not told where their leader is", HYBRID, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --data-parallel-address=\"$leader\"", "");
+    }),
+    breaks(Code::ServingJoin, "the first worker of LeaderWorkerSet/chat-decode has `--data-parallel-start-rank` 0, and its place is 8", WIDE, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, "LWS_WORKER_INDEX * 8", "0");
+    }),
+    breaks(Code::ServingJoin, "has `--data-parallel-start-rank` 0, and its place is 8", INTERNAL, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * 8))\"", "");
+    }),
+    warns(Code::ServingJoin, "each of the 2 pods of LeaderWorkerSet/chat-decode runs an engine of its own", MP, |all| {
+        for pod in [LEADER, WORKER] {
+            let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
+            container["command"] = json!(["vllm", "serve"]);
+            container["args"] = json!(["example/model", "--tensor-parallel-size=8"]);
+        }
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["labels"]["app"] = json!("chat");
+    }),
+    breaks(Code::ServingEngineFlags, "only one rank in a pod", HYBRID, |all| {
+        let set = object(all, "LeaderWorkerSet", "chat-decode");
+        script(set, WORKER, "LWS_WORKER_INDEX * 8", "LWS_WORKER_INDEX");
+        let container = engine(set, WORKER);
+        unflag(container, "--data-parallel-hybrid-lb");
+        for text in ["--tensor-parallel-size=8", "--data-parallel-size=2", "--data-parallel-size-local=1", "--data-parallel-multi-port-external-lb"] {
+            flag(container, text);
+        }
+    }),
+    breaks(Code::ServingEngineFlags, "`--api-server-count` servers at each", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--api-server-count=8");
+    }),
+    breaks(Code::ServingEngineFlags, "several ways to share requests", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--data-parallel-hybrid-lb");
+    }),
+    breaks(Code::ServingEngineFlags, "the supervisor's port is that of a rank", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-supervisor-port=8203");
+    }),
+    breaks(Code::ServingEngineFlags, "is headless, and has `--api-server-count` servers", INTERNAL, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--api-server-count=8");
+    }),
+    breaks(Code::ServingEngineFlags, "is headless, and its ranks have servers", HYBRID, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
+    }),
+    breaks(Code::ServingRay, "which the image `vllm/vllm-openai:v0.23.0@sha256", RAY, |all| {
+        for pod in [LEADER, WORKER] {
+            let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
+            container["image"] = json!(IMAGE.replace("example.com/vllm:v1", "vllm/vllm-openai:v0.23.0"));
+        }
+    }),
     breaks(Code::ServingStartup, "workers are made when the leader is ready", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["startupPolicy"] = json!("LeaderReady");
     }),
@@ -332,6 +500,49 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingGroup, "neither take a group away", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["maxUnavailable"] = json!(0);
     }),
+    breaks(Code::ServingGroup, "groups of 0 pods", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["size"] = json!(0);
+    }),
+    breaks(Code::ServingGroup, "`Never` is not a `restartPolicy`", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["restartPolicy"] = json!("Never");
+    }),
+    breaks(Code::ServingGroup, "`networkConfig` has no", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["networkConfig"] = json!({});
+    }),
+    breaks(Code::ServingGroup, "the set has 1 roles", SET, |all| {
+        object(all, "DisaggregatedSet", "chat")["spec"]["roles"].as_array_mut().expect("roles").truncate(1);
+    }),
+    breaks(Code::ServingGroup, "number of slices", SET, |all| {
+        object(all, "DisaggregatedSet", "chat")["spec"]["slices"] = json!(0);
+    }),
+    breaks(Code::ServingKserve, "9 ranks cannot be shared evenly by pods of 8", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["data"] = json!(9);
+    }),
+    breaks(Code::ServingKserve, "stages of a pipeline and ranks", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["pipeline"] = json!(2);
+    }),
+    breaks(Code::ServingKserve, "only one of `data` and `dataLocal`", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["dataLocal"] = json!(null);
+    }),
+    breaks(Code::ServingKserve, "`tensor` is not a positive", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(0);
+    }),
+    breaks(Code::ServingKserve, "asks for 8 × nvidia.com/gpu, and its ranks use 16", KSERVE, |all| {
+        object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(2);
+    }),
+    warns(Code::ServingRoute, "HTTPRoute/chat and HTTPRoute/other both take `PathPrefix /` of Gateway/gateway", SINGLE, |all| {
+        let mut second = object(all, "HTTPRoute", "chat").clone();
+        second["metadata"]["name"] = json!("other");
+        all.push(second);
+    }),
+    warns(Code::ServingTwice, "Deployment/chat-epp is there twice", MP, |all| {
+        let second = object(all, "Deployment", "chat-epp").clone();
+        all.push(second);
+    }),
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingUnread, "the pods of RayCluster/chat are not looked at", MP, |all| {
+        let template = object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["leaderTemplate"].clone();
+        all.push(json!({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "chat", "namespace": "models"}, "spec": {"headGroupSpec": {"template": template}}}));
+    }) },
     breaks(Code::ServingGroup, "do not divide into subgroups of 3", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["subGroupPolicy"] = json!({"subGroupSize": 3});
     }),
@@ -353,6 +564,16 @@ const BREAKING: &[Breaking] = &[
     breaks(Code::ServingSidecar, "prefill is never asked", WIDE, |all| {
         let set = object(all, "LeaderWorkerSet", "chat-decode");
         set["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["initContainers"] = json!([]);
+        flag(engine(set, WORKER), "--port=8000");
+    }),
+    breaks(Code::ServingSidecar, "over TLS only", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        unflag(sidecar.expect("a sidecar"), "--secure-proxy=false");
+    }),
+    breaks(Code::ServingSidecar, "waits for its sidecar to end", WIDE, |all| {
+        let set = object(all, "LeaderWorkerSet", "chat-decode");
+        let sidecar = set.pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0").expect("a sidecar");
+        sidecar["restartPolicy"] = json!(null);
         flag(engine(set, WORKER), "--port=8000");
     }),
     breaks(Code::ServingSidecarFlag, "no flag `--connector` any more", WIDE, |all| {
@@ -414,14 +635,14 @@ const BREAKING: &[Breaking] = &[
 
 #[test]
 fn our_own_charts_hold_every_invariant() {
-    for table in [SINGLE, MP, WIDE, SET, TPU] {
+    for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET, TPU, KSERVE] {
         let config = config(table);
         let (unit, _) = compile(&config);
         let found = check(&unit.unwrap(), &config);
         assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
     }
     // What a TPU is, a manifest says by its node selector.
-    for table in [SINGLE, MP, WIDE, SET] {
+    for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET, KSERVE] {
         let found = findings(objects(table));
         assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
     }
@@ -476,11 +697,13 @@ fn mistakes_in_the_configuration() {
         "topology = \"lws-dp-hybrid\"\nnodes = 2\ndp = 5\n",
         "nodes = 2\n",
         "topology = \"lws-mp\"\ntp = 8\n",
+        "topology = \"lws-dp-external\"\nnodes = 2\ntp = 8\ndp = 2\n",
         "api = \"gie-1.4\"\nprefill = {}\n",
         "topology = \"lws-dp-external\"\nnodes = 2\ndp = 32\nepp = { image = \"IMAGE\" }\n",
         "prefill = { topology = \"lws-dp-external\", nodes = 2, dp = 16, sidecar-image = \"IMAGE\" }\nepp = { image = \"IMAGE\" }\n",
         "epp = { image = \"IMAGE\", config = { plugins = [{ type = \"queue-scorer\" }], schedulingProfiles = [{ name = \"default\", plugins = [{ pluginRef = \"queue\" }] }] } }\n",
         "epp = { image = \"IMAGE\", flags = { grpc-port = 9010 } }\n",
+        "epp = { image = \"IMAGE\", replicas = 2, flags = { ha-enable-leader-election = false } }\n",
         "form = \"kserve\"\nmonitoring = {}\nroute = { gateway = \"g\", auth = \"kuadrant\" }\n",
         "replicas = 3\nautoscaling = { max = 4 }\n",
     ] {
@@ -506,6 +729,12 @@ fn tables_that_cannot_be_read() {
         "objectives = { premium = \"high\" }\nrewrites = [{ model = \"a\" }]\n",
         "epp = { preset = \"default\", config = {}, flags = { --tracing = true } }\n",
         "autoscaling = { kind = \"keda\", min = 5, max = 2 }\n",
+        "autoscaling = { kind = \"keda\", min = 0, max = 2, prometheus = \"http://p\" }\n",
+        "network-policy = {}\nroute = { gateway = \"g\", provider = \"gke\" }\n",
+        "objectives = { \"Premium!\" = 1 }\n",
+        "served-name = 'a\"b'\n",
+        "route = { gateway = \"g\", hosts = [\"https://a.example.com\"], model-header = \"X Model\" }\n",
+        "monitoring = { labels = { \"a b\" = \"c\" } }\n",
         "disaggregated-set = true\n",
         "router = {}\n",
     ] {
@@ -525,4 +754,151 @@ fn tables_that_cannot_be_read() {
         shown.push('\n');
     }
     insta::assert_snapshot!(shown);
+}
+
+/// Numbers and texts that nobody expects stop nothing.
+#[test]
+fn hostile_values_do_no_harm() {
+    fn pointers(json: &Json, pointer: &str, all: &mut Vec<String>) {
+        all.push(pointer.to_owned());
+        match json {
+            Json::Object(map) => map.iter().for_each(|(key, value)| {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                pointers(value, &format!("{pointer}/{key}"), all);
+            }),
+            Json::Array(list) => list.iter().enumerate().for_each(|(index, value)| {
+                pointers(value, &format!("{pointer}/{index}"), all);
+            }),
+            _ => {}
+        }
+    }
+    let hostile =
+        [json!(u64::MAX), json!(-1), json!(""), json!(null), json!([1]), json!({"a": []})];
+    let budget = "disruption-budget = 1\nmonitoring = {}\nroute = { gateway = \"g\" }\n";
+    let all = objects(&format!("{budget}{WIDE}"));
+    let mut turn = 0;
+    for index in 0..all.len() {
+        let mut places = Vec::new();
+        pointers(&all[index], "", &mut places);
+        for pointer in places {
+            turn += 1;
+            let mut changed = all.clone();
+            *changed[index].pointer_mut(&pointer).expect("a place") =
+                hostile[turn % hostile.len()].clone();
+            let _ = findings(changed);
+        }
+    }
+    let mut many = objects(&format!("{budget}{MP}"));
+    let set = object(&mut many, "LeaderWorkerSet", "chat-decode");
+    set["spec"]["replicas"] = json!(u64::MAX);
+    set["spec"]["leaderWorkerTemplate"]["size"] = json!(u64::MAX);
+    let container = engine(set, LEADER);
+    flag(container, "--port=4294967295");
+    container["readinessProbe"]["httpGet"]["port"] = json!(4_294_967_295u32);
+    let budget = &mut object(&mut many, "PodDisruptionBudget", "chat-decode")["spec"];
+    *budget = json!({"minAvailable": 1, "selector": budget["selector"]});
+    let _ = findings(many);
+}
+
+/// What is not known makes rules silent, not wrong.
+#[test]
+fn flags_in_a_file_are_not_known() {
+    let mut all = objects(MP);
+    for pod in [LEADER, WORKER] {
+        let container = engine(object(&mut all, "LeaderWorkerSet", "chat-decode"), pod);
+        container["command"] = json!(["vllm", "serve"]);
+        container["args"] = json!(["--config=/etc/vllm.yaml"]);
+    }
+    let found = findings(all);
+    assert!(!found.has_errors(), "{}", human::render(&found, false));
+}
+
+/// Budgets and autoscalers of other applications are not about models.
+#[test]
+fn budgets_of_others_are_left_alone() {
+    let mut all = objects(SINGLE);
+    let mut budget = object(&mut all, "PodDisruptionBudget", "chat-decode").clone();
+    budget["metadata"]["name"] = json!("database");
+    budget["spec"] = json!({"maxUnavailable": 0, "selector": {"matchLabels": {"app": "database"}}});
+    all.push(budget);
+    let found = findings(all);
+    assert!(found.is_empty(), "{}", human::render(&found, false));
+}
+
+/// A prefix of one's own is taken off on the way, in a rule of its own.
+#[test]
+fn prefixes_are_taken_off() {
+    let mut all =
+        objects("route = { gateway = \"g\", paths = [\"/v1\", \"/team/chat\", \"/chat\"] }\n");
+    let rules = object(&mut all, "HTTPRoute", "chat")["spec"]["rules"].clone();
+    let seen: Vec<(Json, Json)> = rules
+        .as_array()
+        .expect("rules")
+        .iter()
+        .map(|rule| {
+            let paths = rule["matches"].as_array().expect("matches").iter();
+            let paths = paths.map(|path| path["path"]["value"].clone()).collect();
+            (paths, rule["filters"][0]["urlRewrite"]["path"].clone())
+        })
+        .collect();
+    let off = json!({"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"});
+    assert_eq!(
+        seen,
+        [
+            (json!(["/v1"]), Json::Null),
+            (json!(["/team/chat"]), off.clone()),
+            (json!(["/chat"]), off),
+        ]
+    );
+}
+
+/// Gateways in another namespace are let in without saying so twice.
+#[test]
+fn policies_let_the_routes_gateway_in() {
+    let table =
+        "route = { gateway = \"g\", gateway-namespace = \"gateways\" }\nnetwork-policy = {}\n";
+    let mut all = objects(table);
+    for name in ["chat", "chat-epp"] {
+        let policy = object(&mut all, "NetworkPolicy", name).to_string();
+        assert!(policy.contains("{\"kubernetes.io/metadata.name\":\"gateways\"}"), "{policy}");
+    }
+}
+
+/// Models of one name in two namespaces are scaled apart.
+#[test]
+fn scaling_counts_the_namespace_only() {
+    let table = "autoscaling = { kind = \"keda\", max = 2, prometheus = \"http://p\" }\n";
+    let mut all = objects(table);
+    let query = &object(&mut all, "ScaledObject", "chat-decode")["spec"]["triggers"][0]["metadata"]
+        ["query"];
+    assert_eq!(
+        query,
+        "sum(vllm:num_requests_waiting{namespace=\"models\",model_name=\"example/model\"})"
+    );
+}
+
+/// Kinds with a template in the usual place, and pods, are looked at like Deployments.
+#[test]
+fn other_kinds_with_templates_are_looked_at() {
+    let container = json!({"name": "vllm", "image": IMAGE, "command": ["vllm", "serve"], "args": ["a/b", "-tp", "8"], "resources": {"limits": {"nvidia.com/gpu": 4}}});
+    let spec = json!({"containers": [container]});
+    for (kind, spec) in [("Pod", spec.clone()), ("Rollout", json!({"template": {"spec": spec}}))] {
+        let found = findings(vec![
+            json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}),
+        ]);
+        assert!(found.iter().any(|d| d.code == Code::ServingDevices), "{kind}");
+    }
+}
+
+/// Pickers that are not known by name are no mistake.
+#[test]
+fn pickers_of_others_are_left_alone() {
+    let mut all = objects(SINGLE);
+    all.retain(|object| object["kind"] != "PodDisruptionBudget");
+    let picker = object(&mut all, "Deployment", "chat-epp");
+    let container = engine(picker, POD);
+    container["image"] = json!(IMAGE.replace("vllm", "own-picker"));
+    container["args"] = json!(["--poolName=chat"]);
+    let found = findings(all);
+    assert!(!found.has_errors(), "{}", human::render(&found, false));
 }

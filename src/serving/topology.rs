@@ -1,7 +1,10 @@
 //! From a shape to workloads: which pods there are, which of them answer, and on which ports.
 
+use super::presets;
+use super::view::can_be_several;
 use crate::config::{ServingConfig, Shape, Topology};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use serde_json::Value as Json;
 
 /// The port that requests come to; with a port a rank, the first of them.
 pub const SERVING_PORT: u16 = 8000;
@@ -77,6 +80,22 @@ impl<'a> Workload<'a> {
                 Diagnostic::error(Code::ServingAutoscaler, message)
                     .at(Place::span(span.clone()))
                     .hint("remove `replicas`; `min` of `autoscaling` is the least"),
+            );
+        }
+        let elects = config.epp.flags.get("ha-enable-leader-election");
+        let no = |value: &Json| value == "false" || value.as_bool() == Some(false);
+        if config.epp.replicas > 1
+            && elects.is_some_and(no)
+            && !can_be_several(&presets::config_of(config))
+        {
+            let message = format!(
+                "{} pickers that elect no leader choose without each other",
+                config.epp.replicas
+            );
+            found.push(
+                Diagnostic::error(Code::ServingPickerReplicas, message)
+                    .at(Place::span(config.place("epp.flags").clone()))
+                    .hint("remove the flag, or take one replica"),
             );
         }
         if disaggregated && config.profile.sidecar_image.is_none() && !config.kserve {
@@ -196,6 +215,11 @@ fn check(config: &ServingConfig, role: Role, shape: &Shape, found: &mut Diagnost
             "dp",
             format!("{} ranks cannot be shared evenly by {} nodes", shape.dp, shape.nodes),
             "every pod of a group has the same number of ranks (kserve#4946 divides and drops the rest)",
+        ),
+        Topology::DpExternal if shape.dp / shape.nodes.max(1) < 2 => report(
+            "topology",
+            "one rank in a pod needs no port for each rank, and vLLM refuses it".to_owned(),
+            "choose `lws-dp-hybrid`, which has one port a pod, or fewer `nodes`",
         ),
         _ => {}
     }

@@ -54,6 +54,9 @@ fn deployment(workload: &Workload<'_>, values: &mut Values) -> Object {
     if let Some(replicas) = replicas(workload, values) {
         spec.insert("replicas".to_owned(), replicas);
     }
+    // The usual ten minutes are over before a large model is loaded, and its image before that.
+    let deadline = i64::from(workload.config.engine.startup_minutes) * 60 + 900;
+    spec.insert("progressDeadlineSeconds".to_owned(), deadline.into());
     // Accelerators are seldom free for a pod more than there are.
     let strategy =
         json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}});

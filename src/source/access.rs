@@ -9,8 +9,8 @@ use std::sync::Arc;
 pub struct Access {
     /// Nothing is sent over a network; what is not at hand is an error.
     pub offline: bool,
-    /// Variables of the environment that say where credentials and the cache are; the library
-    /// reads none by itself.
+    /// Variables of the environment that say where credentials, the cache and proxies are; the
+    /// library reads none by itself.
     pub environment: Environment,
     /// Who is told what is going on.
     pub reporter: Option<Arc<dyn Reporter>>,
@@ -51,14 +51,22 @@ pub struct Environment {
 impl Environment {
     /// Names of the variables that matter.
     pub const VARIABLES: &[&str] = &[
+        "ALL_PROXY",
         "BUNDLE2CHART_CACHE",
         "DOCKER_CONFIG",
         "HOME",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "NO_PROXY",
         "PATH",
         "REGISTRY_AUTH_FILE",
         "XDG_CACHE_HOME",
         "XDG_CONFIG_HOME",
         "XDG_RUNTIME_DIR",
+        "all_proxy",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
     ];
 
     /// Of `variables`, those that matter and are not empty.

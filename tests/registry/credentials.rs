@@ -50,6 +50,29 @@ fn a_token_is_fetched_once_and_shown_never() {
 }
 
 #[test]
+fn a_busy_place_for_tokens_is_asked_again_when_it_says() {
+    let stored = Stored::lamp();
+    let server = Server::start(move |asked| {
+        if asked.target.starts_with("/token?") {
+            return match asked.times {
+                0 => Answer::new(429, "").with("retry-after", "1"),
+                _ => Answer::new(200, format!("{{\"token\":\"{TOKEN}\"}}")),
+            };
+        }
+        if asked.header("authorization") == Some(&format!("Bearer {TOKEN}")) {
+            return stored.answer(asked);
+        }
+        let host = asked.header("host").unwrap_or_default();
+        let challenge = format!("Bearer realm=\"http://{host}/token\",service=\"lamps\"");
+        Answer::new(401, "").with("www-authenticate", challenge)
+    });
+    let project = Project::new(&server.host());
+    let begun = std::time::Instant::now();
+    assert_built(&project, &project.run(&["build"]));
+    assert!(begun.elapsed() >= std::time::Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_wrong_password_names_where_it_came_from_and_not_itself() {
     let server = token_registry(|host| format!("http://{host}/token"));
     let project = Project::new(&server.host());

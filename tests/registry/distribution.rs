@@ -99,6 +99,29 @@ impl Distribution {
         assert!(status.success(), "skopeo copied {name} to {target}");
     }
 
+    /// Runs `skopeo sync` or `skopeo inspect` with the password.
+    pub(crate) fn skopeo(&self, arguments: &[String]) {
+        let auth = self.folder.path().join("auth.json");
+        let pair = format!("{}:{}", crate::project::USER, crate::project::PASSWORD);
+        let pair = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, pair);
+        fs::write(&auth, format!("{{\"auths\":{{\"{}\":{{\"auth\":\"{pair}\"}}}}}}", self.host))
+            .expect("a file");
+        let (first, rest) = arguments.split_first().expect("a command");
+        let insecure: &[&str] = match first.as_str() {
+            "sync" => &["--src-tls-verify=false", "--dest-tls-verify=false"],
+            _ => &["--tls-verify=false"],
+        };
+        let status = Command::new("skopeo")
+            .args(["--insecure-policy", first])
+            .args(insecure)
+            .args(rest)
+            .env("REGISTRY_AUTH_FILE", auth)
+            .stdout(Stdio::null())
+            .status()
+            .expect("skopeo runs");
+        assert!(status.success(), "skopeo {arguments:?}");
+    }
+
     pub(crate) fn stop(mut self) -> PathBuf {
         self.process.kill().expect("a process");
         self.process.wait().expect("a process");

@@ -177,6 +177,58 @@ fn a_tag_that_moves_moves_nothing_until_it_is_upgraded() {
 }
 
 #[test]
+fn skopeo_copies_what_the_list_of_images_says() {
+    let registry = Distribution::start();
+    let (_, image) = IMAGES[0];
+    let name = format!("registry.example.com/{image}");
+    registry.push(&layout(), &name, image, &["--all", "--preserve-digests"]);
+    let host = &registry.host;
+    let local = from_layout();
+    run(&local, &["lock"]);
+    let lock = local.case.read("bundles.lock");
+    let line = lock.lines().find(|line| line.starts_with("index = ")).expect("an index");
+    let index = line.trim_start_matches("index = ").trim_matches('"');
+    let repository = image.split(':').next().expect("a repository");
+
+    // An operator whose image has several platforms, by the digest of their index.
+    let case = crate::command::Case::new();
+    let job = format!(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\nspec: {{template: {{spec: \
+         {{restartPolicy: Never, containers: [{{name: a, image: \"{host}/{repository}@{index}\"}}]}}}}}}\n"
+    );
+    case.write("job.yaml", job);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bundles/mesh-operator/2.3.1");
+    case.write(
+        "bundles.toml",
+        format!(
+            "[[bundle]]\nname = \"mesh\"\npath = \"{}\"\n[[bundle.overlay]]\npath = \"job.yaml\"\n",
+            path.display()
+        ),
+    );
+    let project = Project { case };
+    let list = run(&project, &["images", "--format", "skopeo"]).stdout;
+    // Only the part that this registry has, with what a test's registry needs.
+    let own = list.split("registry.example.com:").next().expect("a list");
+    let own = own.replace("  images:", "  tls-verify: false\n  images:");
+    project.case.write("list.yaml", &own);
+    let command = own.lines().next().expect("a line").trim_start_matches("# skopeo ");
+    assert!(command.contains(" --scoped "), "{command}");
+    let words: Vec<String> = command
+        .split(' ')
+        // A host with a port cannot be a part of a path, so not here.
+        .filter(|word| *word != "--scoped")
+        .map(|word| match word {
+            "FILE" => project.case.path("list.yaml").display().to_string(),
+            "HOST/PREFIX" => format!("{host}/copies"),
+            word => word.to_owned(),
+        })
+        .collect();
+    registry.skopeo(&words);
+    let copies = format!("docker://{host}/copies/sealing-wax-operator-bundle@{index}");
+    registry.skopeo(&["inspect".to_owned(), "--raw".to_owned(), copies]);
+}
+
+#[test]
 fn archives_that_skopeo_writes_are_read() {
     crate::distribution::install();
     let (name, image) = IMAGES[1];

@@ -114,6 +114,24 @@ fn a_good_one_is_asked_for_each_thing_once() {
 }
 
 #[test]
+fn what_two_bundles_share_is_asked_for_once() {
+    let (server, project) = registry(|stored, asked| {
+        let bytes = stored.blobs[&stored.layer()].clone();
+        // Slow enough for the other one to come while it is on its way.
+        is_blob(asked, &stored.layer()).then(|| Answer {
+            body: Body::Slow(bytes, Duration::from_micros(1)),
+            ..Answer::new(200, "")
+        })
+    });
+    let image = format!("{}/{REPOSITORY}:1.0.0", server.host());
+    project.add(&format!("[[bundle]]\nname = \"other\"\nimage = \"{image}\"\n"));
+    let seen = project.run(&["lock", "--jobs", "2"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert_eq!(server.count("/manifests/1.0.0"), 1, "a tag means one thing in a run");
+    assert_eq!(server.count(&Stored::lamp().layer()), 1);
+}
+
+#[test]
 fn a_blob_that_breaks_off_is_resumed() {
     let (server, project) = registry(|stored, asked| {
         let bytes = &stored.blobs[&stored.layer()];
@@ -268,7 +286,7 @@ fn a_busy_registry_is_asked_again_when_it_says() {
         (|| Answer::new(500, "oops"), Duration::from_millis(250)),
         (
             || Answer::new(503, "").with("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"),
-            Duration::ZERO,
+            Duration::from_millis(250),
         ),
     ] as [(fn() -> Answer, Duration); 3]
     {

@@ -23,16 +23,18 @@ pub(crate) const AUTHS: &[&str] = &["none", "kuadrant"];
 pub(crate) const AUTOSCALERS: &[&str] = &["hpa", "keda"];
 
 const IMAGE: &str = "^[^\\s:/][^\\s]*$";
+const HOST: &str = "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 const ARGS: &str = "More arguments of the engine, each one item. What other keys decide (model, \
     ports, parallelism) does not belong here.";
 const RESOURCES: &str = "Requests and limits of the engine's container besides accelerators, as in \
     the Kubernetes API. A value of the chart.";
 const TOPOLOGY: &str = "How the engine is spread. `single` (default): each replica is one pod. The \
     others are LeaderWorkerSets whose groups have `nodes` pods: `lws-mp`: tensor and pipeline \
-    parallelism with vLLM's own processes; `lws-ray`: the same with Ray; `lws-dp-internal`: data \
-    parallelism behind the leader's one port; `lws-dp-hybrid`: data parallelism, one port a pod; \
-    `lws-dp-external`: data parallelism, one port a rank, as InferencePools with several ports \
-    need.";
+    parallelism with vLLM's own processes; `lws-ray`: the same with Ray, for images that have it, \
+    which vLLM's own have not since 0.19; `lws-dp-internal`: data parallelism behind the leader's \
+    one port; `lws-dp-hybrid`: data parallelism, one port a pod; `lws-dp-external`: data \
+    parallelism, one port a rank, as InferencePools with several ports need, with at least two \
+    ranks in a pod. vLLM takes the last one for mixtures of experts only.";
 const REPLICAS: &str =
     "How many pods, or groups of pods, there are. A value of the chart. Default: 1.";
 const NODES: &str = "Pods of a group, each on a node of its own. Default: 1.";
@@ -113,15 +115,28 @@ pub static PREFILL: Table = Table {
         behind a routing sidecar.",
     exactly_one_of: &[],
     keys: &[
-        optional("topology", Kind::OneOf(TOPOLOGIES), TOPOLOGY),
+        optional(
+            "topology",
+            Kind::OneOf(TOPOLOGIES),
+            "How the engine is spread, as above. Default: as the decoding pods.",
+        ),
         optional("replicas", Kind::Integer(0, 10_000), REPLICAS),
         optional("nodes", Kind::Integer(1, 1_000), NODES),
         optional("tp", Kind::Integer(1, 1_024), TP),
         optional("pp", Kind::Integer(1, 1_024), PP),
         optional("dp", Kind::Integer(1, 8_192), DP),
         optional("expert-parallel", Kind::Boolean, EXPERT),
-        optional("args", Kind::Strings(None), ARGS),
-        optional("resources", Kind::Object, RESOURCES),
+        optional(
+            "args",
+            Kind::Strings(None),
+            "Arguments in place of those in `engine`. Default: the same.",
+        ),
+        optional(
+            "resources",
+            Kind::Object,
+            "Requests and limits in place of those in `engine`. A value of the chart. Default: the \
+             same.",
+        ),
         optional(
             "sidecar-image",
             Kind::String(Some(IMAGE)),
@@ -195,11 +210,16 @@ pub static ROUTE: Table = Table {
             Kind::OneOf(PROVIDERS),
             "Whose Gateway it is, for objects that only it has: `none` (default), `istio`, `gke`.",
         ),
-        optional("hosts", Kind::Strings(None), "Host names. Default: any."),
-        optional("paths", Kind::Strings(Some("^/[^\\s?#]*$")), "Prefixes of paths. Default: `/`."),
+        optional("hosts", Kind::Strings(Some(HOST)), "Host names. Default: any."),
+        optional(
+            "paths",
+            Kind::Strings(Some("^/[^\\s?#]*$")),
+            "Prefixes of paths. One that is not of the engine's API, such as `/team/chat`, is taken \
+             off on the way, so that `/team/chat/v1/models` asks for `/v1/models`. Default: `/`.",
+        ),
         optional(
             "model-header",
-            Kind::String(None),
+            Kind::String(Some("^[A-Za-z0-9!#$%&'*+.^_|~-]{1,256}$")),
             "A header that must have the model's name, where several models share host and path.",
         ),
         optional(
@@ -242,7 +262,8 @@ pub static NETWORK_POLICY: Table = Table {
         optional(
             "gateway-namespaces",
             Kind::Strings(Some(NAMESPACE)),
-            "Namespaces of the pods of Gateways. Default: that of the release.",
+            "Namespaces of the pods of Gateways. Default: `gateway-namespace` of `route`, else that \
+             of the release.",
         ),
         optional(
             "monitoring-namespaces",
@@ -265,7 +286,12 @@ pub static AUTOSCALING: Table = Table {
             "`hpa` (default): a HorizontalPodAutoscaler on the pods' metric; `keda`: a ScaledObject \
              that asks Prometheus.",
         ),
-        optional("min", Kind::Integer(0, 10_000), "Least replicas. Default: 1."),
+        optional(
+            "min",
+            Kind::Integer(1, 10_000),
+            "Least replicas. Without a pod nobody counts waiting requests, so that it cannot be 0. \
+             Default: 1.",
+        ),
         required("max", Kind::Integer(1, 10_000), "Most replicas."),
         optional(
             "waiting",
@@ -301,7 +327,7 @@ pub static SERVING: Table = Table {
         ),
         optional(
             "served-name",
-            Kind::String(Some("^[^\\s]+$")),
+            Kind::String(Some("^[^\\s\"'\\\\]+$")),
             "What requests call the model. Default: `ORGANISATION/NAME` for hf, else `name`.",
         ),
         optional(

@@ -48,10 +48,14 @@ fn is_latest(image: &str) -> bool {
 /// Images that are not pinned by digest.
 pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in deployments(unit) {
-        let mut images: Vec<&str> = deployment
+        let images: Vec<_> = deployment
             .containers()
-            .filter_map(|container| container.get("image").and_then(Value::as_str))
-            .filter(|image| !image.contains("@sha256:"))
+            .filter_map(|container| container.get("image").and_then(Value::text_by_default))
+            .collect();
+        let mut images: Vec<&str> = images
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|image: &&str| !image.contains("@sha256:"))
             .collect();
         images.sort_unstable();
         images.dedup();

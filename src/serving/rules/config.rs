@@ -2,11 +2,11 @@
 
 use super::super::invariants::Found;
 use super::super::plugins::{self, Sort};
-use super::super::view::pods::{list, text};
+use super::super::view::pods::{Part, list, text};
 use super::super::view::{Picker, View};
+use super::keys::{self, Report};
 use crate::config::suggest;
 use crate::diag::Severity;
-use crate::ir::push_key;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,20 +27,6 @@ fn types(config: &Json) -> BTreeMap<&str, &str> {
         })
         .collect()
 }
-
-/// Keys of the configuration.
-const KEYS: &[&str] = &[
-    "apiVersion",
-    "kind",
-    "featureGates",
-    "plugins",
-    "schedulingProfiles",
-    "dataLayer",
-    "flowControl",
-    "requestHandler",
-    "saturationDetector",
-    "parser",
-];
 
 /// What the picker itself checks when it starts.
 pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
@@ -68,29 +54,20 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
             let hint = format!("write `apiVersion: {}`", view.profile.picker_config);
             report(".apiVersion", format!("the picker does not know `{api_version}`"), hint);
         }
-        for key in config.as_object().into_iter().flatten().map(|(key, _)| key) {
-            if !KEYS.contains(&key.as_str()) {
-                let mut inner = String::new();
-                push_key(&mut inner, key);
-                let hint = suggest::hint(key, KEYS, "keys");
-                report(&inner, format!("an EndpointPickerConfig has no `{key}`"), hint);
-            }
-        }
         let gates = plugins::gates(view.profile);
         for gate in list(config, "featureGates") {
             let name = gate.as_str().unwrap_or_default();
+            let name = name.split_once('=').map_or(name, |(name, _)| name);
             if !gates.contains(&name) {
                 let hint = suggest::hint(name, gates, "gates");
                 report(".featureGates", format!("`{name}` is not a feature gate"), hint);
             }
         }
         plugins_of(view, picker, config, &mut report);
-        references(config, &mut report);
+        references(view, config, &mut report);
     }
     unknown_types(view, found);
 }
-
-type Report<'r> = dyn FnMut(&str, String, String) + 'r;
 
 /// Plugins have types and names of their own, and experimental ones are allowed.
 fn plugins_of(view: &View<'_>, picker: &Picker<'_>, config: &Json, report: &mut Report<'_>) {
@@ -107,13 +84,6 @@ fn plugins_of(view: &View<'_>, picker: &Picker<'_>, config: &Json, report: &mut 
         if !names.insert(name) {
             let hint = "give each a `name` of its own".to_owned();
             report(&place, format!("two plugins have the name `{name}`"), hint);
-        }
-        for key in plugin.as_object().into_iter().flatten().map(|(key, _)| key.as_str()) {
-            let known = ["name", "type", "parameters"];
-            if !known.contains(&key) {
-                let hint = suggest::hint(key, &known, "keys");
-                report(&place, format!("a plugin has no `{key}`"), hint);
-            }
         }
         let Some(known) = plugins::find(kind, view.profile) else { continue };
         if known.alpha && view.profile.release >= (0, 10) && !experimental {
@@ -153,41 +123,13 @@ fn unknown_types(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Everything that names a plugin names one that is there.
-fn references(config: &Json, report: &mut Report<'_>) {
+/// Keys are known, everything that names a plugin names one that is there, and something says which
+/// profile runs.
+fn references(view: &View<'_>, config: &Json, report: &mut Report<'_>) {
     let types = types(config);
     let names: Vec<&str> = types.keys().copied().collect();
-    let mut refer = |place: String, reference: &Json| {
-        let name = text(reference, "pluginRef");
-        if name.is_empty() {
-            report(&place, "a reference has no `pluginRef`".to_owned(), "name a plugin".to_owned());
-        } else if !types.contains_key(name) {
-            let hint = suggest::hint(name, &names, "plugins");
-            report(&place, format!("there is no plugin named `{name}`"), hint);
-        }
-    };
+    keys::check(config, &names, &plugins::names(view.profile), report);
     let profiles = list(config, "schedulingProfiles");
-    for (index, profile) in profiles.iter().enumerate() {
-        for (number, reference) in list(profile, "plugins").iter().enumerate() {
-            refer(format!(".schedulingProfiles[{index}].plugins[{number}]"), reference);
-        }
-    }
-    let sources = config.get("dataLayer").map_or(&[][..], |layer| list(layer, "sources"));
-    for (index, source) in sources.iter().enumerate() {
-        refer(format!(".dataLayer.sources[{index}]"), source);
-        for (number, extractor) in list(source, "extractors").iter().enumerate() {
-            refer(format!(".dataLayer.sources[{index}].extractors[{number}]"), extractor);
-        }
-    }
-    let parsers = config.get("requestHandler").map_or(&[][..], |handler| list(handler, "parsers"));
-    for (index, parser) in parsers.iter().enumerate() {
-        refer(format!(".requestHandler.parsers[{index}]"), parser);
-    }
-    for pointer in ["/flowControl/saturationDetector", "/saturationDetector", "/parser"] {
-        if let Some(reference) = config.pointer(pointer).filter(|value| value.is_object()) {
-            refer(pointer.replace('/', "."), reference);
-        }
-    }
     let mut seen = BTreeSet::new();
     for (index, profile) in profiles.iter().enumerate() {
         let name = text(profile, "name");
@@ -199,16 +141,20 @@ fn references(config: &Json, report: &mut Report<'_>) {
             report(&place, format!("two profiles have the name `{name}`"), hint);
         }
     }
-    let handles = |kind: &&str| kind.ends_with("-profile-handler");
+    // One of one's own may be a handler.
+    let handles = |kind: &&str| {
+        *kind != "single-profile-handler"
+            && plugins::find(kind, view.profile).is_none_or(|plugin| plugin.sort == Sort::Handler)
+    };
     if profiles.len() > 1 && !types.values().any(handles) {
         let message = format!("nothing says which of the {} profiles runs", profiles.len());
         let hint = "add a plugin such as `disagg-profile-handler`".to_owned();
         report(".schedulingProfiles", message, hint);
     }
-    for (name, kind) in &types {
-        let plugin = list(config, "plugins").iter().find(|p| text(p, "type") == *kind);
-        let deciders =
-            plugin.and_then(|plugin| plugin.pointer("/parameters/deciders")?.as_object());
+    for plugin in list(config, "plugins") {
+        let name = Some(text(plugin, "name")).filter(|name| !name.is_empty());
+        let name = name.unwrap_or(text(plugin, "type"));
+        let deciders = plugin.pointer("/parameters/deciders").and_then(Json::as_object);
         for decider in deciders.into_iter().flatten().filter_map(|(_, value)| value.as_str()) {
             if !types.contains_key(decider) {
                 let message = format!("`{name}` asks the decider `{decider}`, which is not there");
@@ -255,6 +201,27 @@ pub(crate) fn deprecated(view: &View<'_>, found: &mut Found) {
 
 /// Filters by role find pods, and pods of one role are not taken for others.
 pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
+    // The label that only pods of LeaderWorkerSets have keeps all others out.
+    let index = "leaderworkerset.sigs.k8s.io/worker-index";
+    for (owner, pool) in view.pools() {
+        let wanted = pool.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
+        let Some(wanted) = wanted.filter(|wanted| wanted.contains_key(index)) else { continue };
+        let mut others = wanted.clone();
+        others.remove(index);
+        for template in view.templates.iter().filter(|template| template.part == Part::Single) {
+            let whose = &view.manifests[template.owner];
+            let meant = template.engine.is_some() && template.has_labels(&others);
+            if meant && !others.is_empty() && whose.is_beside(pool) {
+                let message = format!(
+                    "{} selects by `{index}`, which the pods of {} have not",
+                    pool.label(),
+                    whose.label()
+                );
+                let hint = "give a label of its own to all pods with a server, and select by that";
+                found.push(owner, ".spec.selector", message, hint).field = Some("topology");
+            }
+        }
+    }
     for picker in &view.pickers {
         let Some((owner, path, config)) = readable(picker) else { continue };
         let Some((_, pool)) = view.pool_of(picker) else { continue };

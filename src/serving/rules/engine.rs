@@ -1,19 +1,26 @@
 //! Invariants about the pods of engines.
 
 use super::super::invariants::Found;
-use super::super::topology::SUPERVISOR_PORT;
 use super::super::view::View;
-use super::super::view::pods::{Engine, Part, Program, Template, list, text};
+use super::super::view::pods::{
+    Engine, Part, Program, Sidecar, Template, accelerators, list, text,
+};
+use super::super::view::shell::Variables;
 use super::ranges;
 use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 
 /// Devices in a unit of the accelerator: two in a TPU v7.
-fn devices_per_unit(view: &View<'_>, template: &Template<'_>) -> u32 {
+fn devices_per_unit(view: &View<'_>, pod: &Json) -> u32 {
     let label = "cloud.google.com/gke-tpu-accelerator";
-    let kind = template.spec.get("nodeSelector").and_then(|selector| selector.get(label));
+    let kind = pod.get("nodeSelector").and_then(|selector| selector.get(label));
     let double = kind.and_then(Json::as_str).is_some_and(|kind| kind.starts_with("tpu7"));
     view.devices_per_unit.unwrap_or(if double { 2 } else { 1 })
+}
+
+/// Devices in so many units, for a pod with this spec.
+pub(super) fn devices_of(view: &View<'_>, pod: &Json, units: u32) -> u32 {
+    units.saturating_mul(devices_per_unit(view, pod))
 }
 
 /// Ranks in a pod; nothing when it is not known.
@@ -35,11 +42,7 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     }
     let pods = if flags.has("nnodes") {
         engine.number("nnodes", 1)?
-    } else if template.part != Part::Single
-        && flags.text("distributed-executor-backend") == Some("ray")
-        || engine.text.contains("ray_cluster_size")
-        || engine.text.contains("ray start")
-    {
+    } else if template.part != Part::Single && engine.uses_ray() {
         template.size
     } else {
         1
@@ -51,12 +54,11 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
 pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
-        let Some((resource, units)) = engine.accelerators() else { continue };
+        let Some((resource, units)) = accelerators(engine.container) else { continue };
         let Some(ranks) = ranks(engine, template) else { continue };
-        let each = devices_per_unit(view, template);
-        let devices = units.saturating_mul(each);
+        let devices = devices_of(view, template.spec, units);
         if devices != ranks {
-            let has = if each == 1 {
+            let has = if devices == units {
                 format!("{units} × {resource}")
             } else {
                 format!("{units} × {resource}, which are {devices} devices")
@@ -128,8 +130,34 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
             found.push(template.owner, path, message, hint);
         }
     }
+    for template in &view.templates {
+        for (index, container) in list(template.spec, "initContainers").iter().enumerate() {
+            let stays = text(container, "restartPolicy") == "Always";
+            if !stays && Sidecar::of(container, &Variables::new()).is_some() {
+                let message = "the pod waits for its sidecar to end, which never does";
+                let path = format!("{}.spec.initContainers[{index}]", template.path);
+                found.push(template.owner, path, message, "add `restartPolicy: Always`");
+            }
+        }
+    }
     for (_, pool) in view.pools() {
         let selected = view.selected(pool);
+        for template in &selected {
+            let Some(sidecar) = &template.sidecar else { continue };
+            // Whoever has a rule for TLS to pods may well mean it.
+            let by_rule = view.of_kind("BackendTLSPolicy").next().is_some()
+                || view.of_kind("DestinationRule").any(|(_, rule)| {
+                    let picker = pool.json.pointer("/spec/endpointPickerRef/name");
+                    let picker = picker.and_then(Json::as_str).unwrap_or_default();
+                    !text(rule.json.get("spec").unwrap_or(&Json::Null), "host").starts_with(picker)
+                });
+            if sidecar.flags.is_on_or("secure-proxy", true) && !by_rule {
+                let message =
+                    "the sidecar takes requests over TLS only, and Gateways send plain ones";
+                let path = template.path_of(sidecar.container);
+                found.push(template.owner, path, message, "add `--secure-proxy=false`");
+            }
+        }
         let prefills = selected.iter().any(|template| template.role() == Some("prefill"));
         for template in selected.iter().filter(|_| prefills) {
             let headless = template.engine.as_ref().is_some_and(|engine| engine.is_headless());
@@ -184,8 +212,9 @@ pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
     }
 }
 
-fn supervisor(engine: &Engine<'_>) -> Option<u32> {
-    engine.number("data-parallel-supervisor-port", u32::from(SUPERVISOR_PORT))
+/// The port of vLLM's supervisor of several ports; 9256 is vLLM's own default.
+pub(super) fn supervisor(engine: &Engine<'_>) -> Option<u32> {
+    engine.number("data-parallel-supervisor-port", 9_256)
 }
 
 /// Probes ask where somebody answers.
@@ -284,7 +313,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
 pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
-        let Some((resource, units)) = engine.accelerators() else { continue };
+        let Some((resource, units)) = accelerators(engine.container) else { continue };
         if resource == "google.com/tpu" || units < 2 {
             continue;
         }
@@ -330,6 +359,9 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
                 Some(Severity::Warning);
         }
         let (Some(first), Some(second)) = (&one.flags, &other.flags) else { continue };
+        if first.go_on_in_a_file() || second.go_on_in_a_file() {
+            continue;
+        }
         for flag in ["block-size", "kv-cache-dtype", "dtype", "quantization"] {
             let said = |flags: &super::super::view::flags::Flags| {
                 flags.text(flag).map_or("the default".to_owned(), |value| format!("`{value}`"))

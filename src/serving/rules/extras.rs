@@ -2,7 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::text;
+use super::super::view::pods::{Part, Template, text};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -60,21 +60,21 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
             || spec.get("maxUnavailable").and_then(Json::as_str) == Some("0%")
             || spec.get("minAvailable").and_then(Json::as_str) == Some("100%");
         let wanted = spec.pointer("/selector/matchLabels").and_then(Json::as_object);
-        let pods: Option<u64> = view
+        let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { continue };
+        let protected: Vec<&Template<'_>> = view
             .templates
             .iter()
             .filter(|template| view.manifests[template.owner].is_beside(budget))
-            .filter(|template| {
-                wanted.is_some_and(|wanted| {
-                    !wanted.is_empty()
-                        && wanted.iter().all(|(key, value)| {
-                            template.labels.get(key.as_str()).copied() == value.as_str()
-                        })
-                })
-            })
-            .filter(|template| template.part != super::super::view::pods::Part::Worker)
-            .map(|template| Some(template.replicas? * u64::from(template.size)))
-            .sum();
+            .filter(|template| template.has_labels(wanted))
+            .collect();
+        // Budgets of other applications are not about models.
+        if protected.iter().all(|template| template.engine.is_none()) {
+            continue;
+        }
+        let groups = protected.iter().filter(|template| template.part != Part::Worker);
+        let pods = groups
+            .map(|template| template.replicas?.checked_mul(u64::from(template.size)))
+            .try_fold(0u64, |all, pods| all.checked_add(pods?));
         let all = pods.filter(|pods| *pods > 0);
         let least = whole("minAvailable");
         if never || matches!((least, all), (Some(least), Some(all)) if least >= all) {

@@ -3,6 +3,7 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{Part, list, text};
+use crate::config::suggest;
 use serde_json::Value as Json;
 
 /// The specs of groups, with the number and path of each.
@@ -61,9 +62,40 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
             let path = format!("{path}.rolloutStrategy");
             found.push(owner, path, message, "set `maxUnavailable` or `maxSurge` to 1");
         }
+        for (pointer, known) in [
+            ("/startupPolicy", &["LeaderCreated", "LeaderReady"][..]),
+            (
+                "/leaderWorkerTemplate/restartPolicy",
+                &["Default", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"],
+            ),
+            ("/networkConfig/subdomainPolicy", &["Shared", "UniquePerReplica"]),
+        ] {
+            let said = spec.pointer(pointer).and_then(Json::as_str);
+            if let Some(said) = said.filter(|said| !known.contains(said)) {
+                let key = pointer.rsplit('/').next().unwrap_or_default();
+                let message = format!("`{said}` is not a `{key}`");
+                let path = format!("{path}{}", pointer.replace('/', "."));
+                found.push(owner, path, message, suggest::hint(said, known, "policies"));
+            }
+        }
+        if spec
+            .get("networkConfig")
+            .is_some_and(|config| text(config, "subdomainPolicy").is_empty())
+        {
+            let message = "`networkConfig` has no `subdomainPolicy`";
+            let path = format!("{path}.networkConfig");
+            found.push(owner, path, message, "write `Shared` or `UniquePerReplica`");
+        }
         let group = spec.get("leaderWorkerTemplate");
         let size = group.and_then(|group| group.get("size")?.as_u64()).unwrap_or(1);
         let part = group.and_then(|group| group.pointer("/subGroupPolicy/subGroupSize")?.as_u64());
+        let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
+        let all = replicas.and_then(|replicas| replicas.checked_mul(size));
+        if size == 0 || all.is_none_or(|all| i32::try_from(all).is_err()) {
+            let message = format!("groups of {size} pods, so many times, are no number of pods");
+            let path = format!("{path}.leaderWorkerTemplate.size");
+            found.push(owner, path, message, "take a `size` of 1 or more, and fewer `replicas`");
+        }
         if let Some(part) = part.filter(|part| *part > 0)
             && !size.is_multiple_of(part)
             && !size.saturating_sub(1).is_multiple_of(part)
@@ -75,6 +107,17 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
     }
     for (owner, set) in view.of_kind("DisaggregatedSet") {
         let roles = set.json.get("spec").map_or(&[][..], |spec| list(spec, "roles"));
+        if !(2..=10).contains(&roles.len()) {
+            let message = format!("the set has {} roles", roles.len());
+            found.push(owner, ".spec.roles", message, "name 2 to 10").field =
+                Some("disaggregated-set");
+        }
+        let slices = set.json.pointer("/spec/slices").map(|slices| slices.as_u64().unwrap_or(0));
+        if slices.is_some_and(|slices| !(1..=100).contains(&slices)) {
+            let message = "the set has a number of slices that is not from 1 to 100";
+            found.push(owner, ".spec.slices", message, "correct the number").field =
+                Some("disaggregated-set");
+        }
         let count =
             |role: &Json| role.pointer("/spec/replicas").map_or(Some(1), Json::as_u64).unwrap_or(1);
         let none = roles.iter().filter(|role| count(role) == 0).count();

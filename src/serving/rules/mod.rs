@@ -4,8 +4,12 @@ pub(super) mod config;
 pub(super) mod engine;
 pub(super) mod extras;
 pub(super) mod group;
+pub(super) mod join;
+mod keys;
+pub(super) mod kserve;
 pub(super) mod picker;
 pub(super) mod pool;
+pub(super) mod set;
 
 /// `8000`, `8001–8007`, `1, 3 and 5–9`: numbers as ranges.
 fn ranges(numbers: &[u32]) -> String {
@@ -15,7 +19,7 @@ fn ranges(numbers: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for number in numbers {
         match parts.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
             _ => parts.push((number, number)),
         }
     }

@@ -45,6 +45,16 @@ fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>>
         .collect()
 }
 
+/// Whether a Service selects pods, of which nothing more is known: somebody else's picker.
+fn leads_somewhere(view: &View<'_>, service: &Manifest) -> bool {
+    let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
+    let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return false };
+    view.templates.iter().any(|template| {
+        let owner = &view.manifests[template.owner];
+        template.engine.is_none() && owner.is_beside(service) && template.has_labels(selector)
+    })
+}
+
 /// The Service that a pool names is there, with the port, and leads to a picker.
 pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
@@ -73,7 +83,7 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         if service_port(service, port).is_none() {
             let message = format!("Service/{name} has no port {port}, which {} asks", pool.label());
             found.push(owner, path, message, "make both the same");
-        } else if behind(view, service).is_empty() {
+        } else if behind(view, service).is_empty() && !leads_somewhere(view, service) {
             let message = format!("Service/{name} selects no picker");
             let hint = "its selector must be labels of the picker's pods";
             found.push(owner, path, message, hint);
@@ -196,31 +206,113 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
             let write: &[&str] = &["get", "create", "update"];
             needed.push(("coordination.k8s.io", "leases", write));
         }
-        let has = |rule: &Json, key: &str, wanted: &str| {
-            list(rule, key).iter().any(|item| item == wanted || item == "*")
+        if is_scraped(view, picker) && picker.flags.is_on_or("metrics-endpoint-auth", true) {
+            let create: &[&str] = &["create"];
+            needed.push(("authentication.k8s.io", "tokenreviews", create));
+            needed.push(("authorization.k8s.io", "subjectaccessreviews", create));
+        }
+        for what in lacking(&rules, &needed) {
+            let message = format!("{} may not {what}", owner.label());
+            let hint = format!("add the rule to a Role of ServiceAccount/{account}");
+            let path = ".spec.template.spec.serviceAccountName";
+            found.push(picker.owner, path, message, hint);
+        }
+    }
+    // Sidecars that let only pods of the pool be asked must know which these are.
+    for template in &view.templates {
+        let Some(sidecar) = &template.sidecar else { continue };
+        let owner = &view.manifests[template.owner];
+        let account = text(template.spec, "serviceAccountName");
+        let is_here = view
+            .of_kind("ServiceAccount")
+            .any(|(_, manifest)| manifest.name() == account && manifest.is_beside(owner));
+        if !sidecar.flags.is_on("enable-ssrf-protection") || !is_here {
+            continue;
+        }
+        let read: &[&str] = &["get", "list", "watch"];
+        let group = sidecar.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
+        let needed = [("", "pods", read), (group, "inferencepools", read)];
+        for what in lacking(&rules_of(view, account, owner), &needed) {
+            let message = format!("the sidecar of {} may not {what}", owner.label());
+            let hint = format!("add the rule to a Role of ServiceAccount/{account}");
+            let path = format!("{}.spec.serviceAccountName", template.path);
+            found.push(template.owner, path, message, hint).field = Some("prefill");
+        }
+    }
+}
+
+/// Whether a ServiceMonitor reads the picker's metrics.
+fn is_scraped(view: &View<'_>, picker: &Picker<'_>) -> bool {
+    view.of_kind("ServiceMonitor").any(|(_, monitor)| {
+        let wanted = monitor.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
+        let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return false };
+        view.of_kind("Service").any(|(_, service)| {
+            let labels = service.json.pointer("/metadata/labels");
+            let has = |(key, value): (&String, &Json)| {
+                labels.and_then(|labels| labels.get(key)) == Some(value)
+            };
+            wanted.iter().all(has)
+                && behind(view, service).iter().any(|known| known.owner == picker.owner)
+        })
+    })
+}
+
+/// What of a group, resource and verbs the rules do not allow, in words: `get, list pods`.
+fn lacking(rules: &[&Json], needed: &[(&str, &str, &[&str])]) -> Vec<String> {
+    let has = |rule: &Json, key: &str, wanted: &str| {
+        list(rule, key).iter().any(|item| item == wanted || item == "*")
+    };
+    let mut words = Vec::new();
+    for (group, resource, verbs) in needed {
+        let allowed = |verb: &str| {
+            rules.iter().any(|rule| {
+                has(rule, "apiGroups", group)
+                    && has(rule, "resources", resource)
+                    && has(rule, "verbs", verb)
+            })
         };
-        for (group, resource, verbs) in needed {
-            let lacking: Vec<&str> = verbs
-                .iter()
-                .copied()
-                .filter(|verb| {
-                    !rules.iter().any(|rule| {
-                        has(rule, "apiGroups", group)
-                            && has(rule, "resources", resource)
-                            && has(rule, "verbs", verb)
-                    })
-                })
-                .collect();
-            if !lacking.is_empty() {
-                let what = if group.is_empty() {
-                    resource.to_owned()
-                } else {
-                    format!("{resource}.{group}")
-                };
-                let message = format!("{} may not {} {what}", owner.label(), lacking.join(", "));
-                let hint = format!("add the rule to a Role of ServiceAccount/{account}");
-                let path = ".spec.template.spec.serviceAccountName";
-                found.push(picker.owner, path, message, hint);
+        let verbs: Vec<&str> = verbs.iter().copied().filter(|verb| !allowed(verb)).collect();
+        if !verbs.is_empty() {
+            let group = if group.is_empty() { String::new() } else { format!(".{group}") };
+            words.push(format!("{} {resource}{group}", verbs.join(", ")));
+        }
+    }
+    words
+}
+
+/// Flags that the picker needs, and those that exclude each other.
+pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
+    for picker in &view.pickers {
+        let label = view.manifests[picker.owner].label();
+        let path = ".spec.template.spec.containers[0].args";
+        let mut report = |message: String, hint: &str| {
+            found.push(picker.owner, path, message, hint);
+        };
+        let both = |one: &str, other: &str| (picker.flags.has(one), picker.flags.has(other));
+        match both("pool-name", "endpoint-selector") {
+            (true, true) => report(
+                format!("{label} has `--pool-name` and `--endpoint-selector`"),
+                "remove one of them",
+            ),
+            (false, false) if !picker.discovers() => report(
+                format!("{label} is not told which pods are its own"),
+                "add `--pool-name`, or `--endpoint-selector` where there is no pool",
+            ),
+            _ => {}
+        }
+        if both("config-file", "config-text") == (true, true) {
+            report(
+                format!("{label} has `--config-file` and `--config-text`"),
+                "remove one of them",
+            );
+        }
+        let Some(health) = picker.flags.number("grpc-health-port", 9_003) else { continue };
+        for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+            let port = picker.container.pointer(&format!("/{probe}/grpc/port"));
+            if let Some(port) = port.and_then(Json::as_u64).filter(|p| *p != u64::from(health)) {
+                let message =
+                    format!("the {probe} of {label} asks port {port}, and it answers on {health}");
+                report(message, "make `--grpc-health-port` the port of the probes");
             }
         }
     }
@@ -253,12 +345,19 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                     found.push(picker.owner, path, message, format!("ask for `{wanted}`"));
                 }
             }
-        } else if count > 1 && !picker.flags.has(flag) {
+        } else if count > 1 && !picker.can_be_several() {
             let message =
                 format!("{} has {count} pods that know nothing of each other", owner.label());
-            let hint = "add `--ha-enable-leader-election`, or take one pod";
-            found.push(picker.owner, ".spec.replicas", message, hint).severity =
-                Some(Severity::Warning);
+            let hint = "let them elect a leader (`--ha-enable-leader-election`), or take one pod";
+            let finding = found.push(picker.owner, ".spec.replicas", message, hint);
+            finding.why = Some((
+                "each of them chooses without knowing what the others chose",
+                "llm-d-router chart, replicas",
+            ));
+            // Whoever says so knows that the upstream chart does otherwise.
+            if picker.flags.has(flag) {
+                finding.severity = Some(Severity::Warning);
+            }
         }
     }
 }

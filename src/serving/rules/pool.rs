@@ -4,6 +4,8 @@ use super::super::invariants::Found;
 use super::super::view::pods::{list, text};
 use super::super::view::{Manifest, View};
 use super::ranges;
+use crate::config::is_label_text;
+use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -26,12 +28,34 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
         let unique: BTreeSet<&u32> = ports.iter().collect();
         let fits = (1..=view.profile.most_ports).contains(&ports.len());
         if !fits || unique.len() < ports.len() || ports.iter().any(|p| !(1..=65_535).contains(p)) {
-            let message = format!("{} has {} ports: {}", pool.label(), ports.len(), ranges(&ports));
+            let message = match ports.len() {
+                0 => format!("{} has no ports", pool.label()),
+                count => format!("{} has {count} ports: {}", pool.label(), ranges(&ports)),
+            };
             let hint = format!(
                 "a pool has 1 to {} different ports from 1 to 65535: put fewer ranks in a pod",
                 view.profile.most_ports
             );
             found.push(owner, ".spec.targetPorts", message, hint).field = Some("topology");
+        }
+        let protocol = pool.json.pointer("/spec/appProtocol").and_then(Json::as_str);
+        if let Some(protocol) = protocol.filter(|p| !matches!(*p, "http" | "kubernetes.io/h2c")) {
+            let message = format!("`{protocol}` is not a protocol of pools");
+            found.push(owner, ".spec.appProtocol", message, "write `http` or `kubernetes.io/h2c`");
+        }
+        let reference = pool.json.pointer("/spec/endpointPickerRef");
+        if reference.is_none() && view.profile.needs_picker {
+            let message = format!("{} names no picker", pool.label());
+            let hint = "add `endpointPickerRef`, which pools can be without from GAIE 1.6 on";
+            found.push(owner, ".spec", message, hint).field = Some("epp");
+        }
+        let kind = reference.map_or("", |reference| text(reference, "kind"));
+        if !matches!(kind, "" | "Service") {
+            let message = format!("{} asks a {kind} for its picker", pool.label());
+            let path = ".spec.endpointPickerRef.kind";
+            let finding = found.push(owner, path, message, "name the Service of the picker");
+            finding.severity = Some(Severity::Warning);
+            finding.why = Some(("Gateways know Services only", "GAIE InferencePool API"));
         }
         let mode = pool.json.pointer("/spec/endpointPickerRef/failureMode").and_then(Json::as_str);
         if let Some(mode) = mode.filter(|mode| !matches!(*mode, "FailOpen" | "FailClose")) {
@@ -46,6 +70,49 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
             let message =
                 format!("{} must select by 1 to 64 `matchLabels`, and nothing else", pool.label());
             found.push(owner, ".spec.selector", message, "name a label of the pods that answer");
+        }
+        for (key, value) in labels.into_iter().flatten() {
+            let value = value.as_str().filter(|value| is_label_text(value));
+            let name = key.rsplit('/').next().unwrap_or_default();
+            if value.is_none() || name.is_empty() || !is_label_text(name) {
+                let message = format!("{} selects by `{key}`, which is no label", pool.label());
+                let hint = "a label is a name and a text of at most 63 letters, digits and `-_.`";
+                found.push(owner, ".spec.selector.matchLabels", message, hint);
+            }
+        }
+    }
+    for (owner, import) in view.of_kind("InferencePoolImport") {
+        let message = format!("{} is written by a controller, not by people", import.label());
+        let hint = "remove it: a controller of several clusters makes it from exported pools";
+        let finding = found.push(owner, "", message, hint);
+        finding.severity = Some(Severity::Warning);
+        finding.why = Some(("the controller knows nothing of it", "GAIE API, InferencePoolImport"));
+    }
+    for (owner, objective) in view.of_kind("InferenceObjective") {
+        let priority = objective.json.pointer("/spec/priority");
+        let fits = |value: &Json| value.as_i64().is_some_and(|n| i32::try_from(n).is_ok());
+        if !priority.is_none_or(fits) {
+            let message = format!("the priority of {} is no whole number", objective.label());
+            let hint = "write one of 32 bits";
+            found.push(owner, ".spec.priority", message, hint).field = Some("objectives");
+        }
+    }
+    for (owner, rewrite) in view.of_kind("InferenceModelRewrite") {
+        let rules = rewrite.json.get("spec").map_or(&[][..], |spec| list(spec, "rules"));
+        for (index, rule) in rules.iter().enumerate() {
+            let targets = list(rule, "targets");
+            let fits = |target: &Json| {
+                let weight = target.get("weight").map_or(Some(1), Json::as_u64);
+                !text(target, "modelRewrite").is_empty()
+                    && weight.is_some_and(|weight| (1..=1_000_000).contains(&weight))
+            };
+            if targets.is_empty() || !targets.iter().all(fits) {
+                let message = format!("{} has a rule without fitting targets", rewrite.label());
+                let hint =
+                    "each rule has targets with `modelRewrite`, and weights from 1 to 1000000";
+                let path = format!(".spec.rules[{index}].targets");
+                found.push(owner, path, message, hint).field = Some("rewrites");
+            }
         }
     }
 }

@@ -72,8 +72,22 @@ impl Flags {
         last.is_some_and(|(_, value)| value.as_deref() != Some("false"))
     }
 
+    /// Whether a boolean flag is on, which is `usual` when it is missing.
+    pub(crate) fn is_on_or(&self, name: &str, usual: bool) -> bool {
+        if self.has(name) { self.is_on(name) } else { usual }
+    }
+
+    /// Whether there are flags in a file besides, which is not known here.
+    pub(crate) fn go_on_in_a_file(&self) -> bool {
+        self.has("config")
+    }
+
     /// A number; `usual` when the flag is missing, nothing when it is not known.
     pub(crate) fn number(&self, name: &str, usual: u32) -> Option<u32> {
-        if self.has(name) { self.text(name)?.trim().parse().ok() } else { Some(usual) }
+        if self.has(name) {
+            self.text(name)?.trim().parse().ok()
+        } else {
+            (!self.go_on_in_a_file()).then_some(usual)
+        }
     }
 }

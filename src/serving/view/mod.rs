@@ -66,6 +66,36 @@ pub(super) struct Picker<'a> {
     pub(super) config: Option<(usize, String, Result<Json, String>)>,
 }
 
+/// Whether several pickers with this configuration know the same: they find each other, or hear
+/// from the pods themselves what these have in their caches.
+pub(super) fn can_be_several(config: &Json) -> bool {
+    let layer = |key: &str| config.get("dataLayer").and_then(|layer| layer.get(key)).is_some();
+    let hears = |plugin: &Json| text(plugin, "type") == "precise-prefix-cache-producer";
+    layer("peerDiscovery")
+        || layer("crossReplicaSyncerPluginRef")
+        || list(config, "plugins").iter().any(hears)
+}
+
+impl Picker<'_> {
+    fn known_config(&self) -> Option<&Json> {
+        self.config.as_ref().and_then(|(_, _, config)| config.as_ref().ok())
+    }
+
+    /// Whether a plugin of its own finds its pods, without Kubernetes. A configuration that is not
+    /// known may have one.
+    pub(super) fn discovers(&self) -> bool {
+        self.config.is_none()
+            || self
+                .known_config()
+                .is_some_and(|config| config.pointer("/dataLayer/discovery").is_some())
+    }
+
+    /// Whether several of it know the same.
+    pub(super) fn can_be_several(&self) -> bool {
+        self.known_config().is_some_and(can_be_several)
+    }
+}
+
 /// All that invariants look at.
 #[derive(Debug)]
 pub(super) struct View<'a> {
@@ -122,11 +152,7 @@ impl<'a> View<'a> {
         self.templates
             .iter()
             .filter(|template| self.manifests[template.owner].is_beside(pool))
-            .filter(|template| {
-                wanted.iter().all(|(key, value)| {
-                    template.labels.get(key.as_str()).copied() == value.as_str()
-                })
-            })
+            .filter(|template| template.has_labels(wanted))
             .collect()
     }
 
@@ -224,7 +250,19 @@ fn templates(owner: usize, manifest: &Manifest) -> Vec<Template<'_>> {
                 group(owner, &path, role.get("spec").unwrap_or(&Json::Null))
             })
             .collect(),
-        _ => Vec::new(),
+        "Pod" => Template::new(owner, String::new(), json, Part::Single, 1, Some(1))
+            .into_iter()
+            .collect(),
+        // What has a template like a Deployment makes pods like one.
+        _ => json
+            .pointer("/spec/template")
+            .filter(|template| template.pointer("/spec/containers").is_some_and(Json::is_array))
+            .and_then(|template| {
+                let path = ".spec.template".to_owned();
+                Template::new(owner, path, template, Part::Single, 1, None)
+            })
+            .into_iter()
+            .collect(),
     }
 }
 

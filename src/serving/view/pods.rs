@@ -61,8 +61,6 @@ pub(crate) struct Engine<'a> {
     pub(crate) flags: Option<Flags>,
     /// The model, as it is told.
     pub(crate) model: Option<String>,
-    /// All text of command and arguments, for what flags do not say.
-    pub(crate) text: String,
 }
 
 /// A routing sidecar.
@@ -152,14 +150,14 @@ fn variables(container: &Json, part: Part, size: u32) -> Variables {
 
 impl<'a> Engine<'a> {
     /// The engine that this container is; nothing when it is none.
-    fn of(container: &'a Json, part: Part, size: u32) -> Option<Engine<'a>> {
+    pub(crate) fn of(container: &'a Json, part: Part, size: u32) -> Option<Engine<'a>> {
         let variables = variables(container, part, size);
         let image = text(container, "image");
         let text_of_all = words(container).join("\n");
         let named = |program, flags: Option<Flags>, model| {
             let model: Option<String> = model;
             let model = model.filter(|model| !model.contains(shell::UNKNOWN));
-            Some(Engine { container, program, flags, model, text: text_of_all.clone() })
+            Some(Engine { container, program, flags, model })
         };
         let all = commands(container, &variables);
         for command in &all {
@@ -222,6 +220,12 @@ impl<'a> Engine<'a> {
         self.flags.as_ref().is_some_and(|flags| flags.is_on(flag))
     }
 
+    /// Whether Ray spreads it over the pods of its group.
+    pub(crate) fn uses_ray(&self) -> bool {
+        let backend = self.flags.as_ref().and_then(|f| f.text("distributed-executor-backend"));
+        backend == Some("ray") || starts_ray(self.container)
+    }
+
     /// The ports that it answers requests on; nothing when they are not known.
     pub(crate) fn ports(&self) -> Option<Vec<u32>> {
         let flags = self.flags.as_ref()?;
@@ -252,19 +256,27 @@ impl<'a> Engine<'a> {
             (None, None) => Vec::new(),
         }
     }
+}
 
-    /// Units of an accelerator that it asks for: the resource and how many.
-    pub(crate) fn accelerators(&self) -> Option<(&'a str, u32)> {
-        let resources = self.container.get("resources")?;
-        let group = resources.get("limits").or_else(|| resources.get("requests"))?;
-        let (name, amount) =
-            group.as_object()?.iter().find(|(name, _)| ACCELERATORS.contains(&name.as_str()))?;
-        let amount = match amount {
-            Json::String(text) => text.trim().parse().ok()?,
-            other => u32::try_from(other.as_u64()?).ok()?,
-        };
-        Some((name, amount))
-    }
+/// Units of an accelerator that a container asks for: the resource and how many.
+pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
+    let resources = container.get("resources")?;
+    let of = |group: &str| {
+        let group = resources.get(group)?.as_object()?;
+        group.iter().find(|(name, _)| ACCELERATORS.contains(&name.as_str()))
+    };
+    let (name, amount) = of("limits").or_else(|| of("requests"))?;
+    let amount = match amount {
+        Json::String(text) => text.trim().parse().ok()?,
+        other => u32::try_from(other.as_u64()?).ok()?,
+    };
+    Some((name, amount))
+}
+
+/// Whether a container starts Ray before it does anything else.
+pub(crate) fn starts_ray(container: &Json) -> bool {
+    let signs = ["ray start", "--ray_cluster_size", "--ray_address"];
+    words(container).iter().any(|word| signs.iter().any(|sign| word.contains(sign)))
 }
 
 /// Resources that are accelerators.
@@ -278,7 +290,8 @@ const ACCELERATORS: [&str; 6] = [
 ];
 
 impl<'a> Sidecar<'a> {
-    fn of(container: &'a Json, variables: &Variables) -> Option<Sidecar<'a>> {
+    /// The sidecar that this container is; nothing when it is none.
+    pub(crate) fn of(container: &'a Json, variables: &Variables) -> Option<Sidecar<'a>> {
         let image = text(container, "image");
         let words: Vec<String> = commands(container, variables).into_iter().flatten().collect();
         let flags = Flags::parse(&words);
@@ -361,6 +374,11 @@ impl<'a> Template<'a> {
     /// The role in prefill and decode.
     pub(crate) fn role(&self) -> Option<&'a str> {
         self.labels.get("llm-d.ai/role").copied()
+    }
+
+    /// Whether the pods have all of these labels.
+    pub(crate) fn has_labels(&self, wanted: &serde_json::Map<String, Json>) -> bool {
+        wanted.iter().all(|(key, value)| self.labels.get(key.as_str()).copied() == value.as_str())
     }
 
     /// Reads a template of pods.

@@ -121,7 +121,10 @@ pub(super) fn find(
 fn usual_files(environment: &Environment) -> Vec<PathBuf> {
     let home = environment.path("HOME");
     let below_home = |path: &str| home.as_ref().map(|home| home.join(path));
-    let podman = environment.path("XDG_RUNTIME_DIR").map(|dir| dir.join("containers/auth.json"));
+    let podman = match environment.path("XDG_RUNTIME_DIR") {
+        Some(dir) => Some(dir.join("containers/auth.json")),
+        None => of_no_session(),
+    };
     let config = environment.path("XDG_CONFIG_HOME").or_else(|| below_home(".config"));
     let docker = environment.path("DOCKER_CONFIG").or_else(|| below_home(".docker"));
     [
@@ -132,6 +135,21 @@ fn usual_files(environment: &Environment) -> Vec<PathBuf> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Where `podman login` and `skopeo login` leave credentials when there is no session: of root in
+/// a container or a pipeline, for instance.
+#[cfg(unix)]
+fn of_no_session() -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt as _;
+    // The folder of a process belongs to its user. Where there is none, podman goes by HOME.
+    let user = fs::metadata("/proc/self").ok()?.uid();
+    Some(PathBuf::from(format!("/run/containers/{user}/auth.json")))
+}
+
+#[cfg(not(unix))]
+fn of_no_session() -> Option<PathBuf> {
+    None
 }
 
 fn find_in(
@@ -375,6 +393,27 @@ mod tests {
         let found = find("a.example.com", "b", &named).unwrap().unwrap();
         assert_eq!(found.login, password("mine", "p"));
         assert!(found.from.ends_with("mine.json"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn podman_leaves_credentials_elsewhere_without_a_session() {
+        use std::os::unix::fs::MetadataExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let user = fs::metadata(folder.path()).unwrap().uid();
+        let home = folder.path().to_str().unwrap().to_owned();
+        let below = |path: &str| folder.path().join(path);
+        let files = |more: Option<(&str, &str)>| {
+            let more = more.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let home = [("HOME".to_owned(), home.clone())];
+            usual_files(&Environment::new(home.into_iter().chain(more)))
+        };
+        let others = [below(".config/containers/auth.json"), below(".docker/config.json")];
+        let [first, rest @ ..] = &files(None)[..] else { panic!("no files") };
+        assert_eq!(*first, PathBuf::from(format!("/run/containers/{user}/auth.json")));
+        assert_eq!(*rest, others);
+        let found = files(Some(("XDG_RUNTIME_DIR", "/run/user/7")));
+        assert_eq!(found[0], PathBuf::from("/run/user/7/containers/auth.json"));
     }
 
     #[test]

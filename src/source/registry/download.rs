@@ -67,6 +67,8 @@ impl Repository<'_> {
         if self.client.access.offline {
             return Err(offline(&format!("{}@{digest}", self.shown())).into());
         }
+        // Before the slot: who waits for another thread must not keep it from its own.
+        let _claim = self.client.claims.take(digest.as_ref());
         let _slot = self.client.slots.take();
         // While this one waited, another thread may have fetched it.
         if self.client.cache.open(digest)?.is_some() {

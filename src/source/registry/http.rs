@@ -1,6 +1,7 @@
 //! HTTP as a registry client needs it: no redirect, credential or address slips through unseen.
 
 use super::failure::Failure;
+use super::proxy::{self, Proxies, bare};
 use rustls::crypto::ring;
 use std::fmt::Debug;
 use std::net::IpAddr;
@@ -58,13 +59,19 @@ pub(super) enum Content<'q> {
 /// Connections to the hosts of one registry.
 pub(super) struct Http {
     direct: Agent,
-    proxied: Option<Agent>,
-    proxy: Option<Proxy>,
+    /// Through the proxies for https and for http.
+    proxied: [Option<Agent>; 2],
+    proxies: Arc<Proxies>,
 }
 
 impl Http {
     /// `loopback`: whether the registry itself is on this machine, and so may send us there.
-    pub(super) fn new(roots: &[Certificate<'static>], patience: Duration, loopback: bool) -> Self {
+    pub(super) fn new(
+        roots: &[Certificate<'static>],
+        patience: Duration,
+        loopback: bool,
+        proxies: &Arc<Proxies>,
+    ) -> Self {
         let tls = TlsConfig::builder()
             .provider(TlsProvider::Rustls)
             .root_certs(RootCerts::new_with_certs(roots))
@@ -91,8 +98,9 @@ impl Http {
             let resolver = Guarded { inner: DefaultResolver::default(), loopback };
             Agent::with_parts(config, DefaultConnector::default(), resolver)
         };
-        let proxy = Proxy::try_from_env();
-        Http { direct: agent(None), proxied: proxy.clone().map(|proxy| agent(Some(proxy))), proxy }
+        let through = |https| proxies.of_scheme(https).map(|proxy| agent(Some(proxy.clone())));
+        let proxied = [through(true), through(false)];
+        Http { direct: agent(None), proxied, proxies: Arc::clone(proxies) }
     }
 
     /// Sends a request and follows redirects: to https only (unless the request itself was not),
@@ -142,8 +150,8 @@ impl Http {
         if let Some(authorization) = authorization {
             request = request.header("authorization", authorization);
         }
-        let agent = self.agent(uri);
-        let failed = |error: ureq::Error| failure(uri, &error);
+        let (agent, proxy) = self.agent(uri)?;
+        let failed = |error: ureq::Error| failure(uri, proxy, &error);
         let unbuilt = |error: ureq::http::Error| {
             Failure::Refused(format!("the request to {} cannot be made: {error}", shown(uri)))
         };
@@ -166,14 +174,20 @@ impl Http {
     }
 
     /// This machine is never reached through a proxy.
-    fn agent(&self, uri: &Uri) -> &Agent {
-        match (&self.proxied, &self.proxy) {
-            (Some(agent), Some(proxy))
-                if !is_loopback(uri.host().unwrap_or_default()) && !proxy.is_no_proxy(uri) =>
-            {
-                agent
+    fn agent(&self, uri: &Uri) -> Result<(&Agent, Option<&Proxy>), Failure> {
+        let host = uri.host().unwrap_or_default();
+        let proxy = if is_loopback(host) { None } else { self.proxies.to(uri)? };
+        let [https, http] = &self.proxied;
+        match (if is_https(uri) { https } else { http }, proxy) {
+            (Some(agent), Some(proxy)) => {
+                // A name is resolved by the proxy; an address can be judged here.
+                let address = bare(host).parse::<IpAddr>();
+                if address.is_ok_and(|address| !is_allowed(address, false)) {
+                    return Err(forbidden(uri));
+                }
+                Ok((agent, Some(proxy)))
             }
-            _ => &self.direct,
+            _ => Ok((&self.direct, None)),
         }
     }
 }
@@ -259,7 +273,7 @@ impl Resolver for Guarded {
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.inner.resolve(uri, config, timeout)?;
         let mut allowed = self.empty();
-        for address in found.iter().filter(|address| self.allows(address.ip())) {
+        for address in found.iter().filter(|address| is_allowed(address.ip(), self.loopback)) {
             allowed.push(*address);
         }
         if allowed.is_empty() {
@@ -269,20 +283,19 @@ impl Resolver for Guarded {
     }
 }
 
-impl Guarded {
-    fn allows(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        let is_link_local = match address {
-            IpAddr::V4(v4) => v4.is_link_local() || v4.is_unspecified() || v4.is_broadcast(),
-            IpAddr::V6(v6) => {
-                v6.is_unicast_link_local()
-                    || v6.is_unspecified()
-                    // Where AWS serves the credentials of a machine over IPv6.
-                    || v6.segments()[..3] == [0xfd00, 0x0ec2, 0]
-            }
-        };
-        !is_link_local && (self.loopback || !address.is_loopback())
-    }
+/// Whether a registry may be at an address; on this machine only if `loopback`.
+fn is_allowed(address: IpAddr, loopback: bool) -> bool {
+    let address = address.to_canonical();
+    let is_link_local = match address {
+        IpAddr::V4(v4) => v4.is_link_local() || v4.is_unspecified() || v4.is_broadcast(),
+        IpAddr::V6(v6) => {
+            v6.is_unicast_link_local()
+                || v6.is_unspecified()
+                // Where AWS serves the credentials of a machine over IPv6.
+                || v6.segments()[..3] == [0xfd00, 0x0ec2, 0]
+        }
+    };
+    !is_link_local && (loopback || !address.is_loopback())
 }
 
 /// A name that leads to no address where a registry may be.
@@ -299,13 +312,18 @@ impl std::fmt::Display for Forbidden {
 
 impl std::error::Error for Forbidden {}
 
+fn forbidden(uri: &Uri) -> Failure {
+    Failure::UnsafeRedirect(format!("{} is not asked: {Forbidden}", shown(uri)))
+}
+
 /// What an error of the connection means.
-fn failure(uri: &Uri, error: &ureq::Error) -> Failure {
-    let place = shown(uri);
+fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
+    let mut place = shown(uri);
+    if let Some(proxy) = proxy {
+        place = format!("{place} through the proxy {}", proxy::shown(proxy));
+    }
     match error {
-        ureq::Error::Other(inner) if inner.is::<Forbidden>() => {
-            Failure::UnsafeRedirect(format!("{place} is not asked: {inner}"))
-        }
+        ureq::Error::Other(inner) if inner.is::<Forbidden>() => forbidden(uri),
         ureq::Error::HostNotFound => {
             Failure::Unreachable(format!("the name of {place} leads to no address"))
         }
@@ -375,16 +393,15 @@ mod tests {
 
     #[test]
     fn addresses_of_the_link_are_no_registries() {
-        let guarded = |loopback| Guarded { inner: DefaultResolver::default(), loopback };
         for address in
             ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0", "fd00:ec2::254"]
         {
-            assert!(!guarded(true).allows(address.parse().unwrap()), "{address}");
+            assert!(!is_allowed(address.parse().unwrap(), true), "{address}");
         }
         for address in ["10.0.0.1", "192.168.1.1", "93.184.215.14", "2001:db8::1", "fd12:3456::1"] {
-            assert!(guarded(false).allows(address.parse().unwrap()), "{address}");
+            assert!(is_allowed(address.parse().unwrap(), false), "{address}");
         }
-        assert!(!guarded(false).allows("127.0.0.1".parse().unwrap()));
-        assert!(guarded(true).allows("::1".parse().unwrap()));
+        assert!(!is_allowed("127.0.0.1".parse().unwrap(), false));
+        assert!(is_allowed("::1".parse().unwrap(), true));
     }
 }

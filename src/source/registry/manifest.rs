@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::pace::Paced;
-use super::{Repository, Request, accepted, broken, first, offline, shown};
+use super::{Repository, Request, accepted, broken, first, offline, offline_tag, shown};
 use crate::diag::Diagnostics;
 use crate::source::digest::Hasher;
 use crate::source::image::{MANIFEST_TYPES, Outline};
@@ -11,6 +11,7 @@ use crate::source::reference::Reference;
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use std::io::Read as _;
 use std::str::FromStr as _;
+use std::sync::PoisonError;
 
 impl Repository<'_> {
     /// The manifest or index of a reference: the digest's when it has one, else the tag's. A
@@ -19,6 +20,16 @@ impl Repository<'_> {
         &self,
         reference: &Reference,
     ) -> Result<Descriptor, Diagnostics> {
+        let wanted = match (&reference.digest, &reference.tag) {
+            (Some(digest), _) => digest.to_string(),
+            (None, tag) => tag.clone().unwrap_or_else(|| "latest".to_owned()),
+        };
+        let shown = format!(
+            "{}{}{wanted}",
+            self.shown(),
+            if reference.digest.is_some() { '@' } else { ':' }
+        );
+        let _claim = self.client.claims.take(&shown);
         if let Some(digest) = &reference.digest
             && let Some((mut file, size)) = self.client.cache.open(digest)?
         {
@@ -31,18 +42,16 @@ impl Repository<'_> {
                 return Ok(Descriptor::new(media_type, size, digest.clone()));
             }
         }
-        let wanted = match (&reference.digest, &reference.tag) {
-            (Some(digest), _) => digest.to_string(),
-            (None, tag) => tag.clone().unwrap_or_else(|| "latest".to_owned()),
-        };
-        let shown = format!(
-            "{}{}{wanted}",
-            self.shown(),
-            if reference.digest.is_some() { '@' } else { ':' }
-        );
+        let tags = || self.client.tags.lock().unwrap_or_else(PoisonError::into_inner);
+        if reference.digest.is_none()
+            && let Some(known) = tags().get(&shown)
+        {
+            return Ok(known.clone());
+        }
         self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
         let fetched = if self.client.access.offline {
-            Err(Failure::Told(Box::new(offline(&shown))))
+            let missing = if reference.digest.is_some() { offline } else { offline_tag };
+            Err(Failure::Told(Box::new(missing(&shown))))
         } else {
             let _slot = self.client.slots.take();
             self.patiently(|| self.fetch_manifest(&wanted, reference.digest.as_ref()))
@@ -57,6 +66,9 @@ impl Repository<'_> {
             failure.diagnostic(&self.host.name)
         })?;
         self.client.cache.store(descriptor.digest(), &bytes)?;
+        if reference.digest.is_none() {
+            tags().insert(shown, descriptor.clone());
+        }
         Ok(descriptor)
     }
 

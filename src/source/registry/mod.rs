@@ -13,6 +13,7 @@ mod failure;
 mod http;
 mod manifest;
 mod pace;
+mod proxy;
 mod push;
 mod token;
 
@@ -25,7 +26,9 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
-use pace::{LONGEST_PAUSE, Paced, Slots, Stopwatch, pause_after, retry_after, wait};
+use oci_spec::image::Descriptor;
+use pace::{Claims, LONGEST_PAUSE, Paced, Slots, Stopwatch, pause_after, retry_after, wait};
+use proxy::Proxies;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -57,7 +60,12 @@ pub(super) struct Client {
     cache: Arc<Cache>,
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     system_roots: OnceLock<Vec<Certificate<'static>>>,
+    proxies: Arc<Proxies>,
     slots: Slots,
+    /// What is being fetched, so that nothing is fetched twice at a time.
+    claims: Claims,
+    /// What tags led to, so that they mean the same for a whole run.
+    tags: Mutex<BTreeMap<String, Descriptor>>,
 }
 
 /// One registry.
@@ -93,11 +101,14 @@ impl Client {
             registries: registries.to_vec(),
             base,
             network: network.clone(),
+            proxies: Arc::new(Proxies::of(&access.environment)),
             access,
             cache,
             hosts: Mutex::default(),
             system_roots: OnceLock::new(),
             slots: Slots::new(network.downloads),
+            claims: Claims::default(),
+            tags: Mutex::default(),
         }
     }
 
@@ -140,7 +151,7 @@ impl Client {
         }
         let timeout = self.network.timeout;
         let loopback = is_loopback(name);
-        let http = Http::new(&roots, timeout, loopback);
+        let http = Http::new(&roots, timeout, loopback, &self.proxies);
         let authority = if name == "docker.io" { "registry-1.docker.io" } else { name };
         let plain = match config {
             Some(config) if config.plain_http => true,
@@ -227,7 +238,8 @@ impl Repository<'_> {
                         let message = format!("{message} and asks to come back in {seconds} s");
                         return Err(Failure::Busy(message, None));
                     }
-                    asked
+                    // "At once" from a busy registry would use up all tries at once.
+                    asked.max(pause_after(tries))
                 }
                 _ => pause_after(tries),
             };
@@ -408,10 +420,23 @@ fn broken(place: &str, error: &io::Error) -> Failure {
     })
 }
 
+/// That a blob or a manifest is not in the cache.
 fn offline(shown: &str) -> Diagnostic {
     Diagnostic::error(
         Code::Offline,
         format!("`{shown}` is not in the cache, and nothing is fetched with `--offline`"),
     )
     .hint("Run once without `--offline`, or vendor the images: `bundle2chart vendor DIR`.")
+}
+
+/// That only the registry knows what a tag means.
+fn offline_tag(shown: &str) -> Diagnostic {
+    Diagnostic::error(
+        Code::Offline,
+        format!("only its registry knows what `{shown}` is now, and nothing is asked with `--offline`"),
+    )
+    .hint(
+        "Lock it: `bundle2chart lock` without `--offline`. Builds then go by the digest in the lock \
+         file, which the cache has.",
+    )
 }

@@ -1,6 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "time passes while a registry is waited for")]
 //! How long a registry is waited for, and how many downloads run at a time.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -97,6 +98,37 @@ impl Slots {
         }
         *free -= 1;
         Slot { of: self }
+    }
+}
+
+/// Things of which each is done by one thread at a time.
+#[derive(Default)]
+pub(super) struct Claims {
+    taken: Mutex<BTreeSet<String>>,
+    given_back: Condvar,
+}
+
+impl Claims {
+    /// Waits until nobody else has this one; others may have it when the result is dropped.
+    pub(super) fn take(&self, what: &str) -> Claim<'_> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while !taken.insert(what.to_owned()) {
+            taken = self.given_back.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+        Claim { of: self, what: what.to_owned() }
+    }
+}
+
+/// A thing that is being done.
+pub(super) struct Claim<'c> {
+    of: &'c Claims,
+    what: String,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.of.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.what);
+        self.of.given_back.notify_all();
     }
 }
 

@@ -4,7 +4,7 @@ use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
 use super::http::{Content, Http, Query, is_https, shown};
-use super::pace::Paced;
+use super::pace::{Paced, retry_after};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -140,9 +140,12 @@ fn fetch(
                 None,
             ));
         }
-        429 | 500..=599 => {
+        408 | 425 | 429 | 500..=599 => {
             let message = format!("{place} answers {}", response.status);
-            return Err(Failure::Busy(message, None));
+            return Err(Failure::Busy(
+                message,
+                response.header("retry-after").and_then(retry_after),
+            ));
         }
         _ => return Err(Failure::Refused(format!("{place} answers {}", response.status))),
     }

@@ -1,0 +1,165 @@
+//! Where references to images stand in a workload.
+
+use super::{Use, UseKind, is_by_digest};
+use crate::diag::Place;
+use crate::ir::{Map, Object, Value, push_key};
+
+/// A reference in a leaf.
+pub(crate) struct Leaf<'a> {
+    /// The leaf.
+    pub value: &'a mut Value,
+    /// What stands before the reference, such as `--image=`.
+    pub prefix: String,
+    /// The reference, as it is when values change nothing.
+    pub reference: String,
+    /// What uses it.
+    pub used: Use,
+}
+
+/// Lists of containers in what describes pods.
+const LISTS: [(&str, UseKind); 2] =
+    [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)];
+
+/// Whether there is a description of pods in an object, wherever that may be: in a Deployment, a
+/// CronJob, a Pod, a custom resource with a template of pods. Schemas only describe descriptions.
+pub(super) fn has_pods(object: &Object) -> bool {
+    let is_definition = object.kind() == "CustomResourceDefinition";
+    !is_definition && object.root.iter().any(|(key, value)| describes_pods(key, value))
+}
+
+fn describes_pods(key: &str, value: &Value) -> bool {
+    let is_list = LISTS.iter().any(|(list, _)| key == *list);
+    match value {
+        Value::Map(map) => map.iter().any(|(key, value)| describes_pods(key, value)),
+        Value::Seq(list) => list
+            .iter()
+            .any(|item| (is_list && item.get("image").is_some()) || describes_pods("", item)),
+        _ => false,
+    }
+}
+
+/// Shows `see` every leaf of the descriptions of pods that holds a reference: the images of
+/// containers, what their environment, arguments and annotations name by digest, and
+/// `RELATED_IMAGE_` variables in any form. Annotations that are also in `known` are left out.
+pub(crate) fn visit(object: &mut Object, known: &Map, see: &mut dyn FnMut(Leaf<'_>)) {
+    if has_pods(object) {
+        let (label, place) = (object.label(), object.place());
+        Visit { label, place, see }.search(&mut object.root, "", known);
+    }
+}
+
+/// Shows `see` the references in the annotations of an object that is no workload.
+pub(super) fn in_annotations(object: &Object, see: &mut dyn FnMut(Leaf<'_>)) {
+    let mut annotations = object.metadata("annotations").and_then(Value::as_map).cloned();
+    let mut visit = Visit { label: object.label(), place: object.place(), see };
+    visit.annotations(annotations.as_mut(), ".metadata.annotations", &Map::new());
+}
+
+/// One walk through an object.
+struct Visit<'a> {
+    label: String,
+    place: Place,
+    see: &'a mut dyn FnMut(Leaf<'_>),
+}
+
+impl Visit<'_> {
+    /// Lists of containers, and the annotations of what has them.
+    fn search(&mut self, map: &mut Map, path: &str, known: &Map) {
+        for (key, value) in map {
+            let mut path = path.to_owned();
+            push_key(&mut path, key);
+            if key == "metadata" {
+                let annotations = value.as_map_mut().and_then(|map| map.get_mut("annotations"));
+                let annotations = annotations.and_then(Value::as_map_mut);
+                self.annotations(annotations, &format!("{path}.annotations"), known);
+            }
+            let list = LISTS.iter().find(|(list, _)| key == list);
+            match value {
+                Value::Map(map) => self.search(map, &path, known),
+                Value::Seq(items) => {
+                    let maps = items.iter_mut().map(Value::as_map_mut).enumerate();
+                    for (index, item) in maps.filter_map(|(index, item)| Some((index, item?))) {
+                        let path = format!("{path}[{index}]");
+                        match list {
+                            Some((_, kind)) => self.container(item, *kind, &path),
+                            None => self.search(item, &path, known),
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Annotations that name an image; those that tell the operator's own count in any form.
+    fn annotations(&mut self, annotations: Option<&mut Map>, path: &str, known: &Map) {
+        for (key, value) in annotations.into_iter().flatten() {
+            let text = value.text_by_default().filter(|_| known.get(key) != Some(value));
+            let names = |text: &str| key == "containerImage" || is_by_digest(text);
+            if let Some(text) = text.filter(|text| names(text)).map(Into::into) {
+                let mut path = path.to_owned();
+                push_key(&mut path, key);
+                self.leaf(value, ("", text), UseKind::Annotation, ("", key), &path);
+            }
+        }
+    }
+
+    fn container(&mut self, container: &mut Map, kind: UseKind, path: &str) {
+        let text = |map: &Map, key: &str| -> String {
+            map.get(key).and_then(Value::text_by_default).unwrap_or_default().into_owned()
+        };
+        let name = text(container, "name");
+        let image = text(container, "image");
+        if let Some(value) = container.get_mut("image") {
+            self.leaf(value, ("", image), kind, (&name, ""), &format!("{path}.image"));
+        }
+        let variables = container.get_mut("env").and_then(Value::as_seq_mut);
+        for (index, variable) in variables.into_iter().flatten().enumerate() {
+            let Some(variable) = variable.as_map_mut() else { continue };
+            let (key, reference) = (text(variable, "name"), text(variable, "value"));
+            let Some(value) = variable.get_mut("value") else { continue };
+            if key.starts_with("RELATED_IMAGE_") || is_by_digest(&reference) {
+                let path = format!("{path}.env[{index}].value");
+                self.leaf(value, ("", reference), UseKind::Environment, (&name, &key), &path);
+            }
+        }
+        for key in ["command", "args"] {
+            let arguments = container.get_mut(key).and_then(Value::as_seq_mut);
+            for (index, argument) in arguments.into_iter().flatten().enumerate() {
+                let Some(text) = argument.text_by_default() else { continue };
+                let (option, reference) = match text.split_once('=') {
+                    Some((option, value)) if option.starts_with('-') => (option, value),
+                    _ => ("", text.as_ref()),
+                };
+                if is_by_digest(reference) {
+                    let prefix = text.strip_suffix(reference).unwrap_or_default().to_owned();
+                    let (option, reference) = (option.to_owned(), reference.to_owned());
+                    let path = format!("{path}.{key}[{index}]");
+                    let used = (name.as_str(), option.as_str());
+                    self.leaf(argument, (&prefix, reference), UseKind::Argument, used, &path);
+                }
+            }
+        }
+    }
+
+    fn leaf(
+        &mut self,
+        value: &mut Value,
+        (prefix, reference): (&str, String),
+        kind: UseKind,
+        (container, name): (&str, &str),
+        path: &str,
+    ) {
+        if reference.is_empty() {
+            return;
+        }
+        let used = Use {
+            kind,
+            object: self.label.clone(),
+            container: container.to_owned(),
+            name: name.to_owned(),
+            place: self.place.clone().path(path),
+        };
+        (self.see)(Leaf { value, prefix: prefix.to_owned(), reference, used });
+    }
+}

@@ -1,0 +1,245 @@
+//! Images: a cluster that gets them from a registry of its own says so when installing the chart.
+
+use super::Context;
+use crate::diag::Diagnostics;
+use crate::images::{Leaf, Use, of_pods, visit};
+use crate::ir::{Expr, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath};
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes values of the images that pods run, or that they are told of for what they start:
+/// `imageRegistries` for all, and `images.NAME` for each.
+pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
+    let images: BTreeMap<String, Vec<Use>> = of_pods(&unit.objects)
+        .into_iter()
+        .filter_map(|(reference, mut uses)| {
+            uses.retain(is_used);
+            (is_reference(&reference) && !uses.is_empty()).then_some((reference, uses))
+        })
+        .collect();
+    if images.is_empty() {
+        return;
+    }
+    let names = names(&images);
+    for object in &mut unit.objects {
+        visit(object, &Map::new(), &mut |leaf| {
+            if let Some(name) = names.get(leaf.reference.as_str()).filter(|_| is_used(&leaf.used)) {
+                replace(leaf, name);
+            }
+        });
+    }
+    let hosts: BTreeSet<String> = images.keys().map(|image| in_registry(image).0).collect();
+    let copies =
+        hosts.iter().map(|host| (host.clone(), json!(format!("mirror.example.com/{host}"))));
+    let example: Json = copies.collect();
+    unit.values.push(ValueSpec {
+        path: registries(),
+        default: json!({}),
+        schema: json!({
+            "type": "object",
+            "propertyNames": {"pattern": format!("^{HOST}$")},
+            "additionalProperties": {
+                "type": "string",
+                "pattern": format!("^({HOST}(/[a-z0-9]+([._-]+[a-z0-9]+)*)*)?$"),
+            },
+            "examples": [example],
+        }),
+        description: format!(
+            "Registries in place of those that images come from, with a path where they have one, \
+             such as `quay.io: mirror.example.com/quay`. Repositories, tags and digests stay. Images \
+             of this chart come from {}; others change nothing.",
+            hosts.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ")
+        ),
+    });
+    let mut names: Vec<(&str, String)> = names.into_iter().collect();
+    names.sort_by(|(_, one), (_, other)| one.cmp(other));
+    unit.values.extend(names.into_iter().map(|(reference, name)| ValueSpec {
+        path: own(&name),
+        default: json!(""),
+        schema: json!({"type": "string", "pattern": "^([A-Za-z0-9][A-Za-z0-9._:/@-]*)?$"}),
+        description: format!("Another reference in place of `{reference}`."),
+    }));
+}
+
+/// A pattern for a registry's host, with a port where it has one.
+const HOST: &str = "[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?";
+
+fn registries() -> ValuesPath {
+    ValuesPath::new(["imageRegistries"])
+}
+
+fn registry(host: &str) -> ValuesPath {
+    ValuesPath::new(registries().segments().iter().map(String::as_str).chain([host]))
+}
+
+fn own(name: &str) -> ValuesPath {
+    ValuesPath::new(["images", name])
+}
+
+/// Whether something is pulled because of it. What the CSV's `containerImage` says is only told.
+fn is_used(used: &Use) -> bool {
+    used.name != "containerImage"
+}
+
+/// Whether a text can be a reference at all: `RELATED_IMAGE_` variables may hold anything.
+fn is_reference(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte))
+}
+
+/// Puts the values in place of the reference.
+fn replace(leaf: Leaf<'_>, name: &str) {
+    let (host, path) = in_registry(&leaf.reference);
+    let (own, registry) = (own(name), registry(&host));
+    let image = ImageReference { own, registry, reference: leaf.reference, path };
+    let prefix = Some(leaf.prefix).filter(|prefix| !prefix.is_empty()).map(Part::Text);
+    let parts = prefix.into_iter().chain([Part::Image(image)]);
+    *leaf.value = Value::from(Expr::Concat(parts.collect()));
+}
+
+/// The registry of a reference, and the rest of it. Where it names none, Docker Hub is meant, whose
+/// repositories without a slash are in `library`.
+fn in_registry(reference: &str) -> (String, String) {
+    const DOCKER_HUB: &str = "docker.io";
+    match reference.split_once('/') {
+        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => {
+            (host.to_owned(), path.to_owned())
+        }
+        Some(_) => (DOCKER_HUB.to_owned(), reference.to_owned()),
+        None => (DOCKER_HUB.to_owned(), format!("library/{reference}")),
+    }
+}
+
+/// A name for each image: the last part of its repository, as people call it. Where several have
+/// the same, what the first use is called: its variable, annotation, option or container.
+fn names(images: &BTreeMap<String, Vec<Use>>) -> BTreeMap<&str, String> {
+    let mut names: BTreeMap<&str, String> = BTreeMap::new();
+    for candidate in [repository, place, object_and_place, whole] {
+        let open: Vec<(&str, String)> = images
+            .iter()
+            .filter(|(reference, _)| !names.contains_key(reference.as_str()))
+            .map(|(reference, uses)| (reference.as_str(), candidate(reference, uses)))
+            .collect();
+        let mut claims: BTreeMap<String, usize> = BTreeMap::new();
+        for name in names.values().chain(open.iter().map(|(_, name)| name)) {
+            *claims.entry(name.clone()).or_default() += 1;
+        }
+        let alone = |name: &String| !name.is_empty() && claims.get(name) == Some(&1);
+        names.extend(open.into_iter().filter(|(_, name)| alone(name)));
+    }
+    names
+}
+
+fn repository(reference: &str, _: &[Use]) -> String {
+    let last = reference.rsplit('/').next().unwrap_or(reference);
+    last.split(['@', ':']).next().unwrap_or(last).to_owned()
+}
+
+fn place(_: &str, uses: &[Use]) -> String {
+    let name = |used: &Use| match used.name.trim_start_matches('-') {
+        "" => used.container.clone(),
+        name => name.to_owned(),
+    };
+    uses.first().map(name).unwrap_or_default()
+}
+
+fn object_and_place(reference: &str, uses: &[Use]) -> String {
+    let object = uses.first().map(|used| used.object.as_str()).unwrap_or_default();
+    let object = object.split_once('/').map_or(object, |(_, name)| name);
+    format!("{object}.{}", place(reference, uses))
+}
+
+fn whole(reference: &str, _: &[Use]) -> String {
+    reference.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::CrdPlacement;
+    use crate::ir::{Object, Origin, Release};
+
+    fn deployment(pod: &Json) -> Object {
+        let root = json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "lamp", "annotations": {"containerImage": "quay.io/a/lamp:1"}},
+            "spec": {"template": {"spec": pod}},
+        });
+        let Value::Map(root) = Value::from(&root) else { unreachable!("a map") };
+        Object::new(*root, Origin::Added("test"))
+    }
+
+    fn unit(pod: &Json) -> Unit {
+        let mut unit = Unit::default();
+        unit.objects.push(deployment(pod));
+        let context = Context {
+            chart: "lamp".to_owned(),
+            namespaces: Vec::new(),
+            operand_namespaces: BTreeMap::new(),
+            pull_secret: None,
+            auth_reader: false,
+            crds: CrdPlacement::Subchart,
+            strip_descriptions: false,
+        };
+        images(&mut unit, &context, &mut Diagnostics::new());
+        unit
+    }
+
+    /// Each text that is no longer literal, with these values.
+    fn rendered(unit: &Unit, values: &Json) -> String {
+        let mut defaults = unit.default_values();
+        for (key, value) in values.as_object().unwrap() {
+            defaults[key].clone_from(value);
+        }
+        let object = Release { namespace: "ns", values: &defaults }.object(&unit.objects[0]);
+        format!("{:#}", object.unwrap())
+    }
+
+    #[test]
+    fn names_are_those_of_repositories_where_they_tell_images_apart() {
+        let digest = |n: &str| format!("sha256:{}", n.repeat(64));
+        let unit = unit(&json!({
+            "initContainers": [{"name": "wait", "image": "busybox"}],
+            "containers": [
+                {
+                    "name": "manager",
+                    "image": format!("quay.io/a/lamp@{}", digest("1")),
+                    "env": [
+                        {"name": "RELATED_IMAGE_PILOT_OLD", "value": format!("quay.io/a/pilot@{}", digest("2"))},
+                        {"name": "RELATED_IMAGE_PILOT_NEW", "value": format!("quay.io/a/pilot@{}", digest("3"))},
+                        {"name": "RELATED_IMAGE_NONE", "value": "no image: {{ x }}"},
+                        {"name": "BUSY", "value": "busybox"},
+                    ],
+                    "args": [format!("--proxy-image=quay.io/b/proxy@{}", digest("4")), "busybox"],
+                },
+                {"name": "other", "image": "quay.io/b/lamp:1"},
+            ],
+        }));
+        let paths: Vec<String> = unit.values.iter().map(|value| value.path.to_string()).collect();
+        assert_eq!(
+            paths,
+            [
+                "imageRegistries",
+                "images.RELATED_IMAGE_PILOT_NEW",
+                "images.RELATED_IMAGE_PILOT_OLD",
+                "images.busybox",
+                "images.manager",
+                "images.other",
+                "images.proxy",
+            ]
+        );
+        let before = rendered(&unit, &json!({}));
+        assert!(before.contains("no image: {{ x }}") && before.contains("\"busybox\""));
+        insta::assert_snapshot!(rendered(
+            &unit,
+            &json!({"imageRegistries": {"quay.io": "mirror:5000/x", "docker.io": "hub.example.com"}, "images": {"manager": "own/lamp:2"}})
+        ));
+    }
+
+    #[test]
+    fn without_images_there_are_no_values() {
+        assert!(unit(&json!({"containers": [{"name": "a"}]})).values.is_empty());
+        assert!(unit(&json!({"volumes": []})).values.is_empty());
+    }
+}

@@ -1,0 +1,189 @@
+//! Invariants about how the pods of a group become one engine, and what engines refuse to do.
+
+use super::super::invariants::Found;
+use super::super::view::View;
+use super::super::view::flags::Flags;
+use super::super::view::pods::{Engine, Part, Program, Template, list, text};
+use super::engine::supervisor;
+use crate::diag::Severity;
+
+/// vLLM's ways to give ranks of data parallelism servers of their own.
+const OWN_SERVERS: [&str; 4] = [
+    "data-parallel-hybrid-lb",
+    "data-parallel-multi-port-external-lb",
+    "data-parallel-external-lb",
+    "data-parallel-rank",
+];
+
+fn has_own_servers(flags: &Flags) -> bool {
+    OWN_SERVERS.iter().any(|flag| flags.is_on(flag))
+}
+
+/// The engine and its flags, where all of them are known by name.
+fn vllm<'t, 'a>(template: &'t Template<'a>) -> Option<(&'t Engine<'a>, &'t Flags)> {
+    let engine = template.engine.as_ref().filter(|engine| engine.program == Program::Vllm)?;
+    let flags = engine.flags.as_ref().filter(|flags| !flags.go_on_in_a_file())?;
+    // vLLM reads these variables instead of flags.
+    let by_variables =
+        list(engine.container, "env").iter().any(|env| text(env, "name").starts_with("VLLM_DP_"));
+    (!by_variables && !flags.is_on("grpc")).then_some((engine, flags))
+}
+
+/// The leader of a worker's group.
+fn leader_of<'v, 'a>(view: &'v View<'a>, worker: &Template<'_>) -> Option<&'v Template<'a>> {
+    let base = |path: &str| path.rsplit_once('.').map(|(base, _)| base.to_owned());
+    view.templates.iter().find(|template| {
+        template.part == Part::Leader
+            && template.owner == worker.owner
+            && base(&template.path) == base(&worker.path)
+    })
+}
+
+/// Pods of a group know where the first of them is, and which of its ranks are theirs.
+pub(crate) fn join(view: &View<'_>, found: &mut Found) {
+    for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
+        let Some(leader) = leader_of(view, worker) else { continue };
+        let (Some((first, leads)), Some((other, works))) = (vllm(leader), vllm(worker)) else {
+            continue;
+        };
+        if first.uses_ray() || other.uses_ray() {
+            continue;
+        }
+        let group = view.manifests[worker.owner].label();
+        let mut report =
+            |template: &Template<'_>, engine: &Engine<'_>, message: String, hint: &str| {
+                found.push(template.owner, template.path_of(engine.container), message, hint);
+            };
+        let is_spread = works.has("nnodes") || leads.has("nnodes");
+        let all = other.number("data-parallel-size", 1);
+        let local = other.number("data-parallel-size-local", 1);
+        let shares_ranks = works.has("data-parallel-size-local") || has_own_servers(works);
+        if !is_spread && !shares_ranks {
+            let message =
+                format!("each of the {} pods of {group} runs an engine of its own", worker.size);
+            let hint = "a Deployment does this without groups; for one engine over all pods add \
+                        `--nnodes` or `--data-parallel-size-local`, and the leader's address";
+            let path = worker.path_of(other.container);
+            found.push(worker.owner, path, message, hint).severity = Some(Severity::Warning);
+            continue;
+        }
+        let addresses: &[&str] =
+            if is_spread { &["master-addr"] } else { &["data-parallel-address", "master-addr"] };
+        let alone = !is_spread && matches!((all, local), (Some(all), Some(local)) if all <= local);
+        for (template, engine, flags) in [(leader, first, leads), (worker, other, works)] {
+            if !alone && !addresses.iter().any(|address| flags.has(address)) {
+                let message = format!("pods of {group} are not told where their leader is");
+                let hint = format!("add `--{}=$LWS_LEADER_ADDRESS`", addresses[0]);
+                report(template, engine, message, &hint);
+            }
+        }
+        let number = if works.has("node-rank") || is_spread {
+            Some(("node-rank", Some(1)))
+        } else if works.has("data-parallel-rank") || alone {
+            None
+        } else {
+            Some(("data-parallel-start-rank", local))
+        };
+        if let Some((flag, wanted)) = number {
+            let first_of =
+                if flag == "node-rank" { "$LWS_WORKER_INDEX" } else { "$((LWS_WORKER_INDEX * N))" };
+            for (template, engine, wanted) in [(leader, first, Some(0)), (worker, other, wanted)] {
+                let said = engine.number(flag, 0);
+                if let (Some(said), Some(wanted)) = (said, wanted)
+                    && said != wanted
+                {
+                    let which =
+                        if template.part == Part::Leader { "leader" } else { "first worker" };
+                    let message = format!(
+                        "the {which} of {group} has `--{flag}` {said}, and its place is {wanted}"
+                    );
+                    let hint = format!(
+                        "write `--{flag}={first_of}`{}",
+                        if flag == "node-rank" { "" } else { ", with N ranks in a pod" }
+                    );
+                    report(template, engine, message, &hint);
+                }
+            }
+        }
+        if !alone && !other.is_headless() && !has_own_servers(leads) && !has_own_servers(works) {
+            let message = format!(
+                "workers of {group} start servers of their own, and the leader takes all requests"
+            );
+            report(worker, other, message, "add `--headless` to the workers");
+        }
+    }
+}
+
+/// Combinations of flags that vLLM stops at.
+pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some((engine, flags)) = vllm(template) else { continue };
+        let mut report = |message: &str, hint: &str| {
+            found.push(template.owner, template.path_of(engine.container), message, hint);
+        };
+        let count = engine.number("api-server-count", 1);
+        if engine.has_port_for_each_rank() {
+            let local = engine.number("data-parallel-size-local", 1);
+            if local.is_some_and(|local| local < 2) {
+                report(
+                    "the engine has a port for each rank, and only one rank in a pod",
+                    "take `--data-parallel-hybrid-lb`, which has one port a pod",
+                );
+            }
+            if flags.has("api-server-count") && count.is_some_and(|count| count != 1) {
+                report(
+                    "the engine has a port for each rank, and `--api-server-count` servers at each",
+                    "remove `--api-server-count`",
+                );
+            }
+            if OWN_SERVERS.iter().filter(|flag| flags.is_on(flag)).count() > 1 {
+                report(
+                    "the engine is told several ways to share requests among ranks",
+                    "take one of `--data-parallel-hybrid-lb` and `--data-parallel-multi-port-external-lb`",
+                );
+            }
+            if let (Some(supervisor), Some(ports)) = (supervisor(engine), engine.ports())
+                && ports.contains(&supervisor)
+            {
+                report(
+                    "the supervisor's port is that of a rank",
+                    "set `--data-parallel-supervisor-port` to a port behind those of the ranks",
+                );
+            }
+        }
+        if engine.is_headless() {
+            if flags.has("api-server-count") && count.is_some_and(|count| count > 0) {
+                report(
+                    "the engine is headless, and has `--api-server-count` servers",
+                    "remove `--api-server-count` from the workers",
+                );
+            }
+            if has_own_servers(flags) {
+                report("the engine is headless, and its ranks have servers", "remove `--headless`");
+            }
+        }
+    }
+}
+
+/// Images of vLLM have no Ray since 0.19.
+pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        for (container, path) in template.containers() {
+            if !super::super::view::pods::starts_ray(container) {
+                continue;
+            }
+            let image = text(container, "image");
+            let (name, tag) =
+                image.split('@').next().and_then(|n| n.rsplit_once(':')).unwrap_or_default();
+            let mut parts = tag.trim_start_matches('v').split(['.', '-']).map(str::parse::<u32>);
+            let version = parts.next().and_then(Result::ok).zip(parts.next().and_then(Result::ok));
+            if name.ends_with("vllm/vllm-openai")
+                && version.is_some_and(|version| version >= (0, 19))
+            {
+                let message = format!("the command starts Ray, which the image `{image}` has not");
+                let hint = "take an image with Ray in it, or vLLM's own processes (`--nnodes`)";
+                found.push(template.owner, format!("{path}.image"), message, hint);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Invariants about LLMInferenceServices, of which KServe makes the pods.
+
+use super::super::invariants::Found;
+use super::super::view::View;
+use super::super::view::pods::{accelerators, list, text};
+use super::engine::devices_of;
+use serde_json::Value as Json;
+
+/// The parallelism is one that KServe makes groups of, and fits the devices of its pods.
+pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
+    for (owner, service) in view.of_kind("LLMInferenceService") {
+        for (part, path, field) in
+            [("/spec", ".spec", "dp"), ("/spec/prefill", ".spec.prefill", "prefill.dp")]
+        {
+            let Some(spec) = service.json.pointer(part) else { continue };
+            let Some(shape) = spec.get("parallelism") else { continue };
+            let place = format!("{path}.parallelism");
+            let mut report = |message: String, hint: &str| {
+                found.push(owner, &place, message, hint).field = Some(field);
+            };
+            let number = |key: &str| shape.get(key).and_then(Json::as_u64);
+            for key in ["tensor", "pipeline", "data", "dataLocal"] {
+                if shape.get(key).is_some_and(|value| value.as_u64().unwrap_or(0) == 0) {
+                    report(format!("`{key}` is not a positive whole number"), "correct the number");
+                }
+            }
+            let (data, local) = (number("data"), number("dataLocal"));
+            if number("pipeline").is_some() && (data.is_some() || local.is_some()) {
+                let message = "the pods are stages of a pipeline and ranks of data parallelism";
+                report(message.to_owned(), "KServe takes one of `pipeline` and `data`");
+            }
+            match (data, local) {
+                (Some(_), None) | (None, Some(_)) => report(
+                    "only one of `data` and `dataLocal` is there".to_owned(),
+                    "name both: all ranks, and those of a pod",
+                ),
+                (Some(data), Some(local)) if local > 0 && !data.is_multiple_of(local) => report(
+                    format!("{data} ranks cannot be shared evenly by pods of {local}"),
+                    "KServe divides and drops the rest: take a multiple",
+                ),
+                _ => {}
+            }
+            let Some(pod) = spec.get("template") else { continue };
+            let containers = list(pod, "containers");
+            let main = containers.iter().find(|container| text(container, "name") == "main");
+            let Some((resource, units)) = main.and_then(accelerators) else { continue };
+            let ranks = number("tensor").unwrap_or(1).checked_mul(local.unwrap_or(1));
+            let devices = u64::from(devices_of(view, pod, units));
+            if ranks.is_some_and(|ranks| ranks != devices) {
+                let message = format!(
+                    "a pod asks for {units} × {resource}, and its ranks use {}",
+                    ranks.unwrap_or_default()
+                );
+                let hint = "make `tensor` × `dataLocal` equal to the devices of a pod";
+                found.push(owner, format!("{path}.template"), message, hint).field =
+                    Some("accelerator");
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a set of manifests is as a whole.
+
+use super::super::invariants::Found;
+use super::super::view::View;
+use super::super::view::pods::{Engine, Part, accelerators, list, text};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// No object is there twice.
+pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
+    let mut seen: BTreeMap<(&str, &str, &str, &str), usize> = BTreeMap::new();
+    for (owner, manifest) in view.manifests.iter().enumerate() {
+        if manifest.name().is_empty() {
+            continue;
+        }
+        let key = (manifest.group(), manifest.kind(), manifest.namespace(), manifest.name());
+        if seen.insert(key, owner).is_some() {
+            let message = format!("{} is there twice", manifest.label());
+            let hint = "check the variants of a deployment one by one, each with its router";
+            found.push(owner, "", message, hint);
+        }
+    }
+}
+
+/// What requests a condition of a route is about, spelled one way.
+fn condition(json: &Json) -> String {
+    let path = json.get("path");
+    let kind = path.map_or("", |path| text(path, "type"));
+    let value = path.map_or("", |path| text(path, "value"));
+    let mut words = vec![format!(
+        "{} {}",
+        if kind.is_empty() { "PathPrefix" } else { kind },
+        if value.is_empty() { "/" } else { value }
+    )];
+    for key in ["headers", "queryParams"] {
+        let mut pairs: Vec<String> = list(json, key)
+            .iter()
+            .map(|pair| format!("{}={}", text(pair, "name").to_lowercase(), text(pair, "value")))
+            .collect();
+        pairs.sort_unstable();
+        words.extend(pairs);
+    }
+    words.push(text(json, "method").to_owned());
+    words.join(" ").trim_end().to_owned()
+}
+
+/// Requests are for one pool.
+pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
+    let anything = [Json::Null];
+    let any_host = [Json::from("*")];
+    let mut seen: BTreeMap<(String, String, String, String), usize> = BTreeMap::new();
+    for (owner, route) in view.of_kind("HTTPRoute") {
+        let Some(spec) = route.json.get("spec") else { continue };
+        let hosts = Some(list(spec, "hostnames")).filter(|hosts| !hosts.is_empty());
+        for rule in list(spec, "rules") {
+            let pools = list(rule, "backendRefs");
+            if !pools.iter().any(|backend| text(backend, "kind") == "InferencePool") {
+                continue;
+            }
+            let matches = Some(list(rule, "matches")).filter(|matches| !matches.is_empty());
+            for parent in list(spec, "parentRefs") {
+                let namespace = Some(text(parent, "namespace")).filter(|name| !name.is_empty());
+                let namespace = namespace.unwrap_or(route.namespace());
+                let gateway = format!("{} {}", text(parent, "name"), text(parent, "sectionName"));
+                for host in hosts.unwrap_or(&any_host).iter().filter_map(Json::as_str) {
+                    for asked in matches.unwrap_or(&anything).iter().map(condition) {
+                        let key = (namespace.to_owned(), gateway.clone(), host.to_owned(), asked);
+                        let asked = key.3.clone();
+                        let first = *seen.entry(key).or_insert(owner);
+                        if first != owner {
+                            let message = format!(
+                                "{} and {} both take `{asked}` of Gateway/{}",
+                                view.manifests[first].label(),
+                                route.label(),
+                                text(parent, "name")
+                            );
+                            let hint = "give each model a path, a host or a header of its own";
+                            found.push(owner, ".spec.rules", message, hint);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Kinds whose pods are looked at without a template, or that hold schemas.
+const KNOWN: [&str; 3] =
+    ["LLMInferenceService", "LLMInferenceServiceConfig", "CustomResourceDefinition"];
+
+/// Engines in kinds that no rule knows are said to be there.
+pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
+    for (owner, manifest) in view.manifests.iter().enumerate() {
+        let is_read = view.templates.iter().any(|template| template.owner == owner)
+            || view.pickers.iter().any(|picker| picker.owner == owner)
+            || KNOWN.contains(&manifest.kind());
+        if !is_read && has_engine(&manifest.json) {
+            let message = format!("the pods of {} are not looked at", manifest.label());
+            let hint =
+                "rules know Deployments, LeaderWorkerSets, and what has a template like them";
+            found.push(owner, "", message, hint);
+        }
+    }
+}
+
+fn has_engine(json: &Json) -> bool {
+    match json {
+        Json::Object(map) => map.iter().any(|(key, value)| {
+            let containers = value.as_array().filter(|_| key == "containers");
+            containers.into_iter().flatten().any(|container| {
+                accelerators(container).is_some()
+                    || Engine::of(container, Part::Single, 1).is_some()
+            }) || has_engine(value)
+        }),
+        Json::Array(list) => list.iter().any(has_engine),
+        _ => false,
+    }
+}
