@@ -26,6 +26,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// How many objects each filter matched.
+pub type Hits = Vec<(Filter, usize)>;
+
 /// A bundle compiled to the objects and values of a chart.
 #[derive(Clone, Debug)]
 pub struct Compiled {
@@ -36,9 +39,9 @@ pub struct Compiled {
     /// The namespace that it is meant for.
     pub namespace: String,
     /// How many objects each filter matched.
-    pub hits: Vec<(Filter, usize)>,
+    pub hits: Hits,
     /// How many objects each patch matched, by its own filter.
-    pub patched: Vec<(Filter, usize)>,
+    pub patched: Hits,
 }
 
 /// What a build gives.
@@ -69,7 +72,7 @@ pub fn build<'c>(
 ) -> Build {
     let (selected, models, diagnostics) = select(config, names);
     let mut build = Build { diagnostics, ..Build::default() };
-    let mut hits: Vec<(Filter, usize)> = Vec::new();
+    let mut hits: Hits = Vec::new();
     let mut members = Vec::new();
     let work = |bundle: &&'c BundleConfig| build_one(config, supply, lock, bundle);
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
@@ -240,9 +243,9 @@ struct Built<'c> {
     /// The namespace that it is meant for.
     namespace: String,
     /// How often each of its filters was true.
-    hits: Vec<(Filter, usize)>,
+    hits: Hits,
     /// How often each of its patches was used.
-    patched: Vec<(Filter, usize)>,
+    patched: Hits,
     /// What it needs of others, and has for them.
     member: Member<'c>,
     /// What it is locked to, when it was not.
@@ -493,7 +496,7 @@ fn run_patches(
     config: &BundleConfig,
     namespace: &str,
     diagnostics: &mut Diagnostics,
-) -> Option<(Vec<Object>, Vec<(Filter, usize)>)> {
+) -> Option<(Vec<Object>, Hits)> {
     if config.patches.is_empty() {
         return Some((objects, Vec::new()));
     }
