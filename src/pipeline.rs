@@ -26,6 +26,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// How many objects each filter matched.
+pub type Hits = Vec<(Filter, usize)>;
+
 /// A bundle compiled to the objects and values of a chart.
 #[derive(Clone, Debug)]
 pub struct Compiled {
@@ -36,7 +39,9 @@ pub struct Compiled {
     /// The namespace that it is meant for.
     pub namespace: String,
     /// How many objects each filter matched.
-    pub hits: Vec<(Filter, usize)>,
+    pub hits: Hits,
+    /// How many objects each patch matched, by its own filter.
+    pub patched: Hits,
 }
 
 /// What a build gives.
@@ -50,6 +55,8 @@ pub struct Build {
     pub locked: Vec<Locked>,
     /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
     pub release_bytes: BTreeMap<PathBuf, usize>,
+    /// What the filters and patches of each bundle did, in words.
+    pub counts: Vec<String>,
     /// What was found.
     pub diagnostics: Diagnostics,
 }
@@ -65,13 +72,14 @@ pub fn build<'c>(
 ) -> Build {
     let (selected, models, diagnostics) = select(config, names);
     let mut build = Build { diagnostics, ..Build::default() };
-    let mut hits: Vec<(Filter, usize)> = Vec::new();
+    let mut hits: Hits = Vec::new();
     let mut members = Vec::new();
     let work = |bundle: &&'c BundleConfig| build_one(config, supply, lock, bundle);
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
             build.releases.extend(releases(bundle, &built));
+            build.counts.extend(counts(bundle, &built));
             hits.extend(built.hits);
             members.push(built.member);
             for (chart, release_bytes) in built.charts {
@@ -98,7 +106,8 @@ pub fn build<'c>(
     }
     build.diagnostics.append(deploy::check(&build.releases, &config.deploy, |name| {
         let bundle = config.bundles.iter().find(|bundle| bundle.name == name);
-        bundle.map_or_else(Place::default, |bundle| Place::span(bundle.span.clone()))
+        let place = bundle.map_or_else(Place::default, |b| Place::span(b.span.clone()));
+        Place { bundle: Some(name.to_owned()), ..place }
     }));
     build.diagnostics.append(serving::collisions(&units));
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
@@ -236,7 +245,9 @@ struct Built<'c> {
     /// The namespace that it is meant for.
     namespace: String,
     /// How often each of its filters was true.
-    hits: Vec<(Filter, usize)>,
+    hits: Hits,
+    /// How often each of its patches was used.
+    patched: Hits,
     /// What it needs of others, and has for them.
     member: Member<'c>,
     /// What it is locked to, when it was not.
@@ -305,10 +316,22 @@ fn build_one<'c>(
         charts: charts.collect(),
         namespace: compiled.namespace,
         hits: compiled.hits,
+        patched: compiled.patched,
         member: Member::new(bundle, &compiled.bundle),
         locked,
     };
     (Some(built), diagnostics)
+}
+
+/// A line for each filter and each patch of a bundle.
+fn counts(bundle: &BundleConfig, built: &Built<'_>) -> Vec<String> {
+    let line = |what: &str, verb: &str, (filter, count): &(Filter, usize)| {
+        let objects = if *count == 1 { "object" } else { "objects" };
+        format!("{}: the {what} `{}` {verb} {count} {objects}", bundle.name, filter.text)
+    };
+    let filters = built.hits.iter().map(|hit| line("filter", "is true for", hit));
+    let patches = built.patched.iter().map(|hit| line("patch for", "matches", hit));
+    filters.chain(patches).collect()
 }
 
 /// How the chart of a model is installed.
@@ -398,10 +421,11 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
     let filters = config.include.iter().chain(&config.exclude).cloned();
     let hits = filters.zip(include_hits.into_iter().chain(exclude_hits)).collect();
 
-    let Some(patched) = run_patches(objects, config, &namespace, &mut diagnostics) else {
+    let Some((objects, patched)) = run_patches(objects, config, &namespace, &mut diagnostics)
+    else {
         return (None, diagnostics);
     };
-    let objects = add(patched, &mut values, files, config, &mut diagnostics);
+    let objects = add(objects, &mut values, files, config, &mut diagnostics);
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
@@ -421,7 +445,7 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
         },
     ));
     let compiled =
-        (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits });
+        (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits, patched });
     (compiled, diagnostics)
 }
 
@@ -467,15 +491,16 @@ fn release_size(chart: &Chart, config: &BundleConfig) -> Option<Diagnostic> {
     Some(diagnostic.at(Place::span(config.span.clone())).hint(hint))
 }
 
-/// The objects as the patches of the configuration make them; nothing when they do not end.
+/// The objects as the patches of the configuration make them, and how many each of these matched;
+/// nothing when they do not end.
 fn run_patches(
     objects: Vec<Object>,
     config: &BundleConfig,
     namespace: &str,
     diagnostics: &mut Diagnostics,
-) -> Option<Vec<Object>> {
+) -> Option<(Vec<Object>, Hits)> {
     if config.patches.is_empty() {
-        return Some(objects);
+        return Some((objects, Vec::new()));
     }
     let (patches, namespace) = (config.patches.clone(), namespace.to_owned());
     let patched = run_watched(FILTER_DEADLINE, move || {
@@ -491,7 +516,8 @@ fn run_patches(
         diagnostics.append(overlay::unused_patches(&config.patches, &patched.hits));
     }
     diagnostics.append(patched.diagnostics);
-    Some(patched.objects)
+    let filters = config.patches.iter().map(|patch| patch.matches.clone());
+    Some((patched.objects, filters.zip(patched.hits).collect()))
 }
 
 /// Adds what the configuration has beside the bundle to the objects.

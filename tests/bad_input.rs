@@ -693,6 +693,10 @@ refused! {
             [[bundle.overlay]]\ninline.kind = \"Lamp\"\ninline.apiVersion = \"light.example.com/v1\"\ninline.metadata.name = \"c\"\n\
             inline.spec.version = \"v1.26-lates\"\n");
     }
+    overlay_with_a_status: [OverlayInvalid] = |case| {
+        with_overlay(&case, &GOOD_LAMP.replace("spec:", "status: {lit: true}\nspec:"));
+        case.write(CRD_FILE, STRICT_CRD.replace("    schema:\n", "    subresources: {status: {}}\n    schema:\n"));
+    }
     overlay_does_not_exist: [OverlayUnreadable] = |case| {
         with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
     }

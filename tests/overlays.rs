@@ -179,3 +179,29 @@ fn a_release_that_nearly_fills_its_secret_is_a_warning() {
     }
     insta::assert_snapshot!("release_size", seen_all);
 }
+
+#[test]
+fn what_filters_and_patches_match_is_counted() {
+    let case = Case::with_lamps();
+    let more = "exclude = ['.kind == \"Service\"']\n[[bundle.patch]]\n\
+        match = '.kind | startswith(\"ClusterRole\")'\npatch = '.metadata.labels.a = \"b\"'\n";
+    case.write("bundles.toml", format!("{CONFIG}{more}"));
+    // jq's own way with what is missing, which here is none.
+    let seen = case.run(&["build"]);
+    assert!(seen.stderr.contains("`.metadata.labels += {"), "{}", seen.text());
+    case.replace("bundles.toml", ".labels.a = \"b\"", ".labels += {a: \"b\"}");
+    let lines = |arguments: &[&str]| -> Vec<String> {
+        let seen = case.run(arguments);
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+        let lines = seen.stderr.lines().filter(|line| line.starts_with("lamp-operator: "));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(
+        lines(&["build", "-v"]),
+        [
+            "lamp-operator: the filter `.kind == \"Service\"` is true for 0 objects",
+            "lamp-operator: the patch for `.kind | startswith(\"ClusterRole\")` matches 2 objects",
+        ]
+    );
+    assert!(lines(&["build"]).is_empty());
+}

@@ -73,7 +73,7 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>) -> (String, S
             None => String::new(),
             Some(namespace) => match in_text(namespace) {
                 Some(namespace) => format!(" --namespace {namespace}"),
-                None => " --all-namespaces".to_owned(),
+                None => continue,
             },
         };
         if object.name().is_empty() || object.group().ends_with(".k8s.io") {

@@ -331,9 +331,9 @@ fn stub_section(text: &mut String, crds: &Crds) {
         return;
     }
     text.push_str(
-        "\nThese stand in for CustomResourceDefinitions of other projects, which the operator looks for. Helm \
-         installs them only where the cluster does not have them, and never updates or deletes them. Leave them out \
-         with `helm install --skip-crds`.",
+        "\nThese stand in for CustomResourceDefinitions of other projects, which the operator looks for. \
+         `helm install` makes them where the cluster does not have them; Helm never updates or deletes them, and \
+         `helm upgrade` leaves out what is new among them. Leave all out with `helm install --skip-crds`.",
     );
     if crds.files.len() > crds.stubs.len() {
         text.push_str(" They are in a folder of their own, which the command below does not read.");

@@ -63,6 +63,9 @@ impl Build {
         let built =
             pipeline::build(&config, &supply, &lock, &self.names, jobs.map_or(1, Into::into));
         diagnostics.append(built.diagnostics);
+        if global.verbose > 0 {
+            output.note(&built.counts.iter().fold(String::new(), |text, line| text + line + "\n"));
+        }
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
             return Exit::Error;

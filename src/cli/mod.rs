@@ -42,7 +42,7 @@ struct Global {
     /// Say nothing but errors.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Say what comes from where; twice: every request; three times: headers of answers too.
+    /// Say what comes from where, and what filters and patches match; twice: every request; three times: headers of answers too.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
     /// Use no network: images come from layouts and from the cache.

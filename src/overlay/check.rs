@@ -101,9 +101,17 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
         found.push(diagnostic.related(definition.crd.place(), "the definition"));
         return;
     };
+    if version.status && object.root.contains_key("status") && !is_shipped(object) {
+        let message = format!(
+            "{}: `status` is for the operator; the API server drops it from what is installed",
+            object.label()
+        );
+        found.push(invalid(object, ".status", message, "remove `status`".to_owned()));
+    }
     let Some(schema) = version.schema else { return };
     let mut faults = schema::validate(schema, &object.root);
     faults.retain(|fault| !(fault.dropped && is_shipped(object)));
+    faults.retain(|fault| !(version.status && fault.path.starts_with(".status")));
     let more = faults.len().saturating_sub(MOST_FINDINGS);
     for fault in faults.into_iter().take(MOST_FINDINGS) {
         let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);

@@ -17,6 +17,8 @@ pub(super) struct Version<'o> {
     pub(super) served: bool,
     /// The schema, where there is one.
     pub(super) schema: Option<&'o Value>,
+    /// Whether `status` is written apart from the object.
+    pub(super) status: bool,
 }
 
 impl<'o> Definition<'o> {
@@ -27,6 +29,7 @@ impl<'o> Definition<'o> {
                 name: version.get("name")?.as_str()?,
                 served: version.get("served") == Some(&Value::Bool(true)),
                 schema: version.at(&["schema", "openAPIV3Schema"]),
+                status: version.at(&["subresources", "status"]).is_some_and(|v| *v != Value::Null),
             })
         })
     }

@@ -70,10 +70,15 @@ fn apply(
             }
         }
         let fault = match patch.apply(&object.root) {
-            Err(reason) => Some((
-                reason,
-                "a patch gives the whole object, changed: `.spec.replicas = 2`, not `2`",
-            )),
+            Err(reason) => {
+                let hint = if reason.starts_with("null has no ") {
+                    "what is missing has no fields to set: `.metadata.labels += {name: \"value\"}` adds to a map, \
+                     or makes it"
+                } else {
+                    "a patch gives the whole object, changed: `.spec.replicas = 2`, not `2`"
+                };
+                Some((reason, hint))
+            }
             Ok(root) => {
                 let patched = Object { root, ..object.clone() };
                 let same = patched.id() == object.id()
