@@ -6,7 +6,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::diff::{ChartFacts, Placement, Side};
 use crate::emit::render;
 use crate::ir::{Phase, Release};
-use crate::lock;
+use crate::lock::{self, Locked};
 use crate::source::chart::{self as charts, ChartTree};
 use crate::source::{self, Pin, Supply};
 use serde_json::{Map, Value as Json};
@@ -59,9 +59,9 @@ impl Operands<'_> {
             let tree = match charts::read_revision(self.out, revision, &name) {
                 Ok(tree) => tree,
                 Err(problems) => match self.locked_at(&name, revision)? {
-                    Some((known, source, (reference, digest))) => {
-                        let pin = Pin { reference: &reference, digest: &digest };
-                        let side = self.fetched(&source, Some(pin), Some(known), diagnostics)?;
+                    Some((known, entry)) => {
+                        let (source, pin) = (&known.source, entry.pin());
+                        let side = self.fetched(source, pin, Some(&known), diagnostics)?;
                         let label = |side: &Side| format!("{} at {revision}", side.label);
                         return Ok(side.map(|side| Side { label: label(&side), ..side }));
                     }
@@ -117,14 +117,14 @@ impl Operands<'_> {
         self.fetched(&source::from_argument(text), None, None, diagnostics)
     }
 
-    /// A bundle of the configuration as it was locked in a Git revision: how it is compiled, and the
-    /// reference and digest of its image. Nothing when the lock was not committed then, or does not
+    /// A bundle of the configuration as it was locked in a Git revision: how it is compiled now, and
+    /// which image it was then. Nothing when the lock was not committed then, or does not
     /// have it.
     fn locked_at(
         &self,
         name: &str,
         revision: &str,
-    ) -> Result<Option<(&BundleConfig, Source, (String, String))>, Diagnostics> {
+    ) -> Result<Option<(BundleConfig, Locked)>, Diagnostics> {
         let known = self.config.and_then(|config| config.bundles.iter().find(|b| b.name == name));
         let (Some(known), Some(lock)) = (known, self.lock) else { return Ok(None) };
         let Some(file) = lock.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
@@ -134,12 +134,12 @@ impl Operands<'_> {
         let Some(text) = tree.get(file) else { return Ok(None) };
         let text = String::from_utf8_lossy(text).into_owned();
         let lock = lock::parse(format!("{file} at {revision}"), text)?;
-        let entry = lock.bundles.iter().find(|entry| entry.name == name);
-        let Some(pin) = entry.and_then(lock::Locked::pin) else { return Ok(None) };
-        let reference = pin.reference.to_owned();
-        let source =
-            Source::Image { reference: reference.clone(), span: known.source.span().clone() };
-        Ok(Some((known, source, (reference, pin.digest.to_owned()))))
+        let entry = lock.bundles.into_iter().find(|entry| entry.name == name);
+        let Some(entry) = entry else { return Ok(None) };
+        let Some(pin) = entry.pin() else { return Ok(None) };
+        let span = known.source.span().clone();
+        let source = Source::Image { reference: pin.reference.to_owned(), span };
+        Ok(Some((BundleConfig { source, ..known.clone() }, entry)))
     }
 
     /// The side of a bundle: compiled as the configuration says, where it knows it.
