@@ -342,7 +342,7 @@ fn markdown_tells_something_of_everything_and_most_of_what_matters() {
     assert!(text.contains("+r.io/a:integer"), "{text}");
     // A long plan is cut too.
     let many = |verb: &str| {
-        let roles = (0..2000).flat_map(|n| {
+        let roles = (0..300).flat_map(|n| {
             let name = format!("role-with-a-rather-long-name-{n}");
             let rules: Vec<Json> = (0..20)
                 .map(|r| json!({"apiGroups": [format!("group{r}.example.com")],

@@ -138,8 +138,15 @@ fn arguments(items: &mut [Json], marks: &mut Marks) {
 
 /// `name=` and `name: ` in text, before what may be a secret.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"([A-Za-z][A-Za-z0-9_.\-]*)(?:["']?[ \t]*=[ \t]*|["']?[ \t]*:[ \t]+|["'][ \t]*:)"#)
-        .ok()
+    Regex::new(
+        r#"(?m)([A-Za-z][A-Za-z0-9_.\-]*)(?:["']?[ \t]*=[ \t]*|["']?[ \t]*:[ \t]+|["'][ \t]*:|:$)"#,
+    )
+    .ok()
+});
+
+/// A private key in the armour that they have in text.
+static ARMOURED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----").ok()
 });
 
 /// `scheme://user:secret@`
@@ -148,6 +155,10 @@ static IN_URL: LazyLock<Option<Regex>> =
 
 /// Secrets in the middle of text.
 fn in_text(text: &mut String, marks: &mut Marks) {
+    if let Some(pattern) = ARMOURED.as_ref().filter(|_| text.contains("PRIVATE KEY-----")) {
+        let done = pattern.replace_all(text, |found: &Captures<'_>| marks.number(&found[0]));
+        *text = done.into_owned();
+    }
     if let Some(pattern) = IN_URL.as_ref().filter(|_| text.contains("://")) {
         let done = pattern.replace_all(text, |found: &Captures<'_>| match &found[2] {
             secret if is_reference(secret) => found[0].to_owned(),
@@ -160,8 +171,15 @@ fn in_text(text: &mut String, marks: &mut Marks) {
         let mut at = 0;
         while let Some(found) = pattern.captures_at(text, at) {
             let start = found.get_match().end();
-            let secret = first_value(&text[start..]);
-            let (start, end) = (start + secret.start, start + secret.end);
+            let marked = text[start..].trim_start_matches(['"', '\'']).starts_with(MARK);
+            if marked || !looks_secret(&found[1]) {
+                done.push_str(&text[at..start]);
+                at = start;
+                continue;
+            }
+            let secret = block_below(text, found.get_match().start(), start)
+                .unwrap_or_else(|| first_value(&text[start..], start));
+            let Range { start, end } = secret;
             if is_secret(&found[1], &Json::from(&text[start..end])) {
                 done.push_str(&text[at..start]);
                 done.push_str(&marks.number(&text[start..end]));
@@ -176,15 +194,38 @@ fn in_text(text: &mut String, marks: &mut Marks) {
     }
 }
 
-/// Where the value is that a text begins with: up to the other quote, or to what ends a word.
-fn first_value(text: &str) -> Range<usize> {
-    match text.chars().next().filter(|c| ['"', '\''].contains(c)) {
+/// Where the value of a YAML key is that stands in the lines below it, as a block or as plain text:
+/// `key` is where the line's key begins, `value` where its value would.
+fn block_below(text: &str, key: usize, value: usize) -> Option<Range<usize>> {
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let own = indent(&text[text[..key].rfind('\n').map_or(0, |at| at + 1)..]);
+    let below = value + text[value..].find('\n')? + 1;
+    let head = text[value..below].trim();
+    let block = head.starts_with(['|', '>']);
+    let marks_only = head.chars().skip(1).all(|c| c.is_ascii_digit() || "+-".contains(c));
+    if !(head.is_empty() || block && marks_only) {
+        return None;
+    }
+    let deeper = |line: &&str| line.trim().is_empty() || indent(line) > own;
+    let length: usize = text[below..].split_inclusive('\n').take_while(deeper).map(str::len).sum();
+    let body = text[below..below + length].trim();
+    let start = below + text[below..].find(body)?;
+    // A map or a list has keys of its own.
+    let plain = block || !(body.contains(": ") || body.contains(":\n") || body.starts_with("- "));
+    (plain && !body.is_empty()).then_some(start..start + body.len())
+}
+
+/// Where the value is that a text begins with, which begins at `at`: up to the other quote, or to
+/// what ends a word.
+fn first_value(text: &str, at: usize) -> Range<usize> {
+    let Range { start, end } = match text.chars().next().filter(|c| ['"', '\''].contains(c)) {
         Some(quote) => 1..text[1..].find(quote).map_or(text.len(), |at| at + 1),
         None => {
             let ends = |c: char| c.is_whitespace() || "\"',;&".contains(c);
             0..text.find(ends).unwrap_or(text.len())
         }
-    }
+    };
+    at + start..at + end
 }
 
 /// Whether a text only says where a secret comes from: `$(VARIABLE)`, `${VARIABLE}`, `{{ … }}`.
@@ -380,12 +421,17 @@ mod tests {
             json!({"config.ini": "[db]\npassword = hunter\n"}),
             json!({"config.yaml": "db:\n  password: 'hunter'\n"}),
             json!({"values.yaml": "args: --password=hunter\n"}),
+            json!({"config.yaml": "a:\n  token: |-\n    hunter\n    hunter2\n  b: c\n"}),
+            json!({"config.yaml": "token:\n  hunter\nb: c\n"}),
+            json!({"key.pem": "x\n-----BEGIN RSA PRIVATE KEY-----\nhunter\n-----END RSA PRIVATE KEY-----\n"}),
+            json!({"config.yaml": "privateKey: -----BEGIN PRIVATE KEY-----hunter-----END PRIVATE KEY-----"}),
             json!({"config.json": "{\"password\":\"hunter\"}"}),
             json!({"env": [{"name": "DATABASE_URL", "value": "postgres://u:hunter@db/x"}]}),
         ] {
             let text = after(content.clone());
             assert!(!text.contains("hunter") && !text.contains("1234567"), "{content}: {text}");
             assert!(text.contains("(redacted, secret 1)"), "{content}: {text}");
+            assert!(!text.contains("secret 2"), "{content}: {text}");
         }
     }
 
@@ -401,6 +447,7 @@ mod tests {
             json!({"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}),
             json!({"url": "https://example.com:8443/a@b"}),
             json!({"pullSecret": "registry"}),
+            json!({"config.yaml": "token:\n  ttl: 5m\ntokens:\n- a\npassword:\nb: c\n"}),
             json!({"env": [{"name": "TOKEN_FILE", "value": "/var/run/token"}]}),
         ] {
             assert_eq!(after(content.clone()), content.to_string());

@@ -59,8 +59,9 @@ impl Operands<'_> {
             let tree = match charts::read_revision(self.out, revision, &name) {
                 Ok(tree) => tree,
                 Err(problems) => match self.locked_at(&name, revision)? {
-                    Some((known, source, locked)) => {
-                        let side = self.fetched(&source, locked.pin(), Some(known), diagnostics)?;
+                    Some((known, entry)) => {
+                        let (source, pin) = (&known.source, entry.pin());
+                        let side = self.fetched(source, pin, Some(&known), diagnostics)?;
                         let label = |side: &Side| format!("{} at {revision}", side.label);
                         return Ok(side.map(|side| Side { label: label(&side), ..side }));
                     }
@@ -116,14 +117,14 @@ impl Operands<'_> {
         self.fetched(&source::from_argument(text), None, None, diagnostics)
     }
 
-    /// A bundle of the configuration as it was locked in a Git revision: how it is compiled, and the
-    /// reference and digest of its image. Nothing when the lock was not committed then, or does not
+    /// A bundle of the configuration as it was locked in a Git revision: how it is compiled now, and
+    /// which image it was then. Nothing when the lock was not committed then, or does not
     /// have it.
     fn locked_at(
         &self,
         name: &str,
         revision: &str,
-    ) -> Result<Option<(&BundleConfig, Source, Locked)>, Diagnostics> {
+    ) -> Result<Option<(BundleConfig, Locked)>, Diagnostics> {
         let known = self.config.and_then(|config| config.bundles.iter().find(|b| b.name == name));
         let (Some(known), Some(lock)) = (known, self.lock) else { return Ok(None) };
         let Some(file) = lock.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
@@ -145,7 +146,7 @@ impl Operands<'_> {
                 Source::Image { reference: pin.reference.to_owned(), span: source.span().clone() }
             }
         };
-        Ok(Some((known, source, entry.clone())))
+        Ok(Some((BundleConfig { source, ..known.clone() }, entry.clone())))
     }
 
     /// The side of a bundle: compiled as the configuration says, where it knows it.
