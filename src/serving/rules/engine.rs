@@ -37,6 +37,11 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     if engine.program == Program::Other {
         return None;
     }
+    let tp = tp.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
+    if flags.text("data-parallel-backend") == Some("ray") {
+        // Ray decides where ranks are.
+        return None;
+    }
     if flags.has("data-parallel-size-local") {
         return tp.checked_mul(pp)?.checked_mul(engine.number("data-parallel-size-local", 1)?);
     }
