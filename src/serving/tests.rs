@@ -25,7 +25,7 @@ objectives = { premium = 100 }
 rewrites = [{ model = "old", targets = [{ model = "example/model" }] }]
 autoscaling = { max = 4 }
 monitoring = {}
-network-policy = {}
+network-policy = { monitoring-namespaces = ["monitoring"] }
 epp = { replicas = 3, image = "IMAGE" }
 route = { gateway = "gateway", provider = "istio" }
 "#;
@@ -240,6 +240,9 @@ fn tables_that_cannot_be_read() {
         "autoscaling = { kind = \"keda\", min = 5, max = 2 }\n",
         "autoscaling = { kind = \"keda\", min = 0, max = 2, prometheus = \"http://p\" }\n",
         "network-policy = {}\nroute = { gateway = \"g\", provider = \"gke\" }\n",
+        "network-policy = {}\nmonitoring = {}\n",
+        "route = { gateway = \"g\", gateway-class = \"c\", gateway-namespace = \"n\" }\n",
+        "accelerator = { vendor = \"none\", per-node = 4 }\n",
         "objectives = { \"Premium!\" = 1 }\n",
         "served-name = 'a\"b'\n",
         "route = { gateway = \"g\", hosts = [\"https://a.example.com\"], model-header = \"X Model\" }\n",

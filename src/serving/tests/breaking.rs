@@ -464,6 +464,12 @@ pub(super) const BREAKING: &[Breaking] = &[
     warns(Code::ImageNotPinned, "named by a tag only", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["image"] = json!("vllm/vllm-openai:v1");
     }),
+    warns(Code::ImageNotPinned, "the image `example.com/model:1` is named by a tag only", SINGLE, |all| {
+        object(all, "Deployment", "chat-decode")["spec"]["template"]["spec"]["volumes"] = json!([
+            {"name": "model", "image": {"reference": "example.com/model:1"}},
+            {"name": "shared-memory", "emptyDir": {"medium": "Memory"}},
+        ]);
+    }),
     warns(Code::ServingSharedMemory, "64 MiB of shared memory", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["volumeMounts"] = json!([]);
     }),
