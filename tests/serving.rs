@@ -50,7 +50,7 @@ const SHAPES: &[(&str, &str)] = &[
     ("kserve", "form = \"kserve\"\ntp = 2\nprefill = { tp = 1 }\nroute = { gateway = \"g\" }\n"),
     (
         "everything",
-        "tp = 2\ndisruption-budget = 1\nnetwork-policy = {}\npull-secret = \"registry\"\n\
+        "tp = 2\ndisruption-budget = 1\nnetwork-policy = { monitoring-namespaces = [\"monitoring\"] }\npull-secret = \"registry\"\n\
          monitoring = { labels = { team = \"models\" } }\nautoscaling = { max = 5 }\n\
          objectives = { premium = 100, batch = -1 }\n\
          rewrites = [{ model = \"old\", targets = [{ model = \"example/model\", weight = 9 }] }]\n\

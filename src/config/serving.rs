@@ -300,13 +300,30 @@ impl Reader<'_> {
         let policy_fields =
             self.table_in(fields, "network-policy", &keys::NETWORK_POLICY, &mut spans);
         let scaling_fields = self.table_in(fields, "autoscaling", &keys::AUTOSCALING, &mut spans);
-        let route = route_fields.and_then(|table| Self::route(&table));
+        let route = route_fields.as_ref().and_then(Self::route);
+        let elsewhere = route_fields.as_ref().and_then(|table| table.text("gateway-namespace"));
+        if let (Some((_, range)), true) =
+            (elsewhere, route.as_ref().is_some_and(|route| route.gateway_class.is_some()))
+        {
+            let message = "`gateway-class` makes the Gateway in the namespace of the release";
+            let hint =
+                "remove `gateway-namespace`, or `gateway-class` when the Gateway is there already";
+            self.error(Code::InvalidValue, &range, message, hint);
+        }
         if let (Some(table), Some("gke")) =
             (&policy_fields, route.as_ref().map(|route| route.provider.as_str()))
         {
             let message = "a NetworkPolicy cannot let GKE's Gateways in, which are no pods";
             let hint = "remove `network-policy`, or write one by hand for the ranges of addresses \
                         of your load balancers";
+            self.error(Code::InvalidValue, &table.header, message, hint);
+        }
+        if let Some(table) = &policy_fields
+            && Self::strings(table, "monitoring-namespaces").is_none_or(|names| names.is_empty())
+            && (monitoring_fields.is_some() || scaling_fields.is_some())
+        {
+            let message = "this NetworkPolicy keeps Prometheus out, which `monitoring` and `autoscaling` need";
+            let hint = "name its namespace: `monitoring-namespaces = [\"monitoring\"]`";
             self.error(Code::InvalidValue, &table.header, message, hint);
         }
         let own_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
@@ -329,7 +346,7 @@ impl Reader<'_> {
             namespace: namespace.unwrap_or_else(|| "models".to_owned()),
             pull_secret: own_secret,
             engine,
-            accelerator: Self::accelerator(accelerator_fields.as_ref()),
+            accelerator: self.accelerator(accelerator_fields.as_ref()),
             decode,
             prefill,
             sidecar_image,
@@ -501,8 +518,14 @@ impl Reader<'_> {
         }
     }
 
-    fn accelerator(fields: Option<&Fields<'_>>) -> Accelerator {
+    fn accelerator(&mut self, fields: Option<&Fields<'_>>) -> Accelerator {
         let vendor = fields.and_then(|fields| fields.text("vendor"));
+        for (key, range) in fields.into_iter().flat_map(Fields::places) {
+            if key.name != "vendor" && matches!(vendor, Some(("none", _))) {
+                let message = format!("there is no accelerator that `{}` could be about", key.name);
+                self.error(Code::InvalidValue, &range, message, "remove it, or name a `vendor`");
+            }
+        }
         let number = |key: &str| fields.and_then(|fields| fields.integer(key));
         Accelerator {
             resource: match vendor.map_or("nvidia", |(text, _)| text) {

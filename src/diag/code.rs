@@ -546,10 +546,10 @@ codes! {
         "Every pod of a group runs the same command, and is told where the leader is and which ranks are its own: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` where only the leader answers. Charts of llm-d-modelservice made groups without them.";
     ServingEngineFlags "serving-engine-flags"
         "The engine is given flags that do not go together."
-        "Before anything else, vLLM checks its flags, and it stops at combinations that it does not have, so that the pod starts again and again.";
+        "Flags are what vLLM checks before anything else. It stops at combinations that it does not have, and the pod starts again and again.";
     ServingRay "serving-ray"
         "The command starts Ray, and the image has no Ray."
-        "vLLM's own images have no Ray since 0.19 (lws#835). Its processes span nodes without it: topology `lws-mp`, or `--nnodes`. With Ray, the image must be one that has it.";
+        "The images of vLLM have no Ray since 0.19 (lws#835). Its processes span nodes without it: topology `lws-mp`, or `--nnodes`. With Ray, the image must be one that has it.";
     ServingPickerFlags "serving-picker-flags"
         "The flags of an endpoint picker do not go together."
         "A picker is told its pods by `--pool-name` or `--endpoint-selector`, one of them, and its configuration by `--config-file` or `--config-text`. Its probes ask `--grpc-health-port`, 9003 unless said otherwise.";

@@ -268,7 +268,7 @@ pub static NETWORK_POLICY: Table = Table {
         optional(
             "monitoring-namespaces",
             Kind::Strings(Some(NAMESPACE)),
-            "Namespaces of Prometheus. Default: none.",
+            "Namespaces of Prometheus, which `monitoring` and `autoscaling` need. Default: none.",
         ),
     ],
 };

@@ -8,7 +8,7 @@ use super::super::view::pods::{
 use super::super::view::shell::Variables;
 use super::ranges;
 use crate::diag::{Code, Severity};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// Devices in a unit of the accelerator: two in a TPU v7.
 fn devices_per_unit(view: &View<'_>, pod: &Json) -> u32 {
@@ -35,6 +35,11 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
         return tp.checked_mul(pp).map(|all| all / nodes.max(1));
     }
     if engine.program == Program::Other {
+        return None;
+    }
+    let tp = tp.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
+    if flags.text("data-parallel-backend") == Some("ray") {
+        // Ray decides where ranks are.
         return None;
     }
     if flags.has("data-parallel-size-local") {
@@ -301,6 +306,16 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
                 .is_some_and(|sidecar| std::ptr::eq(sidecar.container, container));
             let field = if is_sidecar { "prefill.sidecar-image" } else { "engine.image" };
             check(template.owner, container, format!("{path}.image"), field);
+        }
+    }
+    // A model in an image is code and weights like any other.
+    for template in &view.templates {
+        for (index, volume) in list(template.spec, "volumes").iter().enumerate() {
+            if let Some(volume) = volume.get("image") {
+                let image = json!({"name": "model", "image": text(volume, "reference")});
+                let path = format!("{}.spec.volumes[{index}].image.reference", template.path);
+                check(template.owner, &image, path, "model");
+            }
         }
     }
     for picker in &view.pickers {

@@ -21,7 +21,15 @@ const SHORT: &[(&str, &str)] = &[
     ("dp-size", "data-parallel-size"),
     ("dpl", "data-parallel-size-local"),
     ("dph", "data-parallel-hybrid-lb"),
+    ("dpe", "data-parallel-external-lb"),
+    ("dpn", "data-parallel-rank"),
+    ("dpr", "data-parallel-start-rank"),
+    ("dpa", "data-parallel-address"),
+    ("dpp", "data-parallel-rpc-port"),
+    ("dpb", "data-parallel-backend"),
+    ("pcp", "prefill-context-parallel-size"),
     ("n", "nnodes"),
+    ("r", "node-rank"),
 ];
 
 impl Flags {

@@ -222,8 +222,10 @@ impl<'a> Engine<'a> {
 
     /// Whether Ray spreads it over the pods of its group.
     pub(crate) fn uses_ray(&self) -> bool {
-        let backend = self.flags.as_ref().and_then(|f| f.text("distributed-executor-backend"));
-        backend == Some("ray") || starts_ray(self.container)
+        let is_ray = |flag| self.flags.as_ref().and_then(|f| f.text(flag)) == Some("ray");
+        is_ray("distributed-executor-backend")
+            || is_ray("data-parallel-backend")
+            || starts_ray(self.container)
     }
 
     /// The ports that it answers requests on; nothing when they are not known.
