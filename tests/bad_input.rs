@@ -269,6 +269,16 @@ refused! {
         case.replace(CSV_FILE, "type: OwnNamespace\n    supported: true", "type: OwnNamespace\n    supported: \"true\"");
         case.replace(CSV_FILE, "        rules:\n        - apiGroups", "        rules:\n          apiGroups");
     }
+    csv_parts_that_are_no_maps: [CsvFieldType] = |case| {
+        case.replace(CSV_FILE, "  customresourcedefinitions:\n    owned:\n", "  relatedImages: [image]\n  apiservicedefinitions: none\n  customresourcedefinitions:\n    required: [lamps]\n    owned:\n");
+        case.replace(CSV_FILE, "      deployments:\n", "      permissions: [lamp-operator]\n      deployments:\n      - lamp-operator\n");
+        case.replace(CSV_FILE, "  installModes:\n", "  installModes:\n  - MultiNamespace\n");
+    }
+    csv_install_that_is_no_map: [CsvFieldType] = |case| {
+        let text = case.read(CSV_FILE);
+        let end = text.find("  install:\n").expect("the install strategy");
+        case.write(CSV_FILE, format!("{}  install: [deployment]\n", &text[..end]));
+    }
     deployment_of_the_wrong_type: [CsvFieldType] = |case| {
         case.replace(CSV_FILE, "containerPort: 8080", "containerPort: http");
     }

@@ -340,6 +340,9 @@ fn what_olms_registries_refuse() {
         "  relatedImages:\n  - {name: a, image: '${IMAGE}'}\n  - {name: b, image: 'busybox:1'}\n";
     case.write(CSV_FILE, format!("{text}{images}"));
     insta::assert_snapshot!(messages(&said(&case)));
+    let case = Case::with_lamps();
+    case.replace(CSV_FILE, "      deployments:\n", "      deployment:\n");
+    insta::assert_snapshot!(messages(&said(&case)));
 }
 
 #[test]

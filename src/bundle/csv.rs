@@ -113,6 +113,16 @@ impl ClusterServiceVersion {
             );
         }
         reader.annotations();
+        for keys in [
+            &["install"] as &[&str],
+            &["install", "spec"],
+            &["customresourcedefinitions"],
+            &["apiservicedefinitions"],
+        ] {
+            if let Some(part) = spec.at(keys).filter(|part| !part.is_null()) {
+                reader.expect_map(part, &format!(".spec.{}", keys.join(".")));
+            }
+        }
         let version = reader.text(spec, ".spec.version", &["version"]).unwrap_or_default();
         let install_modes = reader.install_modes(spec);
         let deployments = reader.deployments(spec);
@@ -123,9 +133,8 @@ impl ClusterServiceVersion {
         let webhooks = reader.webhooks(spec);
         let api_services = reader.api_services(spec);
         let related_images = reader
-            .list(spec, ".spec.relatedImages", &["relatedImages"])
-            .iter()
-            .map(|image| (text_of(image, "name"), text_of(image, "image")))
+            .maps(spec, ".spec.relatedImages", &["relatedImages"])
+            .map(|(_, image)| (text_of(image, "name"), text_of(image, "image")))
             .collect();
         let failed = reader.diagnostics.has_errors();
         diagnostics.append(reader.diagnostics);
@@ -246,6 +255,24 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The items of a list of maps, which may be missing, with their paths.
+    fn maps(
+        &mut self,
+        value: &'a Value,
+        path: &str,
+        keys: &[&str],
+    ) -> std::vec::IntoIter<(String, &'a Value)> {
+        let mut maps = Vec::new();
+        for (index, item) in self.list(value, path, keys).iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            match item {
+                Value::Map(_) => maps.push((path, item)),
+                other => self.wrong_type(other, "a map", path),
+            }
+        }
+        maps.into_iter()
+    }
+
     pub(super) fn origin(&self, path: String) -> Origin {
         match &self.object.origin {
             Origin::File { file, document, path: object, .. } => Origin::Csv {
@@ -271,10 +298,7 @@ impl<'a> Reader<'a> {
 
     fn install_modes(&mut self, spec: &'a Value) -> Vec<InstallMode> {
         let mut modes = Vec::new();
-        for (index, mode) in
-            self.list(spec, ".spec.installModes", &["installModes"]).iter().enumerate()
-        {
-            let path = format!(".spec.installModes[{index}]");
+        for (path, mode) in self.maps(spec, ".spec.installModes", &["installModes"]) {
             let kind = match text_of(mode, "type").as_str() {
                 "AllNamespaces" => InstallMode::AllNamespaces,
                 "MultiNamespace" => InstallMode::MultiNamespace,
@@ -300,10 +324,7 @@ impl<'a> Reader<'a> {
     fn deployments(&mut self, spec: &'a Value) -> Vec<StrategyDeployment> {
         let path = ".spec.install.spec.deployments";
         let mut deployments = Vec::new();
-        for (index, entry) in
-            self.list(spec, path, &["install", "spec", "deployments"]).iter().enumerate()
-        {
-            let path = format!("{path}[{index}]");
+        for (path, entry) in self.maps(spec, path, &["install", "spec", "deployments"]) {
             let name = self.text(entry, &format!("{path}.name"), &["name"]).unwrap_or_default();
             let label = match entry.get("label") {
                 None | Some(Value::Null) => None,
@@ -347,8 +368,7 @@ impl<'a> Reader<'a> {
     fn permissions(&mut self, spec: &'a Value, key: &str) -> Vec<Permission> {
         let path = format!(".spec.install.spec.{key}");
         let mut permissions = Vec::new();
-        for (index, entry) in self.list(spec, &path, &["install", "spec", key]).iter().enumerate() {
-            let path = format!("{path}[{index}]");
+        for (path, entry) in self.maps(spec, &path, &["install", "spec", key]) {
             let name =
                 self.text(entry, &format!("{path}.serviceAccountName"), &["serviceAccountName"]);
             // OLM: an empty name means the namespace's default ServiceAccount.
@@ -366,15 +386,12 @@ impl<'a> Reader<'a> {
 
     fn crd_references(&mut self, spec: &'a Value, key: &str) -> Vec<CrdReference> {
         let path = format!(".spec.customresourcedefinitions.{key}");
-        let entries = self.list(spec, &path, &["customresourcedefinitions", key]);
-        entries
-            .iter()
-            .enumerate()
-            .map(|(index, entry)| CrdReference {
+        self.maps(spec, &path, &["customresourcedefinitions", key])
+            .map(|(path, entry)| CrdReference {
                 name: text_of(entry, "name"),
                 kind: text_of(entry, "kind"),
                 version: text_of(entry, "version"),
-                path: format!("{path}[{index}]"),
+                path,
             })
             .collect()
     }

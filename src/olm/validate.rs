@@ -46,6 +46,16 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             "OLM could not install it; the chart does not have it",
         );
     }
+    // Without either, it is a bundle of CRDs.
+    let accounts = csv.permissions.iter().chain(&csv.cluster_permissions).count();
+    if csv.deployments.is_empty() && accounts > 0 {
+        warn(
+            "the ClusterServiceVersion has permissions and no Deployment, so nothing runs"
+                .to_owned(),
+            csv.place(".spec.install.spec"),
+            "look whether `.spec.install.spec.deployments` is misspelt or in another place",
+        );
+    }
     for owned in &csv.owned_crds {
         let Some(crd) = bundle.crds.iter().find(|crd| crd.name() == owned.name) else { continue };
         let kind = crd.at(&["spec", "names", "kind"]).and_then(Value::as_str).unwrap_or_default();

@@ -5,12 +5,13 @@ use crate::bundle::{api_version, object_misfits};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Origin, Release, Unit};
 
+const QUOTES: &str = "put the value in quotes, where it stands or with a `[[bundle.patch]]`";
+
 /// Refuses objects of Kubernetes' own kinds whose fields have types that it does not read, and
 /// tells of versions that it has no longer.
 pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
     let release = Release { namespace: "namespace", values: &values };
-    let quotes = "put the value in quotes, where it stands or with a `[[bundle.patch]]`".to_owned();
     for object in unit.objects.iter().filter(|object| is_given(object)) {
         let Some(version) = api_version(object.group(), object.kind()) else { continue };
         if version != object.api_version() {
@@ -39,11 +40,7 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
                     format!("`{}` of {} does not fit: {}", misfit.path, object.label(), misfit.why),
                 )
                 .at(object.place_at(&misfit.path))
-                .hint(if misfit.lacks_quotes() {
-                    quotes.clone()
-                } else {
-                    way_out(object).to_owned()
-                }),
+                .hint(if misfit.lacks_quotes() { QUOTES } else { way_out(object) }),
             );
         }
     }
