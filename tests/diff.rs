@@ -33,6 +33,7 @@ fn load(path: &str) -> Side {
     let operands = Operands {
         supply: &supply,
         config: None,
+        lock: None,
         out: Path::new("nowhere"),
         namespace: NAMESPACE,
         values: json!({}),
@@ -97,7 +98,7 @@ fn decoded(html: &str) -> String {
 #[test]
 fn all_renderers_say_the_same() {
     for (name, set) in everything() {
-        let style = text::Style { colour: false, width: 100_000, full: true };
+        let style = text::Style { colour: false, width: 100_000, full: true, cut: true };
         let (text, brief) =
             (text::render(&set, style), text::render(&set, text::Style { full: false, ..style }));
         let markdown = markdown::render(&set, usize::MAX);
@@ -225,6 +226,7 @@ fn html_is_whole_and_takes_nothing_from_elsewhere() {
                 "style",
                 "body",
                 "header",
+                "nav",
                 "h1",
                 "h2",
                 "p",
@@ -285,7 +287,7 @@ fn html_is_whole_and_takes_nothing_from_elsewhere() {
 fn markdown_keeps_to_its_limit_and_says_what_is_left_out() {
     // Many CRDs that all change.
     let side = |name: &str, kind: &str| {
-        let crds = (0..400).map(|number| {
+        let crds = (0..2000).map(|number| {
             json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": format!("kinds{number}.example.com")}, "spec": {"versions": [{
                 "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
@@ -295,15 +297,96 @@ fn markdown_keeps_to_its_limit_and_says_what_is_left_out() {
         Side::new(name, crds, "ns", None)
     };
     let set = diff::compare(side("a", "string"), side("b", "integer"), &Options::default());
-    assert_eq!(set.count(Class::Breaking), 2000);
+    assert_eq!(set.count(Class::Breaking), 10_000);
     let text = markdown::render(&set, markdown::LIMIT);
     assert!(text.len() <= markdown::LIMIT, "{}", text.len());
-    assert!(text.contains("**2000 breaking, 0 risky, 0 info** in 400 objects"));
+    assert!(text.contains("**10000 breaking, 0 risky, 0 info** in 2000 objects"));
     let left = text.split("**Left out for length:** ").nth(1).expect("it says so");
     let left: usize = left.split(' ').next().expect("a number").parse().expect("a number");
-    assert_eq!(text.matches("<details>").count() + left, 400);
+    assert_eq!(text.matches("<details>").count() + left, 2000);
     assert!(text.contains(&format!("{left} objects with {} breaking", left * 5)));
     assert!(text.contains("## Plan"));
+}
+
+#[test]
+fn markdown_tells_something_of_everything_and_most_of_what_matters() {
+    // One CRD with far too much for a comment, one whose descriptions alone would fill it, and a
+    // Deployment that sorts last.
+    let side = |name: &str, kind: &str, words: &str| {
+        let crd = |name: &str, properties: serde_json::Map<String, Json>| {
+            json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": name}, "spec": {"versions": [{"name": "v1", "served": true,
+                "storage": true, "schema": {"openAPIV3Schema": {"type": "object",
+                "properties": properties}}}]}})
+        };
+        let typed = (0..5000).map(|n| (format!("field{n}"), json!({"type": kind}))).collect();
+        let told = (0..300)
+            .map(|n| {
+                (format!("field{n}"), json!({"type": "string", "description": words.repeat(60)}))
+            })
+            .chain([("kind".to_owned(), json!({"type": kind}))])
+            .collect();
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "manager"}, "spec": {"template": {"spec": {"containers": [
+                {"name": "c", "image": format!("r.io/a:{kind}")}]}}}});
+        Side::new(name, [crd("big.g", typed), crd("told.g", told), deployment], "ns", None)
+    };
+    let options = Options::default();
+    let set = diff::compare(side("a", "string", "old "), side("b", "integer", "new "), &options);
+    let text = markdown::render(&set, markdown::LIMIT);
+    assert!(text.len() <= markdown::LIMIT, "{}", text.len());
+    assert!(!text.contains("Left out for length"), "{text}");
+    assert!(text.contains("`crd-type-changed`: 4997 more, without their values"), "{text}");
+    assert!(text.contains("`field0` was `string` and is `integer`"));
+    assert!(text.contains("`kind` was `string` and is `integer`"));
+    assert!(text.contains("+r.io/a:integer"), "{text}");
+    // A long plan is cut too.
+    let many = |verb: &str| {
+        let roles = (0..2000).flat_map(|n| {
+            let name = format!("role-with-a-rather-long-name-{n}");
+            let rules: Vec<Json> = (0..20)
+                .map(|r| json!({"apiGroups": [format!("group{r}.example.com")],
+                    "resources": ["a-resource-with-a-long-name"], "verbs": [verb]}))
+                .collect();
+            let api = "rbac.authorization.k8s.io/v1";
+            [
+                json!({"apiVersion": api, "kind": "Role", "metadata": {"name": name}, "rules": rules}),
+                json!({"apiVersion": api, "kind": "RoleBinding", "metadata": {"name": name},
+                    "roleRef": {"kind": "Role", "name": name},
+                    "subjects": [{"kind": "ServiceAccount", "name": "sa"}]}),
+            ]
+        });
+        Side::new("x", roles, "ns", None)
+    };
+    let set = diff::compare(many("get"), many("list"), &options);
+    let text = markdown::render(&set, markdown::LIMIT);
+    assert!(text.len() <= markdown::LIMIT && text.contains("## Plan"), "{}", text.len());
+}
+
+#[test]
+fn text_cuts_values_on_terminals_only_and_names_never() {
+    let name = "an-operator-with-a-name-that-is-longer-than-a-narrow-terminal";
+    let side = |image: &str| {
+        let object = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": name}, "spec": {"selector": {"matchLabels": {"a": image}},
+                "template": {"spec": {"containers": [
+                {"name": "c", "image": format!("r.io/{}:{image}", "a".repeat(200))}]}}}});
+        Side::new("x", [object], "ns", None)
+    };
+    let set = diff::compare(side("1"), side("2"), &Options::default());
+    let style = text::Style { colour: false, width: 40, full: false, cut: true };
+    let cut = text::render(&set, style);
+    let value =
+        |text: &str| text.lines().any(|l| l.trim().starts_with("+ r.io/") && l.ends_with(":2"));
+    assert!(!value(&cut) && cut.contains('…'), "{cut}");
+    let whole = text::render(&set, text::Style { cut: false, ..style });
+    assert!(value(&whole) && !whole.contains('…'), "{whole}");
+    for text in [&cut, &whole] {
+        assert!(text.contains(&format!("~ Deployment/{name}\n")), "{text}");
+        assert!(text.contains("1 breaking, 1 risky, 0 info in 1 object:"), "{text}");
+        let command = format!("$ kubectl --namespace NAMESPACE delete deployment {name}\n");
+        assert!(text.contains(&command), "{text}");
+    }
 }
 
 #[test]
@@ -323,7 +406,7 @@ fn secrets_are_in_no_report() {
     };
     let set = diff::compare(side("hunter2-old"), side("hunter2-new"), &Options::default());
     assert_eq!(set.objects.len(), 3);
-    let style = text::Style { colour: true, width: 200, full: true };
+    let style = text::Style { colour: true, width: 200, full: true, cut: true };
     for report in [
         text::render(&set, style),
         markdown::render(&set, usize::MAX),
@@ -486,6 +569,29 @@ fn revisions_of_git() {
     );
     let same = case.run(&["diff", "--rev", "HEAD", NAME, "--exit-code"]);
     assert_eq!(same.code, Some(0), "{}", same.stdout);
+    // Without a committed output folder, what the lock says.
+    git(&["rm", "-r", "--quiet", "--cached", "out"]);
+    let registry = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/registry");
+    for version in ["1.0.0", "1.1.0"] {
+        case.write("bundles.toml", format!(
+            "[output]\nlayout = \"flat\"\n[[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:{registry}\"\n\
+             [[bundle]]\nname = \"{NAME}\"\n\
+             image = \"registry.example.com/sealing-wax/sealing-wax-operator-bundle:{version}\"\n"
+        ));
+        let seen = case.run(&["build"]);
+        assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+        git(&["add", "bundles.lock"]);
+        git(&["commit", "--quiet", "-m", version]);
+    }
+    let seen = case.run(&["diff", "--rev", "HEAD~1", NAME]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert!(
+        seen.stdout.starts_with(&format!("{NAME} 1.0.0 at HEAD~1 → {NAME} 1.1.0\n")),
+        "{}",
+        seen.stdout
+    );
+    let same = case.run(&["diff", "--rev", "HEAD", NAME, "--exit-code"]);
+    assert_eq!(same.code, Some(0), "{}", same.stdout);
     for revision in ["no-such-revision", "--output=x", ""] {
         let seen = case.run(&["diff", &format!("--rev={revision}"), NAME]);
         assert_eq!(seen.code, Some(2));
@@ -539,6 +645,16 @@ fn values_change_what_is_compared() {
         let report: Json = serde_json::from_str(text).expect("JSON");
         report["unchanged"].as_u64().expect("a number")
     };
+    // What Helm refuses is said, and is breaking.
+    case.write("wrong.yaml", "deployments: {}\nreplica: 1\n");
+    let wrong = case.run(&["diff", &one, NAME, "-f", "wrong.yaml", "--only", "NoSuchKind"]);
+    assert_eq!(wrong.code, Some(0));
+    let told = wrong.stderr.matches("warning[values-refused]").count();
+    assert_eq!(told, 2, "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("`replica` is no value of it"), "{}", wrong.stderr);
+    let failing =
+        ["diff", &one, NAME, "-f", "wrong.yaml", "--only", "NoSuchKind", "--fail-on", "breaking"];
+    assert_eq!(case.run(&failing).code, Some(1));
     // The pull secret is in both.
     assert_eq!(unchanged(&seen.stdout), unchanged(&bare) + 1);
     assert!(!seen.stdout.contains("hunter2"));

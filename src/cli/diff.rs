@@ -6,7 +6,8 @@ use super::{Exit, Global};
 use crate::config::{Config, Network};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::diff::render::{html, json, markdown, text};
-use crate::diff::{self, ChangeSet, Class, Ignore, Options, Pattern};
+use crate::diff::{self, ChangeSet, Class, Ignore, Options, Pattern, values};
+use crate::lock;
 use crate::pipeline::operand::{self, Operands};
 use crate::source::{Limits, Supply};
 use clap::ValueEnum;
@@ -20,7 +21,8 @@ pub(super) struct Diff {
     /// reference of a bundle image. With `--rev`, OLD may be left out.
     #[arg(value_names = ["OLD", "NEW"], num_args = 1..=2, required = true)]
     operands: Vec<String>,
-    /// Take OLD from the output folder as it was in this Git revision.
+    /// Take OLD from the output folder as it was in this Git revision; where the output folder is
+    /// not committed, from the lock as it was.
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
     /// Values to render charts with, over their defaults; may be repeated.
@@ -73,12 +75,16 @@ impl Diff {
         let mut diagnostics = Diagnostics::new();
         let set = self.compare(global, &mut diagnostics);
         output.diagnostics(&diagnostics);
-        let Some(set) = set.filter(|_| !diagnostics.has_errors()) else { return Exit::Error };
+        let Some((set, refused)) = set.filter(|_| !diagnostics.has_errors()) else {
+            return Exit::Error;
+        };
         let to_terminal = self.output.is_none();
         let report = match self.format {
             Format::Text => {
-                let (colour, width) = output.report_style(to_terminal);
-                text::render(&set, text::Style { colour, width, full: global.verbose > 0 })
+                let (colour, width, terminal) = output.report_style(to_terminal);
+                let full = global.verbose > 0;
+                // A file scrolls sideways, and is searched.
+                text::render(&set, text::Style { colour, width, full, cut: terminal && !full })
             }
             Format::Markdown => markdown::render(&set, markdown::LIMIT),
             Format::Json => json::render(&set),
@@ -98,13 +104,16 @@ impl Diff {
         }
         let failed = match self.fail_on {
             None => false,
+            // An upgrade that stops at once does break.
+            Some(_) if refused => true,
             Some(FailOn::Breaking) => set.count(Class::Breaking) > 0,
             Some(FailOn::Risky) => set.count(Class::Breaking) + set.count(Class::Risky) > 0,
         };
         if failed || (self.exit_code && !set.is_empty()) { Exit::Findings } else { Exit::Clean }
     }
 
-    fn compare(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<ChangeSet> {
+    /// The change set, and whether Helm refuses the values for the new side.
+    fn compare(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<(ChangeSet, bool)> {
         let config = if global.config.exists() {
             let (config, found) = Config::read(&global.config);
             diagnostics.append(found);
@@ -134,9 +143,11 @@ impl Diff {
         };
         let options = self.options(config.as_ref(), diagnostics);
         let values = operand::read_values(&self.values).map_err(|found| diagnostics.append(found));
+        let lock_path = lock::path_of(&global.config);
         let operands = Operands {
             supply: &supply,
             config: config.as_ref(),
+            lock: Some(&lock_path),
             out: &out,
             namespace: &self.namespace,
             values: values.ok()?,
@@ -146,7 +157,21 @@ impl Diff {
         diagnostics.append(found);
         let (new, found) = operands.load(new, None);
         diagnostics.append(found);
-        let set = diff::compare(old?, new?, &options);
+        let (old, new) = (old?, new?);
+        for side in [&old, &new] {
+            for why in values::refused(side) {
+                let message = format!("Helm refuses the values for {}: {why}", side.label);
+                let hint = "change them: Helm stops before it does anything";
+                diagnostics.push(Diagnostic::warning(Code::ValuesRefused, message).hint(hint));
+            }
+            for id in &side.duplicates {
+                let message = format!("{} has {id} more than once", side.label);
+                let hint = "only the last one is compared, and only one of them is in a cluster";
+                diagnostics.push(Diagnostic::warning(Code::DuplicateObject, message).hint(hint));
+            }
+        }
+        let refused = !values::refused(&new).is_empty();
+        let set = diff::compare(old, new, &options);
         for unused in set.ignored.iter().filter(|ignored| ignored.changes == 0) {
             let message = format!("`{}` left nothing out", unused.pattern);
             diagnostics.push(
@@ -154,7 +179,7 @@ impl Diff {
                     .hint("remove it when it is not for another comparison"),
             );
         }
-        Some(set)
+        Some((set, refused))
     }
 
     fn options(&self, config: Option<&Config>, diagnostics: &mut Diagnostics) -> Options {

@@ -62,7 +62,7 @@ impl Output {
 
     /// Whether a report to standard output may have colour, and how wide it is.
     #[expect(clippy::disallowed_methods, reason = "the width is the terminal's")]
-    pub(super) fn report_style(&self, to_terminal: bool) -> (bool, usize) {
+    pub(super) fn report_style(&self, to_terminal: bool) -> (bool, usize, bool) {
         let stdout = std::io::stdout();
         let terminal = to_terminal && stdout.is_terminal();
         let size = terminal.then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten();
@@ -73,7 +73,7 @@ impl Output {
             Colour::Never => false,
             Colour::Auto => terminal && self.colours,
         };
-        (colour, width.or(columns).unwrap_or(100).clamp(40, 160))
+        (colour, width.or(columns).unwrap_or(100).clamp(40, 160), terminal)
     }
 
     /// Says something to a person, unless quiet.

@@ -402,7 +402,7 @@ codes! {
         "The message ends with what Helm said. Values that the chart requires can be given with `--values`.";
     GitFailed "git-failed"
         "The `git` program could not give an earlier revision."
-        "`--rev` reads the output folder as it was in a Git revision. The folder must be inside of a Git repository, and have been committed in that revision.";
+        "`--rev` reads the output folder as it was in a Git revision, or, where that is not committed, `bundles.lock`. One of them must be inside of a Git repository, and have been committed in that revision.";
     ValuesUnreadable "values-unreadable"
         "A file of values cannot be read."
         "Files given with `--values` are YAML or JSON with one map.";
@@ -412,6 +412,9 @@ codes! {
     UnusedIgnore "unused-ignore"
         "An `[[ignore]]` or `--ignore` left nothing out."
         "It may be misspelt, or what it was written for is over. `diff` says so, because a pattern that is left behind can hide something later.";
+    ValuesRefused "values-refused"
+        "Helm refuses the values that were given for a chart."
+        "`values.schema.json` of the chart does not know a value, or wants another type, so that `helm upgrade` with these values stops before it does anything. The comparison goes on without what is refused meaning anything.";
     // --- chart: CRDs and the size of a release ---------------------------------------------
     ReleaseSize "release-size"
         "A release of a chart takes most of the Secret where Helm keeps it, or does not fit into it."

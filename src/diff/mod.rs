@@ -14,6 +14,7 @@ pub mod render;
 pub mod rules;
 mod side;
 pub mod tree;
+pub mod values;
 
 pub use identity::Identity;
 pub use path::Path;
@@ -195,6 +196,36 @@ impl ChangeSet {
         self.objects.is_empty()
     }
 
+    fn sort(&mut self) {
+        self.objects.sort_by(|a, b| (a.class(), &a.id).cmp(&(b.class(), &b.id)));
+    }
+
+    /// Takes out the changes that a pattern matches, and counts them.
+    fn leave_out(&mut self, ignore: &[Ignore]) {
+        let mut counts = vec![0; ignore.len()];
+        for object in &mut self.objects {
+            let id = &object.id;
+            object.changes.retain(|change| {
+                let hit = ignore.iter().position(|i| i.pattern.matches(id, &change.path));
+                let count = hit.and_then(|hit| counts.get_mut(hit));
+                let kept = count.is_none();
+                count.into_iter().for_each(|count| *count += 1);
+                kept
+            });
+        }
+        self.objects.retain(|object| !object.changes.is_empty());
+        self.sort();
+        self.ignored = ignore
+            .iter()
+            .zip(counts)
+            .map(|(ignore, changes)| Ignored {
+                pattern: ignore.pattern.to_string(),
+                reason: ignore.reason.clone(),
+                changes,
+            })
+            .collect();
+    }
+
     /// Every change with its object.
     pub fn changes(&self) -> impl Iterator<Item = (&ObjectChange, &Change)> {
         self.objects.iter().flat_map(|object| object.changes.iter().map(move |c| (object, c)))
@@ -211,15 +242,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     redact::redact(&mut old, &mut new);
     let pairs = Pairs::of(&old, &new);
     let sides = rules::Sides::new(&old, &new, &pairs);
-    let mut ignored: Vec<Ignored> = options
-        .ignore
-        .iter()
-        .map(|ignore| Ignored {
-            pattern: ignore.pattern.to_string(),
-            reason: ignore.reason.clone(),
-            changes: 0,
-        })
-        .collect();
+    let mut unasked = 0;
     let mut objects = Vec::new();
     let mut unchanged = 0;
     for pair in &pairs.list {
@@ -247,11 +270,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         for (edit, findings) in edits.into_iter().zip(judged) {
             let matches = |pattern: &Pattern| pattern.matches(&pair.id, &edit.path);
             if !options.only.is_empty() && !options.only.iter().any(matches) {
-                continue;
-            }
-            let hit = options.ignore.iter().position(|ignore| matches(&ignore.pattern));
-            if let Some(ignored) = hit.and_then(|hit| ignored.get_mut(hit)) {
-                ignored.changes += 1;
+                unasked += 1;
                 continue;
             }
             let Edit { path, old, new, .. } = edit;
@@ -263,16 +282,27 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         changes.sort_by_key(Change::class);
         objects.push(ObjectChange { id: pair.id.clone(), action, changes });
     }
-    objects.sort_by(|a, b| (a.class(), &a.id).cmp(&(b.class(), &b.id)));
     let mut set = ChangeSet {
         old: old.label.clone(),
         new: new.label.clone(),
         objects,
-        ignored,
+        ignored: Vec::new(),
         unchanged,
         plan: Vec::new(),
     };
-    set.plan = plan::plan(&set, &sides);
+    set.sort();
+    // What happens, happens also where nobody wants to read of it.
+    let happening = plan::happening(&set, &sides);
+    set.leave_out(&options.ignore);
+    if unasked > 0 {
+        let patterns: Vec<String> = options.only.iter().map(Pattern::to_string).collect();
+        set.ignored.push(Ignored {
+            pattern: format!("--only {}", patterns.join(" --only ")),
+            reason: "not asked for".to_owned(),
+            changes: unasked,
+        });
+    }
+    set.plan = plan::plan(&set, happening);
     set
 }
 

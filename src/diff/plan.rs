@@ -1,7 +1,7 @@
 //! What to do for an upgrade, in order.
 
 use super::rules::{self, Sides};
-use super::{Action, CHART_KIND, ChangeSet, Class};
+use super::{Action, CHART_KIND, ChangeSet, Class, ObjectChange};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -18,23 +18,47 @@ pub struct Step {
     pub commands: Vec<String>,
 }
 
+/// The steps about what happens, whether or not somebody reads of it.
+pub(super) struct Happening {
+    images: Step,
+    crds: Step,
+    delete: Step,
+    upgrade: Step,
+    restart: Step,
+}
+
+/// What the changes of a set make happen.
+pub(super) fn happening(set: &ChangeSet, sides: &Sides<'_>) -> Happening {
+    Happening {
+        images: step("images", "Mirror the images that are new", images(set, sides)),
+        crds: crds(set, sides),
+        delete: delete(set),
+        upgrade: upgrade(set, sides),
+        restart: step("restart", "Expect these pods to restart", restarts(set, sides)),
+    }
+}
+
 /// The plan for a change set.
-pub(super) fn plan(set: &ChangeSet, sides: &Sides<'_>) -> Vec<Step> {
+pub(super) fn plan(set: &ChangeSet, happening: Happening) -> Vec<Step> {
+    // An upgrade that changes nothing needs no plan.
+    if set.is_empty() {
+        return Vec::new();
+    }
+    let Happening { images, crds, delete, upgrade, restart } = happening;
     let mut steps = vec![
         step("final", "Know what cannot be rolled back, and back it up first", one_way(set)),
         step("check", "Check what would break, and change it where you use it", breaking(set)),
-        step("values", "Change your values files", values(set)),
-        step("images", "Mirror the images that are new", images(set, sides)),
-        crds(set, sides),
-        delete(set),
         step("access", "Have somebody agree to the permissions that are gained", access(set)),
-        upgrade(set, sides),
-        step("restart", "Expect these pods to restart", restarts(set)),
+        step("values", "Change your values files", values(set)),
+        images,
+        crds,
+        delete,
+        upgrade,
+        restart,
         step("watch", "Watch afterwards", watch(set)),
     ];
     steps.retain(|step| !step.items.is_empty());
-    // An upgrade that changes nothing needs no plan.
-    if set.is_empty() { Vec::new() } else { steps }
+    steps
 }
 
 fn step(id: &'static str, title: &'static str, items: Vec<String>) -> Step {
@@ -89,7 +113,7 @@ fn one_way(set: &ChangeSet) -> Vec<String> {
     )
 }
 
-/// Breaking changes that no other step is about.
+/// What would stop the upgrade, and breaking changes that no other step is about.
 fn breaking(set: &ChangeSet) -> Vec<String> {
     let elsewhere = |code: &str| {
         code.starts_with("value-")
@@ -103,7 +127,12 @@ fn breaking(set: &ChangeSet) -> Vec<String> {
             ]
             .contains(&code)
     };
-    with(set, |finding| finding.rule.class == Class::Breaking && !elsewhere(finding.rule.code))
+    // The only risk that shows before the upgrade does anything.
+    let stored = |code: &str| code == "crd-unserved-version-removed";
+    with(set, |finding| {
+        let rule = finding.rule;
+        stored(rule.code) || (rule.class == Class::Breaking && !elsewhere(rule.code))
+    })
 }
 
 fn values(set: &ChangeSet) -> Vec<String> {
@@ -153,20 +182,23 @@ fn collect(spec: &Json, images: &mut BTreeSet<String>) {
     }
 }
 
+/// Whether an object is no part of the release: a CRD that Helm installs once and never updates.
+fn beside_release(object: &ObjectChange, sides: &Sides<'_>) -> bool {
+    let chart = sides.new.chart.as_ref();
+    let placement = chart.and_then(|chart| chart.crds.get(&object.id.name));
+    object.id.kind == "CustomResourceDefinition" && placement != Some(&super::Placement::Templates)
+}
+
 fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
-    let templates = |name: &str| {
-        let chart = sides.new.chart.as_ref();
-        chart.and_then(|chart| chart.crds.get(name)) == Some(&super::Placement::Templates)
-    };
     let items: Vec<String> = set
         .objects
         .iter()
-        .filter(|object| object.id.kind == "CustomResourceDefinition")
-        .filter(|object| object.action != Action::Removed && !templates(&object.id.name))
+        .filter(|object| object.action != Action::Removed && beside_release(object, sides))
         .map(|object| format!("{} ({})", object.id.name, object.action.as_str()))
         .collect();
     let folder = sides.new.chart.as_ref().map_or("", |chart| chart.crds_folder.as_str());
-    let folder = if folder.is_empty() { "CRDS".to_owned() } else { format!("CHART/{folder}") };
+    let folder =
+        if folder.is_empty() { "CRDS".to_owned() } else { shell(&format!("CHART/{folder}")) };
     let mut step =
         step("crds", "Apply the CRDs of the new version, before the rest; Helm does not", items);
     step.commands.push(format!("kubectl apply --server-side --force-conflicts -f {folder}"));
@@ -181,24 +213,45 @@ fn delete(set: &ChangeSet) -> Step {
             found.push(&object.id);
         }
     }
+    let holds_data = |id: &&&super::Identity| {
+        ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str())
+    };
+    let item = |id: &&super::Identity| match holds_data(&id) {
+        true => format!("{id}: its data goes with it, so copy it to another one first"),
+        false => id.to_string(),
+    };
     let mut step = step(
         "delete",
         "Delete what cannot be updated, right before the upgrade, which creates it anew",
-        found.iter().map(|id| id.to_string()).collect(),
+        found.iter().map(item).collect(),
     );
+    // Nobody should delete data by copying a command.
     step.commands = found
         .iter()
+        .filter(|id| !holds_data(id))
         .map(|id| {
             let cluster = id.kind.starts_with("Cluster") || id.kind.ends_with("Class");
             let namespace = match (cluster, id.namespace.as_str()) {
                 (true, _) => String::new(),
                 (_, "") => " --namespace NAMESPACE".to_owned(),
-                (_, namespace) => format!(" --namespace {namespace}"),
+                (_, namespace) => format!(" --namespace {}", shell(namespace)),
             };
-            format!("kubectl{namespace} delete {} {}", id.kind.to_lowercase(), id.name)
+            // Its pods go on, and the new one takes them over.
+            let orphan = if id.kind == "StatefulSet" { " --cascade=orphan" } else { "" };
+            let kind = id.kind.to_lowercase();
+            format!("kubectl{namespace} delete{orphan} {kind} {}", shell(&id.name))
         })
         .collect();
     step
+}
+
+/// A word of a command, which somebody will paste into a shell: charts of others hold any text.
+fn shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn access(set: &ChangeSet) -> Vec<String> {
@@ -220,9 +273,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         set.objects
             .iter()
             .filter(|o| {
-                o.id.kind != CHART_KIND
-                    && o.id.kind != "CustomResourceDefinition"
-                    && o.action.as_str() == action
+                o.id.kind != CHART_KIND && !beside_release(o, sides) && o.action.as_str() == action
             })
             .count()
     };
@@ -247,12 +298,15 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
 }
 
 /// Workloads whose pod template changes.
-fn restarts(set: &ChangeSet) -> Vec<String> {
+fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     let mut items = Vec::new();
     for object in &set.objects {
         let Some(template) = rules::pod_template(&object.id.kind) else { continue };
         let here = |change: &super::Change| change.path.keys().starts_with(template);
+        // Hooks run for every upgrade or test anew.
+        let hook = sides.new.objects.get(&object.id).is_some_and(rules::is_hook);
         match object.action {
+            _ if hook => {}
             Action::Changed if object.changes.iter().any(here) => {
                 items.push(object.id.to_string());
             }

@@ -1,41 +1,50 @@
 //! Secrets out of both sides, before anything is compared or printed.
 //!
 //! Every secret text is replaced by a numbered mark, the same one for the same text: a report shows
-//! that a secret changed, and nothing about it.
+//! that a secret changed, and nothing about it. What is a secret is told by where it is (a Secret,
+//! also one inside of another object), by what it is called (a key, a variable, a flag), and in free
+//! text by `name=secret`, `name: secret` and `scheme://user:secret@host`. Schemas of CRDs describe
+//! such fields and hold none.
 
 use super::{CHART_KIND, Side};
-use serde_json::Value as Json;
+use regex::{Captures, Regex};
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Numbers secrets in the order in which they are met.
 #[derive(Default)]
 struct Marks(BTreeMap<String, usize>);
 
+/// How a mark begins; what has one is not marked again.
+const MARK: &str = "(redacted, secret ";
+
 impl Marks {
+    fn number(&mut self, secret: &str) -> String {
+        let next = self.0.len() + 1;
+        let number = *self.0.entry(secret.to_owned()).or_insert(next);
+        format!("{MARK}{number})")
+    }
+
     fn mark(&mut self, value: &mut Json) {
         let secret = match &*value {
             Json::Null => return,
-            Json::String(text) if text.is_empty() => return,
+            Json::String(text) if text.is_empty() || text.starts_with(MARK) => return,
             Json::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let next = self.0.len() + 1;
-        let number = *self.0.entry(secret).or_insert(next);
-        *value = Json::String(format!("(redacted, secret {number})"));
+        *value = Json::String(self.number(&secret));
     }
 }
 
-/// Replaces the data of Secrets, environment variables and arguments that look like secrets, and
-/// values with such names.
+/// Replaces the data of Secrets, and whatever else looks like a secret.
 pub fn redact(old: &mut Side, new: &mut Side) {
     let mut marks = Marks::default();
     for side in [old, new] {
         for (id, object) in &mut side.objects {
-            if id.kind == "Secret" && id.group.is_empty() {
-                for field in ["data", "stringData"] {
-                    let data = object.get_mut(field).and_then(Json::as_object_mut);
-                    data.into_iter().flatten().for_each(|(_, value)| marks.mark(value));
-                }
+            if id.kind == "CustomResourceDefinition" {
+                continue;
             }
             let applied = "kubectl.kubernetes.io/last-applied-configuration";
             let annotations = object.pointer_mut("/metadata/annotations");
@@ -44,84 +53,244 @@ pub fn redact(old: &mut Side, new: &mut Side) {
             }
             if id.kind == CHART_KIND {
                 if let Some(values) = object.get_mut("values") {
-                    by_key(values, &mut marks);
+                    walk(values, &mut marks);
                 }
-            } else if id.kind != "CustomResourceDefinition" {
-                in_containers(object, &mut marks);
+            } else {
+                walk(object, &mut marks);
             }
         }
     }
 }
 
-/// Environment variables and arguments, wherever they are.
-fn in_containers(value: &mut Json, marks: &mut Marks) {
+fn walk(value: &mut Json, marks: &mut Marks) {
     match value {
-        Json::Object(map) => {
-            let named = map.get("name").and_then(Json::as_str).is_some_and(looks_secret);
-            if named && let Some(value) = map.get_mut("value") {
-                marks.mark(value);
+        Json::Object(map) => in_map(map, marks),
+        Json::Array(items) => items.iter_mut().for_each(|item| walk(item, marks)),
+        Json::String(text) => in_text(text, marks),
+        _ => {}
+    }
+}
+
+fn in_map(map: &mut Map<String, Json>, marks: &mut Marks) {
+    let is = |map: &Map<String, Json>, key: &str, text: &str| {
+        map.get(key).and_then(Json::as_str) == Some(text)
+    };
+    // Alone, in a list, or in the template of another object.
+    if is(map, "kind", "Secret") && (is(map, "apiVersion", "v1") || !map.contains_key("apiVersion"))
+    {
+        for field in ["data", "stringData"] {
+            match map.get_mut(field) {
+                Some(Json::Object(data)) => data.iter_mut().for_each(|(_, v)| marks.mark(v)),
+                Some(other) => marks.mark(other),
+                None => {}
             }
-            for (key, value) in map.iter_mut() {
-                match value {
-                    Json::Array(items) if key == "args" || key == "command" => {
-                        items.iter_mut().for_each(|item| argument(item, marks));
+        }
+    }
+    let name = map.get("name").and_then(Json::as_str).map(str::to_owned);
+    if let Some(value) = map.get_mut("value")
+        && name.is_some_and(|name| is_secret(&name, value))
+    {
+        marks.mark(value);
+    }
+    for (key, value) in map.iter_mut() {
+        match value {
+            Json::Array(items) if key == "args" || key == "command" => arguments(items, marks),
+            Json::Array(items) => {
+                for item in items {
+                    if is_secret(key, item) { marks.mark(item) } else { walk(item, marks) }
+                }
+            }
+            // A map with a name says where the secret is, and others may be it: `{user, pw}`.
+            Json::Object(inner) if looks_secret(key) && !inner.contains_key("name") => {
+                for (_, value) in
+                    inner.iter_mut().filter(|(key, _)| HOLDERS.contains(&key.as_str()))
+                {
+                    if value.is_string() {
+                        marks.mark(value);
                     }
-                    other => in_containers(other, marks),
                 }
+                in_map(inner, marks);
             }
+            value if is_secret(key, value) => marks.mark(value),
+            value => walk(value, marks),
         }
-        Json::Array(items) => items.iter_mut().for_each(|item| in_containers(item, marks)),
-        _ => {}
     }
 }
 
-/// `--password=…`
-fn argument(item: &mut Json, marks: &mut Marks) {
-    let Some((flag, text)) = item.as_str().and_then(|text| text.split_once('=')) else { return };
-    if flag.starts_with('-') && looks_secret(flag) && !text.is_empty() && !text.starts_with("$(") {
-        let mut value = Json::String(text.to_owned());
-        let flag = flag.to_owned();
-        marks.mark(&mut value);
-        *item = Json::String(format!("{flag}={}", value.as_str().unwrap_or_default()));
+/// What holds the secret in a map that is called like one.
+const HOLDERS: [&str; 7] = ["value", "pw", "pass", "key", "secret", "data", "plain"];
+
+/// `--password=…`, `--password …`, and what a shell is told.
+fn arguments(items: &mut [Json], marks: &mut Marks) {
+    let mut flag: Option<String> = None;
+    for item in items {
+        let text = item.as_str().unwrap_or_default().to_owned();
+        let is_value =
+            flag.take().is_some_and(|flag| !text.starts_with('-') && is_secret(&flag, item));
+        if is_value {
+            marks.mark(item);
+        } else {
+            walk(item, marks);
+            flag = Some(text).filter(|text| text.starts_with('-') && !text.contains('='));
+        }
     }
 }
 
-fn by_key(value: &mut Json, marks: &mut Marks) {
-    match value {
-        Json::Object(map) => {
-            for (key, value) in map {
-                if value.is_string() && looks_secret(key) {
-                    marks.mark(value);
-                } else {
-                    by_key(value, marks);
-                }
+/// `name=` and `name: ` in text, before what may be a secret.
+static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"([A-Za-z][A-Za-z0-9_.\-]*)(?:["']?[ \t]*=[ \t]*|["']?[ \t]*:[ \t]+|["'][ \t]*:)"#)
+        .ok()
+});
+
+/// `scheme://user:secret@`
+static IN_URL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"([A-Za-z][A-Za-z0-9+.\-]*://[^\s/:@]*:)([^\s/@]+)@").ok());
+
+/// Secrets in the middle of text.
+fn in_text(text: &mut String, marks: &mut Marks) {
+    if let Some(pattern) = IN_URL.as_ref().filter(|_| text.contains("://")) {
+        let done = pattern.replace_all(text, |found: &Captures<'_>| match &found[2] {
+            secret if is_reference(secret) => found[0].to_owned(),
+            secret => format!("{}{}@", &found[1], marks.number(secret)),
+        });
+        *text = done.into_owned();
+    }
+    if let Some(pattern) = NAMED.as_ref().filter(|_| text.contains(['=', ':'])) {
+        let mut done = String::new();
+        let mut at = 0;
+        while let Some(found) = pattern.captures_at(text, at) {
+            let start = found.get_match().end();
+            let secret = first_value(&text[start..]);
+            let (start, end) = (start + secret.start, start + secret.end);
+            if is_secret(&found[1], &Json::from(&text[start..end])) {
+                done.push_str(&text[at..start]);
+                done.push_str(&marks.number(&text[start..end]));
+                at = end;
+            } else {
+                done.push_str(&text[at..start]);
+                at = start;
             }
         }
-        Json::Array(items) => items.iter_mut().for_each(|item| by_key(item, marks)),
-        _ => {}
+        done.push_str(&text[at..]);
+        *text = done;
     }
 }
+
+/// Where the value is that a text begins with: up to the other quote, or to what ends a word.
+fn first_value(text: &str) -> Range<usize> {
+    match text.chars().next().filter(|c| ['"', '\''].contains(c)) {
+        Some(quote) => 1..text[1..].find(quote).map_or(text.len(), |at| at + 1),
+        None => {
+            let ends = |c: char| c.is_whitespace() || "\"',;&".contains(c);
+            0..text.find(ends).unwrap_or(text.len())
+        }
+    }
+}
+
+/// Whether a text only says where a secret comes from: `$(VARIABLE)`, `${VARIABLE}`, `{{ … }}`.
+fn is_reference(text: &str) -> bool {
+    ["$(", "${", "{{"].iter().any(|start| text.starts_with(start))
+}
+
+/// Whether what is called so is a secret: text, or a number where only a password can be one.
+fn is_secret(name: &str, value: &Json) -> bool {
+    let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let told = match value {
+        Json::String(text) if text.is_empty() => false,
+        Json::Number(_) => name.to_lowercase().contains("pass"),
+        Json::String(text) if number(text) => name.to_lowercase().contains("pass"),
+        Json::String(text) => {
+            !(matches!(text.as_str(), "true" | "false")
+                || is_reference(text)
+                || text.starts_with(MARK))
+        }
+        _ => false,
+    };
+    told && looks_secret(name)
+}
+
+/// Endings of names whose values say where a secret is, or something about it.
+const PLACES: [&str; 33] = [
+    "name",
+    "file",
+    "path",
+    "dir",
+    "ref",
+    "refs",
+    "url",
+    "uri",
+    "type",
+    "enabled",
+    "ttl",
+    "duration",
+    "seconds",
+    "lifetime",
+    "expiration",
+    "audience",
+    "issuer",
+    "mode",
+    "length",
+    "size",
+    "count",
+    "limit",
+    "period",
+    "interval",
+    "policy",
+    "endpoint",
+    "host",
+    "port",
+    "image",
+    "version",
+    "selector",
+    "passwordkey",
+    "tokenkey",
+];
+
+/// Parts of names whose values are secrets.
+const WORDS: [&str; 17] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "token",
+    "apikey",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "signingkey",
+    "encryptionkey",
+    "presharedkey",
+    "accountkey",
+    "authkey",
+    "clientsecret",
+    "credential",
+    "dockerconfigjson",
+];
+
+/// Last words of names whose values are secrets.
+const LAST_WORDS: [&str; 4] = ["pass", "pwd", "pw", "psk"];
+
+/// Words of names that are called a secret, and name one: `pullSecret`.
+const NAMING: [&str; 5] = ["pull", "tls", "cert", "existing", "webhook"];
 
 /// Whether a name says that its value is a secret, and not the name or place of one.
 fn looks_secret(name: &str) -> bool {
+    let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    // The last word of camelCase too.
+    let last = last.rfind(|c: char| c.is_ascii_uppercase()).map_or(last, |at| {
+        if last.bytes().all(|b| !b.is_ascii_lowercase()) { last } else { &last[at..] }
+    });
+    let last = last.to_lowercase();
     let name: String =
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-    let place = ["name", "file", "path", "dir", "ref", "url", "type", "enabled", "ttl", "duration"];
-    let words = [
-        "password",
-        "passwd",
-        "passphrase",
-        "token",
-        "apikey",
-        "secretkey",
-        "accesskey",
-        "privatekey",
-        "clientsecret",
-        "credential",
-        "credentials",
-        "dockerconfigjson",
-    ];
-    words.iter().any(|word| name.contains(word)) && !place.iter().any(|end| name.ends_with(end))
+    // Models have tokenizers.
+    let name = name.replace("tokeniz", "");
+    let place = PLACES.iter().any(|end| name.ends_with(end));
+    let secret = name.ends_with("secret") && !NAMING.iter().any(|word| name.contains(word));
+    !place
+        && (secret
+            || LAST_WORDS.contains(&last.as_str())
+            || WORDS.iter().any(|word| name.contains(word)))
 }
 
 #[cfg(test)]
@@ -132,12 +301,31 @@ mod tests {
 
     #[test]
     fn names_of_secrets() {
-        for name in
-            ["DB_PASSWORD", "apiKey", "AWS_SECRET_ACCESS_KEY", "--token", "dockerConfigJson"]
-        {
+        for name in [
+            "DB_PASSWORD",
+            "apiKey",
+            "AWS_SECRET_ACCESS_KEY",
+            "--token",
+            "dockerConfigJson",
+            "JWT_SECRET",
+            "DB_PWD",
+            "dbPass",
+            "SIGNING_KEY",
+            "pw",
+        ] {
             assert!(looks_secret(name), "{name}");
         }
-        for name in ["TOKEN_FILE", "passwordSecretName", "SECRET_NAME", "LOG_LEVEL", "tokenURL"] {
+        for name in [
+            "TOKEN_FILE",
+            "passwordSecretName",
+            "SECRET_NAME",
+            "LOG_LEVEL",
+            "tokenURL",
+            "pullSecret",
+            "--tokenizer",
+            "BYPASS",
+            "tokenExpirationSeconds",
+        ] {
             assert!(!looks_secret(name), "{name}");
         }
     }
@@ -166,5 +354,56 @@ mod tests {
         };
         assert_eq!(data(&old, "same"), data(&new, "same"));
         assert_ne!(data(&old, "key"), data(&new, "key"));
+    }
+
+    /// What comes of a ConfigMap-like object with this content.
+    fn after(content: serde_json::Value) -> String {
+        let object = json!({"apiVersion": "example.com/v1", "kind": "Db", "metadata": {"name": "d"},
+            "spec": content});
+        let mut side = Side::new("x", [object], "ns", None);
+        redact(&mut side, &mut Side::default());
+        side.objects.values().map(|object| object["spec"].to_string()).collect()
+    }
+
+    #[test]
+    fn secrets_hide_in_many_places() {
+        for content in [
+            json!({"adminPassword": "hunter"}),
+            json!({"password": 1234567}),
+            json!({"tokens": ["hunter"]}),
+            json!({"credentials": {"user": "u", "pw": "hunter"}}),
+            json!({"template": {"kind": "Secret", "stringData": {"a": "hunter"}}}),
+            json!({"template": {"apiVersion": "v1", "kind": "Secret", "data": "hunter"}}),
+            json!({"args": ["--password", "hunter", "--verbose"]}),
+            json!({"args": ["--dsn=postgres://u:hunter@db/x"]}),
+            json!({"command": ["sh", "-c", "PASSWORD=hunter run --db-password=hunter; true"]}),
+            json!({"config.ini": "[db]\npassword = hunter\n"}),
+            json!({"config.yaml": "db:\n  password: 'hunter'\n"}),
+            json!({"values.yaml": "args: --password=hunter\n"}),
+            json!({"config.json": "{\"password\":\"hunter\"}"}),
+            json!({"env": [{"name": "DATABASE_URL", "value": "postgres://u:hunter@db/x"}]}),
+        ] {
+            let text = after(content.clone());
+            assert!(!text.contains("hunter") && !text.contains("1234567"), "{content}: {text}");
+            assert!(text.contains("(redacted, secret 1)"), "{content}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        for content in [
+            json!({"automountServiceAccountToken": true}),
+            json!({"image": "quay.io/example/token-operator:v1.2.3"}),
+            json!({"args": ["--max-num-batched-tokens", "8192", "--max-tokens=64", "--tokenizer=a/b"]}),
+            json!({"args": ["--token", "--verbose"]}),
+            json!({"args": ["--password=$(PASSWORD)"]}),
+            json!({"passwordSecret": {"name": "db", "key": "password"}}),
+            json!({"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}),
+            json!({"url": "https://example.com:8443/a@b"}),
+            json!({"pullSecret": "registry"}),
+            json!({"env": [{"name": "TOKEN_FILE", "value": "/var/run/token"}]}),
+        ] {
+            assert_eq!(after(content.clone()), content.to_string());
+        }
     }
 }

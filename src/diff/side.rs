@@ -39,6 +39,10 @@ pub struct ChartFacts {
     pub kube_version: String,
     /// Default values.
     pub values: Json,
+    /// Its `values.schema.json`; null without one.
+    pub schema: Json,
+    /// What the user gave over the default values.
+    pub given: Json,
     /// Where each CRD is, by name.
     pub crds: BTreeMap<String, Placement>,
     /// Folder with its CRDs outside of templates, as a person would name it for `kubectl`.

@@ -17,12 +17,14 @@ use runs::{charts, objects, services, webhooks, workloads};
 enum Of {
     Objects(Vec<Json>),
     Chart(ChartFacts),
+    Both(Vec<Json>, ChartFacts),
 }
 
 fn side(of: Of) -> Side {
     match of {
         Of::Objects(objects) => Side::new("x", objects, "ns", None),
         Of::Chart(facts) => Side::new("x", [], "ns", Some(facts)),
+        Of::Both(objects, facts) => Side::new("x", objects, "ns", Some(facts)),
     }
 }
 
@@ -261,6 +263,144 @@ fn every_rule_hits_and_misses() {
     let all: BTreeSet<&str> = rules::all().map(|rule| rule.code).collect();
     assert_eq!(tested, all);
     assert!(cases().len() * 2 >= 160, "{} pairs", cases().len() * 2);
+}
+
+fn step<'s>(set: &'s ChangeSet, id: &str) -> Option<&'s super::plan::Step> {
+    set.plan.iter().find(|step| step.id == id)
+}
+
+#[test]
+fn a_plan_says_what_happens_also_where_nobody_wants_to_read_of_it() {
+    let stamped = |at: &str| {
+        let mut object = pod(json!({}), json!({}));
+        object["spec"]["template"]["metadata"]["annotations"] = json!({"createdAt": at});
+        object["metadata"]["labels"] = json!({"at": at});
+        Side::new("x", [object, crd(json!({"names": {"kind": at, "plural": "ks"}}))], "ns", None)
+    };
+    let ignore = |pattern: &str| super::Ignore {
+        pattern: super::Pattern::parse(pattern).expect(pattern),
+        reason: "noise".to_owned(),
+    };
+    let ignore =
+        vec![ignore("Deployment:.spec.template.metadata"), ignore("CustomResourceDefinition")];
+    let options = Options { ignore, ..Options::default() };
+    let set = compare(stamped("a"), stamped("b"), &options);
+    assert_eq!(set.changes().count(), 1);
+    assert_eq!(step(&set, "restart").expect("a restart").items, ["Deployment/d"]);
+    assert_eq!(step(&set, "crds").expect("CRDs").items.len(), 1);
+    assert_eq!(step(&set, "check"), None);
+    // What was not asked for is counted, and no part of the plan.
+    let only = vec![super::Pattern::parse("Deployment:.metadata").expect("a pattern")];
+    let set = compare(stamped("a"), stamped("b"), &Options { only, ..Options::default() });
+    assert_eq!((step(&set, "restart"), step(&set, "crds")), (None, None));
+    assert_eq!(set.ignored.len(), 1);
+    assert_eq!(
+        (set.ignored[0].pattern.as_str(), set.ignored[0].changes),
+        ("--only Deployment:.metadata", 2)
+    );
+}
+
+#[test]
+fn no_command_of_a_plan_deletes_data() {
+    let side = |class: &str| {
+        let claim = object(
+            "v1",
+            "PersistentVolumeClaim",
+            "data",
+            json!({"spec": {"storageClassName": class}}),
+        );
+        let set = object("apps/v1", "StatefulSet", "db", json!({"spec": {"serviceName": class}}));
+        Side::new("x", [claim, set], "ns", None)
+    };
+    let set = compare(side("a"), side("b"), &Options::default());
+    let step = step(&set, "delete").expect("something to delete");
+    assert_eq!(step.items.len(), 2);
+    assert!(step.items.iter().any(|item| item.contains("copy it")), "{:?}", step.items);
+    assert_eq!(
+        step.commands,
+        ["kubectl --namespace NAMESPACE delete --cascade=orphan statefulset db"]
+    );
+}
+
+#[test]
+fn the_fate_of_a_crd_that_goes_is_told() {
+    let with = |at: Placement| {
+        let facts = ChartFacts { crds: [("ks.g".to_owned(), at)].into(), ..ChartFacts::default() };
+        Of::Both(vec![crd(json!({}))], facts)
+    };
+    for (at, fate) in
+        [(Placement::Templates, "Helm deletes it"), (Placement::Crds, "Helm leaves it")]
+    {
+        let set = diff(with(at), Of::Chart(ChartFacts::default()));
+        let told = set.changes().flat_map(|(_, change)| &change.findings);
+        assert!(told.into_iter().any(|f| f.rule.code == "crd-removed" && f.reason.contains(fate)));
+    }
+}
+
+#[test]
+fn a_container_in_the_place_of_another_gains_nothing() {
+    let with = |name: &str, context: Json| {
+        one(pod(json!({"name": name, "securityContext": context}), json!({})))
+    };
+    let bare = || {
+        json!({"readOnlyRootFilesystem": null, "runAsNonRoot": null,
+        "capabilities": null, "allowPrivilegeEscalation": null, "seccompProfile": null})
+    };
+    let gained = |old: Of, new: Of| -> Vec<&str> {
+        found(&diff(old, new)).into_iter().filter(|code| code.starts_with("pod-")).collect()
+    };
+    assert_eq!(gained(with("c", bare()), with("d", bare())), [""; 0]);
+    // What is new lost nothing, and may be more than a namespace admits.
+    assert_eq!(gained(none(), with("c", bare())), ["pod-privileged"]);
+    assert_eq!(gained(none(), with("c", json!({}))), [""; 0]);
+    assert_eq!(gained(none(), with("c", json!({"privileged": true}))), ["pod-privileged"]);
+    let root = json!({"runAsUser": 0, "runAsNonRoot": null});
+    assert_eq!(gained(none(), with("c", root)), ["pod-privileged"]);
+    assert_eq!(
+        gained(with("c", json!({})), with("c", bare())),
+        ["pod-capability", "pod-hardening-lost", "pod-privileged"]
+    );
+}
+
+#[test]
+fn words_of_others_do_nothing_to_a_shell() {
+    let side = |app: &str| {
+        let mut object = pod(json!({}), json!({}));
+        object["metadata"]["name"] = json!("a; $(reboot)");
+        object["spec"]["selector"] = json!({"matchLabels": {"app": app}});
+        Side::new("x", [object], "ns", None)
+    };
+    let set = compare(side("a"), side("b"), &Options::default());
+    let commands = &step(&set, "delete").expect("something to delete").commands;
+    let expected = "kubectl --namespace NAMESPACE delete deployment 'a; $(reboot)'";
+    assert_eq!(commands.as_slice(), [expected]);
+}
+
+#[test]
+fn hooks_do_not_restart() {
+    let side = |image: &str| {
+        let mut object = pod(json!({"image": image}), json!({}));
+        object["metadata"]["annotations"] = json!({"helm.sh/hook": "test"});
+        Side::new("x", [object], "ns", None)
+    };
+    let set = compare(side("r.io/a:1"), side("r.io/a:2"), &Options::default());
+    assert_eq!(step(&set, "restart"), None);
+    assert!(step(&set, "images").is_some());
+}
+
+#[test]
+fn an_image_is_told_by_what_differs() {
+    let image = |digest: &str| container(json!({"image": format!("r.io/a:1@sha256:{digest}")}));
+    let set = diff(image("aaaa"), image("bbbb"));
+    let told: Vec<&str> = set.changes().map(|(_, c)| c.findings[0].reason.as_str()).collect();
+    assert_eq!(told, ["`sha256:aaaa` became `sha256:bbbb`"]);
+}
+
+#[test]
+fn another_role_is_a_gain() {
+    let side = |role: &str| one(binding("ClusterRoleBinding", "b", role, &["sa"]));
+    let codes = found(&diff(side("view"), side("cluster-admin")));
+    assert!(codes.contains("rbac-subject-added") && codes.contains("immutable-field"), "{codes:?}");
 }
 
 #[test]

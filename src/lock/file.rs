@@ -34,10 +34,22 @@ fn read_any(path: &Path) -> Result<format::Read, Diagnostics> {
         }
         Err(error) => return Err(invalid(&error.to_string()).at(Place::file(name)).into()),
     };
+    parse_any(name, text)
+}
+
+fn parse_any(name: String, text: String) -> Result<format::Read, Diagnostics> {
     format::parse(&text).map_err(|fault| {
         let source = Arc::new(SourceText { name, text });
         invalid(&fault.message).at(Place::span(Span::new(&source, fault.range))).into()
     })
+}
+
+/// The lock that a text says, which messages call `name`.
+///
+/// # Errors
+/// When it is no lock file of a version that this program knows.
+pub fn parse(name: String, text: String) -> Result<Lock, Diagnostics> {
+    parse_any(name, text).map(|read| read.lock)
 }
 
 fn content(path: &Path) -> io::Result<String> {

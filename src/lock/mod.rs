@@ -8,7 +8,7 @@ pub mod change;
 mod file;
 mod format;
 
-pub use file::{path_of, read, write};
+pub use file::{parse, path_of, read, write};
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, VersionRequest};

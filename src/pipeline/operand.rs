@@ -1,13 +1,14 @@
 //! What `diff` compares: a chart or a bundle to the objects that it puts into a cluster.
 
 use crate::bundle;
-use crate::config::{BundleConfig, Config};
+use crate::config::{BundleConfig, Config, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::diff::{ChartFacts, Placement, Side};
 use crate::emit::render;
-use crate::ir::Release;
+use crate::ir::{Phase, Release};
+use crate::lock;
 use crate::source::chart::{self as charts, ChartTree};
-use crate::source::{self, Supply};
+use crate::source::{self, Pin, Supply};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,6 +22,8 @@ pub struct Operands<'a> {
     pub supply: &'a Supply,
     /// Says how bundles are compiled, where it knows them.
     pub config: Option<&'a Config>,
+    /// The lock of the configuration, for what a bundle was in a Git revision.
+    pub lock: Option<&'a Path>,
     /// The output folder, for `NAME@VERSION`.
     pub out: &'a Path,
     /// Name of the release namespace.
@@ -34,7 +37,8 @@ pub struct Operands<'a> {
 impl Operands<'_> {
     /// What `text` names: a chart folder or package, `NAME@VERSION` or `NAME` in the output folder,
     /// a bundle folder, layout, tar or image. With a Git revision, a chart in the output folder as
-    /// it was then.
+    /// it was then; where the output folder is not committed, the bundle that was locked then,
+    /// compiled as the configuration says now.
     pub fn load(&self, text: &str, revision: Option<&str>) -> (Option<Side>, Diagnostics) {
         let mut diagnostics = Diagnostics::new();
         let side = self.side(text, revision, &mut diagnostics).unwrap_or_else(|problems| {
@@ -52,7 +56,18 @@ impl Operands<'_> {
     ) -> Result<Option<Side>, Diagnostics> {
         if let Some(revision) = revision {
             let (name, version) = self.name_of(text);
-            let tree = charts::read_revision(self.out, revision, &name)?;
+            let tree = match charts::read_revision(self.out, revision, &name) {
+                Ok(tree) => tree,
+                Err(problems) => match self.locked_at(&name, revision)? {
+                    Some((known, source, (reference, digest))) => {
+                        let pin = Pin { reference: &reference, digest: &digest };
+                        let side = self.fetched(&source, Some(pin), Some(known), diagnostics)?;
+                        let label = |side: &Side| format!("{} at {revision}", side.label);
+                        return Ok(side.map(|side| Side { label: label(&side), ..side }));
+                    }
+                    None => return Err(problems),
+                },
+            };
             let versions = versions_in(&tree, &name);
             let (path, version) = pick(&name, version.as_deref(), &versions)?;
             let start = format!("{path}/");
@@ -99,10 +114,46 @@ impl Operands<'_> {
         text: &str,
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<Side>, Diagnostics> {
-        let source = source::from_argument(text);
-        let (files, found) = self.supply.fetch(&source, None);
+        self.fetched(&source::from_argument(text), None, None, diagnostics)
+    }
+
+    /// A bundle of the configuration as it was locked in a Git revision: how it is compiled, and the
+    /// reference and digest of its image. Nothing when the lock was not committed then, or does not
+    /// have it.
+    fn locked_at(
+        &self,
+        name: &str,
+        revision: &str,
+    ) -> Result<Option<(&BundleConfig, Source, (String, String))>, Diagnostics> {
+        let known = self.config.and_then(|config| config.bundles.iter().find(|b| b.name == name));
+        let (Some(known), Some(lock)) = (known, self.lock) else { return Ok(None) };
+        let Some(file) = lock.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
+        let folder = lock.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let Ok(tree) = charts::read_revision(folder, revision, file) else { return Ok(None) };
+        let Some(text) = tree.get(file) else { return Ok(None) };
+        let text = String::from_utf8_lossy(text).into_owned();
+        let lock = lock::parse(format!("{file} at {revision}"), text)?;
+        let entry = lock.bundles.iter().find(|entry| entry.name == name);
+        let Some(pin) = entry.and_then(lock::Locked::pin) else { return Ok(None) };
+        let reference = pin.reference.to_owned();
+        let source =
+            Source::Image { reference: reference.clone(), span: known.source.span().clone() };
+        Ok(Some((known, source, (reference, pin.digest.to_owned()))))
+    }
+
+    /// The side of a bundle: compiled as the configuration says, where it knows it.
+    fn fetched(
+        &self,
+        source: &Source,
+        pin: Option<Pin<'_>>,
+        known: Option<&BundleConfig>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Option<Side>, Diagnostics> {
+        let text = source.text();
+        let (files, found) = self.supply.fetch(source, pin);
         diagnostics.append(found);
-        let Some(files) = files else { return Ok(None) };
+        let Some(mut files) = files else { return Ok(None) };
         let (loaded, found) = bundle::load(&files);
         let Some(loaded) = loaded else { return Err(found) };
         let repository = |text: &str| {
@@ -111,14 +162,16 @@ impl Operands<'_> {
             text[..tag].to_owned()
         };
         let bundles = self.config.map(|config| config.bundles.as_slice()).unwrap_or_default();
-        let known = bundles
-            .iter()
-            .find(|bundle| repository(bundle.source.text()) == repository(text))
+        let known = known
+            .or_else(|| bundles.iter().find(|b| repository(b.source.text()) == repository(text)))
             .or_else(|| bundles.iter().find(|bundle| bundle.name == loaded.package));
         let settings = match known {
-            Some(known) => BundleConfig { source, ..known.clone() },
-            None => BundleConfig::new(&loaded.package, source),
+            Some(known) => BundleConfig { source: source.clone(), ..known.clone() },
+            None => BundleConfig::new(&loaded.package, source.clone()),
         };
+        let (overlays, found) = self.supply.overlays(&settings.overlays);
+        diagnostics.append(found);
+        files.overlays = overlays;
         let (compiled, found) = super::compile(&files, &settings);
         let serious = |d: &Diagnostic| d.severity == crate::diag::Severity::Error;
         diagnostics.extend(found.into_iter().filter(serious));
@@ -126,7 +179,9 @@ impl Operands<'_> {
         let mut values = compiled.unit.default_values();
         merge(&mut values, &self.values);
         let release = Release { namespace: self.namespace, values: &values };
-        let objects = compiled.unit.objects.iter().filter_map(|object| release.object(object));
+        // What comes later is in a chart of its own.
+        let objects = compiled.unit.objects.iter().filter(|object| object.phase != Phase::Operand);
+        let objects = objects.filter_map(|object| release.object(object));
         let label = format!("{} {}", loaded.package, loaded.csv.version);
         let objects: Vec<Json> = objects.collect();
         Ok(Some(Side::new(label, objects, self.namespace, None)))
@@ -173,6 +228,8 @@ impl Operands<'_> {
             app_version: text("appVersion"),
             kube_version: text("kubeVersion"),
             values: defaults,
+            schema: file("values.schema.json")?,
+            given: self.values.clone(),
             crds: BTreeMap::new(),
             crds_folder: String::new(),
             name,

@@ -43,6 +43,7 @@ pub fn reports(
     let operands = Operands {
         supply,
         config: Some(config),
+        lock: None,
         out,
         namespace: NAMESPACE,
         values: Json::Object(Map::new()),

@@ -121,7 +121,7 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
     let failed = |why: &str| {
         let why = why.trim().lines().last().unwrap_or_default().to_owned();
         let message = format!("`{path}` cannot be read in the Git revision `{revision}`: {why}");
-        let hint = "Name a revision in which the output folder was committed, as `git log` has it.";
+        let hint = "Name a revision in which the output folder or `bundles.lock` was committed, as `git log` has it.";
         failure(Code::GitFailed, message, hint)
     };
     if revision.starts_with('-') || revision.is_empty() {

@@ -45,11 +45,19 @@ pub fn render(set: &ChangeSet) -> String {
             text(&ignored.reason)
         );
     }
+    if !set.plan.is_empty() {
+        let _ = writeln!(
+            page,
+            "<nav><a href=\"#plan\">Plan: {} steps</a> <a href=\"#changes\">Changes</a></nav>",
+            set.plan.len()
+        );
+    }
     page.push_str("</header>\n");
     if !set.is_empty() {
-        summary(set, &mut page);
+        let ids = ids(set);
+        summary(set, &ids, &mut page);
         filters(set, &mut page);
-        changes(set, &mut page);
+        changes(set, &ids, &mut page);
         plan(set, &mut page);
         let _ = writeln!(page, "<script>{SCRIPT}</script>");
     }
@@ -71,16 +79,21 @@ fn strong_counts(set: &ChangeSet) -> String {
         .join(", ")
 }
 
-fn summary(set: &ChangeSet, page: &mut String) {
+/// Objects that a row of the summary leads to.
+const LINKS: usize = 3;
+
+/// What matters, by code, with the way to where it is.
+fn summary(set: &ChangeSet, ids: &[String], page: &mut String) {
     let mut rows = String::new();
     for ((class, code), count) in crate::diff::codes(set) {
         let rule = crate::diff::rules::all().find(|rule| rule.code == code);
         if let Some(rule) = rule.filter(|_| class != Class::Info) {
             let _ = writeln!(
                 rows,
-                "<tr class=\"{0}\"><td><b>{0}</b></td><td>{count}</td><td><code>{code}</code></td><td>{1}</td></tr>",
+                "<tr class=\"{0}\"><td><b>{0}</b></td><td>{count}</td><td><code>{code}</code></td><td>{1}{2}</td></tr>",
                 class.as_str(),
-                text(rule.title)
+                text(rule.title),
+                ways(set, ids, code),
             );
         }
     }
@@ -90,13 +103,33 @@ fn summary(set: &ChangeSet, page: &mut String) {
     }
 }
 
+/// Links to the first change with this code of each object.
+fn ways(set: &ChangeSet, ids: &[String], code: &str) -> String {
+    let first = |object: &ObjectChange| object.changes.iter().position(|c| c.code() == code);
+    let found: Vec<(&ObjectChange, String)> = set
+        .objects
+        .iter()
+        .zip(ids)
+        .filter_map(|(object, id)| Some((object, format!("{id}--{}", first(object)? + 1))))
+        .collect();
+    let mut links = String::new();
+    for (object, id) in found.iter().take(LINKS) {
+        let name = text(&object.id.to_string());
+        let _ = write!(links, " <a href=\"#{id}\"><code>{name}</code></a>");
+    }
+    if found.len() > LINKS {
+        let _ = write!(links, " and {} more objects", found.len() - LINKS);
+    }
+    links
+}
+
 fn filters(set: &ChangeSet, page: &mut String) {
     let kinds: BTreeMap<&str, usize> =
         set.objects.iter().fold(BTreeMap::new(), |mut all, object| {
             *all.entry(object.id.kind.as_str()).or_default() += 1;
             all
         });
-    page.push_str("<h2>Changes</h2>\n<form id=\"filters\" hidden>\n");
+    page.push_str("<h2 id=\"changes\">Changes</h2>\n<form id=\"filters\" hidden>\n");
     for class in Class::ALL {
         let name = class.as_str();
         let _ = writeln!(
@@ -120,15 +153,23 @@ fn filters(set: &ChangeSet, page: &mut String) {
     );
 }
 
-fn changes(set: &ChangeSet, page: &mut String) {
-    let mut ids = BTreeSet::new();
-    page.push_str("<main>\n");
-    for object in &set.objects {
+/// Targets of links, one for each object.
+fn ids(set: &ChangeSet) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let id = |object: &ObjectChange| {
         let mut id = slug(&object.id.to_string());
-        while !ids.insert(id.clone()) {
+        while !taken.insert(id.clone()) {
             id.push('-');
         }
-        one(object, &id, page);
+        id
+    };
+    set.objects.iter().map(id).collect()
+}
+
+fn changes(set: &ChangeSet, ids: &[String], page: &mut String) {
+    page.push_str("<main>\n");
+    for (object, id) in set.objects.iter().zip(ids) {
+        one(object, id, page);
     }
     page.push_str("</main>\n");
 }

@@ -13,12 +13,29 @@ pub const LIMIT: usize = 60_000;
 const LINES: usize = 30;
 /// Bytes of a line of a value.
 const WIDTH: usize = 300;
-/// Items of a step of the plan.
-const ITEMS: usize = 30;
-/// Changes for information that are shown of one object.
-const INFO: usize = 25;
+/// Characters of an item of the plan.
+const ITEM: usize = 1_200;
 
-/// The change set as Markdown of at most `limit` bytes (somewhat more when the plan alone is longer).
+/// How much is told of an object: how many changes that matter are shown with their values, and
+/// named; how many for information are shown.
+#[derive(Clone, Copy)]
+struct Detail {
+    shown: usize,
+    named: usize,
+    info: usize,
+}
+
+/// From the least to the most. The last one but one is all that matters; what is for information
+/// comes last, after everything that matters of every object.
+const DETAILS: [Detail; 5] = [
+    Detail { shown: 0, named: 0, info: 0 },
+    Detail { shown: 1, named: 5, info: 0 },
+    Detail { shown: 3, named: 20, info: 0 },
+    Detail { shown: usize::MAX, named: 0, info: 0 },
+    Detail { shown: usize::MAX, named: 0, info: 25 },
+];
+
+/// The change set as Markdown of at most `limit` bytes.
 pub fn render(set: &ChangeSet, limit: usize) -> String {
     let mut head = format!("# {} → {}\n\n", plain(&set.old), plain(&set.new));
     if set.is_empty() {
@@ -29,25 +46,49 @@ pub fn render(set: &ChangeSet, limit: usize) -> String {
     let _ = writeln!(head, "**{}** in {}.\n", counts(set), objects(set));
     head.push_str(&ignored(set));
     head.push_str(&worst(set));
-    let plan = plan(&set.plan);
-    let mut body = "## Changes\n\n".to_owned();
+    let plan = [30, 10, 5, 3]
+        .map(|items| plan(&set.plan, items))
+        .into_iter()
+        .reduce(|longer, shorter| if longer.len() > limit / 3 { shorter } else { longer })
+        .unwrap_or_default();
+    let title = "## Changes\n\n";
     // Room for the sentence about what is left out, and the names in it.
     let reserve = 1_500;
-    let room = limit.saturating_sub(head.len() + plan.len() + reserve);
-    let mut left: Vec<&ObjectChange> = Vec::new();
-    for object in &set.objects {
-        let mut text = fold(object, INFO);
-        if body.len() + text.len() > room {
-            text = fold(object, 0);
+    let room = limit.saturating_sub(head.len() + plan.len() + title.len() + reserve);
+    let (texts, left) = fitting(&set.objects, room);
+    let left: Vec<&ObjectChange> = set.objects.iter().skip(left).collect();
+    format!("{head}{title}{}{}{plan}", texts.concat(), left_out(&left))
+}
+
+/// As much as fits into `room` bytes: something of as many objects as can be, then more of the
+/// first ones, which matter most. Of how many objects, too.
+fn fitting(objects: &[ObjectChange], room: usize) -> (Vec<String>, usize) {
+    let mut texts: Vec<String> = Vec::new();
+    let mut used = 0;
+    for object in objects {
+        let text = fold(object, DETAILS[0]);
+        if used + text.len() > room {
+            break;
         }
-        if body.len() + text.len() > room {
-            left.push(object);
-        } else {
-            body.push_str(&text);
+        used += text.len();
+        texts.push(text);
+    }
+    for detail in &DETAILS[1..] {
+        for (object, text) in objects.iter().zip(&mut texts) {
+            // Far more than fits need not be written to know it.
+            if used >= room || detail.shown.min(object.changes.len()) > room {
+                continue;
+            }
+            let longer = fold(object, *detail);
+            let total = used - text.len() + longer.len();
+            if longer.len() > text.len() && total <= room {
+                used = total;
+                *text = longer;
+            }
         }
     }
-    body.push_str(&left_out(&left));
-    format!("{head}{body}{plan}")
+    let count = texts.len();
+    (texts, count)
 }
 
 fn left_out(left: &[&ObjectChange]) -> String {
@@ -61,9 +102,10 @@ fn left_out(left: &[&ObjectChange]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "**Left out for length:** {} objects with {} breaking, {} risky and {} info changes: {}{more}. \
+        "**Left out for length:** {} object{} with {} breaking, {} risky and {} info changes: {}{more}. \
          `bundle2chart diff --format html` shows all.\n\n",
         left.len(),
+        if left.len() == 1 { "" } else { "s" },
         count(Class::Breaking),
         count(Class::Risky),
         count(Class::Info),
@@ -104,7 +146,7 @@ fn ignored(set: &ChangeSet) -> String {
     text
 }
 
-fn fold(object: &ObjectChange, info: usize) -> String {
+fn fold(object: &ObjectChange, detail: Detail) -> String {
     let parts: Vec<String> = Class::ALL
         .into_iter()
         .filter(|class| object.count(*class) > 0)
@@ -124,22 +166,43 @@ fn fold(object: &ObjectChange, info: usize) -> String {
     let (serious, rest): (Vec<&Change>, Vec<&Change>) =
         object.changes.iter().partition(|change| change.class() != Class::Info);
     let mut told = Vec::new();
-    for change in serious {
-        item(change, &mut told, &mut text);
+    let mut codes: Vec<&str> = Vec::new();
+    for code in serious.iter().map(|change| change.code()) {
+        if !codes.contains(&code) {
+            codes.push(code);
+        }
     }
-    for change in rest.iter().take(info) {
-        item(change, &mut told, &mut text);
+    for code in codes {
+        let alike: Vec<&Change> = serious.iter().filter(|c| c.code() == code).copied().collect();
+        let (shown, more) = alike.split_at(detail.shown.min(alike.len()));
+        shown.iter().for_each(|change| item(change, &mut told, &mut text));
+        let word = if shown.is_empty() { "" } else { " more" };
+        more_alike(&format!("`{code}`: {}{word}", more.len()), more, detail.named, &mut text);
     }
-    if rest.len() > info {
-        let _ = writeln!(
-            text,
-            "- {} more for information: {}",
-            rest.len() - info,
-            tallied(rest.iter().skip(info).copied())
-        );
+    let (shown, more) = rest.split_at(detail.info.min(rest.len()));
+    shown.iter().for_each(|change| item(change, &mut told, &mut text));
+    if !more.is_empty() {
+        let count = more.len();
+        let what = tallied(more.iter().copied());
+        let more = if shown.is_empty() { "" } else { " more" };
+        let _ = writeln!(text, "- {count}{more} for information: {what}");
     }
     text.push_str("\n</details>\n\n");
     text
+}
+
+/// Changes of one code that are not shown: what the first of them are.
+fn more_alike(title: &str, more: &[&Change], named: usize, text: &mut String) {
+    let Some(first) = more.first() else { return };
+    let class = first.class().as_str();
+    let _ = writeln!(text, "- **{class}** {title}, without their values");
+    for change in more.iter().take(named) {
+        let reason = change.findings.first().map_or("", |finding| finding.reason.as_str());
+        let _ = writeln!(text, "  - {}", cut(&plain(reason)));
+    }
+    if named > 0 && more.len() > named {
+        let _ = writeln!(text, "  - and {} more", more.len() - named);
+    }
 }
 
 fn item(change: &Change, told: &mut Vec<&'static str>, text: &mut String) {
@@ -182,20 +245,20 @@ fn item(change: &Change, told: &mut Vec<&'static str>, text: &mut String) {
     }
 }
 
-fn plan(steps: &[Step]) -> String {
+fn plan(steps: &[Step], most: usize) -> String {
     if steps.is_empty() {
         return String::new();
     }
     let mut text = "## Plan\n\n".to_owned();
     for (number, step) in steps.iter().enumerate() {
         let _ = writeln!(text, "{}. **{}**", number + 1, step.title);
-        for item in step.items.iter().take(ITEMS) {
-            let _ = writeln!(text, "   - {}", plain(item));
+        for item in step.items.iter().take(most) {
+            let _ = writeln!(text, "   - {}", plain(&shortened(item, ITEM)));
         }
-        if step.items.len() > ITEMS {
-            let _ = writeln!(text, "   - and {} more", step.items.len() - ITEMS);
+        if step.items.len() > most {
+            let _ = writeln!(text, "   - and {} more", step.items.len() - most);
         }
-        for command in &step.commands {
+        for command in step.commands.iter().take(most) {
             let _ = writeln!(text, "\n   ```sh\n   {command}\n   ```");
         }
     }
@@ -231,10 +294,15 @@ fn html(text: &str) -> String {
 }
 
 fn cut(line: &str) -> String {
-    if line.len() <= WIDTH {
-        return line.to_owned();
+    shortened(line, WIDTH)
+}
+
+/// The beginning of a text, and how much more there is.
+fn shortened(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
     }
-    let shown: String = line.chars().take(WIDTH).collect();
-    let more = line.chars().count().saturating_sub(WIDTH);
-    if more == 0 { shown } else { format!("{shown}… {more} more characters") }
+    let shown: String = text.chars().take(most).collect();
+    format!("{shown}… {} more characters", count - most)
 }

@@ -51,6 +51,14 @@
 
   function target() {
     const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (found && (found.hidden || found.closest(".object[hidden]"))) {
+      // A link leads to what it names, whatever is filtered.
+      boxes.forEach((box) => { box.checked = true; });
+      form.kind.value = "";
+      form.q.value = "";
+      filter();
+      write();
+    }
     const details = found && (found.closest("details") || found.querySelector("details"));
     if (details) { details.open = true; found.scrollIntoView(); }
   }
@@ -72,6 +80,8 @@
   document.getElementById("open").addEventListener("click", () => all(true));
   document.getElementById("close").addEventListener("click", () => all(false));
   addEventListener("hashchange", target);
+  // A link that was followed already changes nothing, and is still meant.
+  document.addEventListener("click", (event) => { if (event.target.closest("a[href^='#']")) setTimeout(target); });
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("input[type=search], select")) {

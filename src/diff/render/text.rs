@@ -13,6 +13,8 @@ pub struct Style {
     pub width: usize,
     /// Whether every change for information is shown, and every line of a value.
     pub full: bool,
+    /// Whether lines of values and paths are cut at the width; sentences and names never are.
+    pub cut: bool,
 }
 
 /// Lines of a value that are shown when not everything is.
@@ -38,13 +40,14 @@ const YELLOW: &str = "33";
 /// The change set as text.
 pub fn render(set: &ChangeSet, style: Style) -> String {
     let mut writer = Writer { out: String::new(), style };
-    writer.line(0, &format!("{} → {}", set.old, set.new), BOLD);
+    writer.words(0, "", &format!("{} → {}", set.old, set.new), BOLD);
     if set.is_empty() {
-        writer.line(0, &format!("no difference in {} objects", set.unchanged), "");
+        let text = format!("no difference in {} objects", set.unchanged);
+        writer.words(0, "", &text, "");
         writer.ignored(set);
         return writer.out;
     }
-    writer.line(0, &format!("{} in {}", counts(set), objects(set)), "");
+    writer.words(0, "", &format!("{} in {}", counts(set), objects(set)), "");
     writer.ignored(set);
     if set.count(Class::Breaking) + set.count(Class::Risky) > MANY {
         writer.codes(set);
@@ -74,10 +77,14 @@ impl Writer {
         }
     }
 
-    /// A line, cut at the width of the terminal.
+    /// Room for a line of a value or a path.
+    fn room(&self, indent: usize) -> usize {
+        if self.style.cut { self.style.width.saturating_sub(indent).max(20) } else { usize::MAX }
+    }
+
+    /// A line of a value, cut where it does not fit.
     fn line(&mut self, indent: usize, text: &str, colour: &str) {
-        let room = self.style.width.saturating_sub(indent).max(20);
-        let text = cut(&visible(text), room);
+        let text = cut(&visible(text), self.room(indent));
         let painted = self.paint(&text, colour);
         let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
     }
@@ -113,7 +120,7 @@ impl Writer {
                 "{} changes left out by `{}`: {}",
                 ignored.changes, ignored.pattern, ignored.reason
             );
-            self.line(0, &text, DIM);
+            self.words(0, "", &text, DIM);
         }
     }
 
@@ -125,7 +132,7 @@ impl Writer {
         let _ = writeln!(self.out);
         self.line(0, &heading, &format!("{BOLD};{}", colour_of(class)));
         for object in set.objects.iter().filter(|object| object.count(class) > 0) {
-            self.line(2, &title(object), BOLD);
+            self.words(2, "", &title(object), BOLD);
             let mut told: Vec<&str> = Vec::new();
             let changes: Vec<&Change> =
                 object.changes.iter().filter(|change| change.class() == class).collect();
@@ -155,7 +162,7 @@ impl Writer {
         self.line(4, &format!("{} more {code}:", more.len()), "");
         for change in more.iter().take(NAMED) {
             let reason = change.findings.first().map_or("", |finding| finding.reason.as_str());
-            self.line(6, reason, "");
+            self.words(6, "", reason, "");
         }
         if more.len() > NAMED {
             let text = format!("… and {} more (-v shows all)", more.len() - NAMED);
@@ -172,12 +179,13 @@ impl Writer {
             });
             let title = crate::diff::rules::all().find(|rule| rule.code == *code);
             let title = title.map_or("", |rule| rule.title);
+            let objects = objects.count();
             let text = format!(
-                "{:<8} {count:>5} × {code} ({} objects): {title}",
+                "{} {count} × {code} ({objects} object{}): {title}",
                 class.as_str(),
-                objects.count()
+                if objects == 1 { "" } else { "s" },
             );
-            self.line(2, &text, colour_of(*class));
+            self.words(2, "", &text, colour_of(*class));
         }
     }
 
@@ -187,11 +195,7 @@ impl Writer {
             self.words(4, &first, &finding.reason, colour_of(finding.rule.class));
         }
         if !change.path.steps().is_empty() {
-            self.line(
-                6,
-                &middle(&change.path.to_string(), self.style.width.saturating_sub(6)),
-                DIM,
-            );
+            self.line(6, &middle(&change.path.to_string(), self.room(6)), DIM);
             let (lines, more) = lines(change, if self.style.full { usize::MAX } else { LINES });
             for (sign, line) in lines {
                 let colour = match sign {
@@ -223,7 +227,7 @@ impl Writer {
         for object in set.objects.iter().filter(|object| object.count(Class::Info) > 0) {
             let changes = object.changes.iter().filter(|change| change.class() == Class::Info);
             if self.style.full {
-                self.line(2, &title(object), BOLD);
+                self.words(2, "", &title(object), BOLD);
                 let mut told = Vec::new();
                 for change in changes {
                     self.change(change, &mut told);
@@ -251,7 +255,8 @@ impl Writer {
                 self.line(5, &format!("… {more} more (-v shows all)"), DIM);
             }
             for command in &step.commands {
-                self.words(5, "$", command, "");
+                // One line, to copy it.
+                let _ = writeln!(self.out, "     $ {}", visible(command));
             }
         }
     }

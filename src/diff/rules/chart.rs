@@ -3,7 +3,7 @@
 use super::{Scene, found, rules, spoken};
 use crate::diff::path::{Path, Step};
 use crate::diff::tree::Edit;
-use crate::diff::{Finding, Placement};
+use crate::diff::{Finding, Placement, values};
 use serde_json::Value as Json;
 
 rules! {
@@ -31,6 +31,10 @@ rules! {
         "A CRD moved from templates/ to crds/."
         "It is no longer part of the release, so Helm deletes it on the upgrade, and with it every object of its kind, unless it has `helm.sh/resource-policy: keep` in the cluster."
         "Check in the cluster that the CRD has the annotation `helm.sh/resource-policy: keep`; set it through the old chart first, if not.";
+    CRDS_KEPT "crd-placement-kept" Info
+        "A CRD moved from templates/ to crds/, and stays in the cluster."
+        "It says `helm.sh/resource-policy: keep`, so Helm leaves it where it is. From now on Helm does not update it."
+        "Apply the CRDs of new versions yourself before each upgrade.";
     CRDS_ENTERED "crd-placement-entered-templates" Breaking
         "A CRD moved from crds/ to templates/."
         "It exists without Helm's labels, so Helm refuses the upgrade rather than adopt it."
@@ -53,17 +57,45 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
             findings.push(found(&VERSION, format!("{} became {}", spoken(old), spoken(new))));
         }
         (["kubeVersion"], old, Some(new)) => {
+            // What still runs on all that the old one ran on is no risk.
+            let widened = |(old, new)| new <= old;
+            if old.as_ref().and_then(lowest).zip(lowest(new)).is_some_and(widened) {
+                return;
+            }
             let old = old.as_ref().map_or("any".to_owned(), spoken);
             findings.push(found(&KUBE, format!("{old} became {}", spoken(new))));
         }
         (["crds", name], Some(_), Some(new)) => {
-            let rule =
-                if new == Placement::Templates.as_str() { &CRDS_ENTERED } else { &CRDS_LEFT };
+            let kept = |name: &str| {
+                let mut crds = scene.sides.old.objects.iter();
+                crds.any(|(id, crd)| {
+                    id.kind == "CustomResourceDefinition"
+                        && id.name == name
+                        && super::object::is_kept(crd)
+                })
+            };
+            let rule = if new == Placement::Templates.as_str() {
+                &CRDS_ENTERED
+            } else if kept(name) {
+                &CRDS_KEPT
+            } else {
+                &CRDS_LEFT
+            };
             findings.push(found(rule, format!("`{name}`")));
         }
         (["values", ..], ..) => value(scene, findings),
         _ => {}
     }
+}
+
+/// The lowest version of a constraint that is nothing but one: `>=1.25.0-0`.
+fn lowest(constraint: &Json) -> Option<Vec<u64>> {
+    let text = constraint.as_str()?.trim().strip_prefix(">=")?.trim();
+    let numbers = text.strip_suffix("-0").unwrap_or(text);
+    let numbers = numbers.strip_prefix('v').unwrap_or(numbers);
+    let mut parts: Vec<u64> = numbers.split('.').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    parts.resize(3, 0);
+    Some(parts)
 }
 
 /// `a.b.c` of a path below `values`.
@@ -76,6 +108,13 @@ fn value(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     let shown = name(&edit.path);
     match (&edit.old, &edit.new) {
+        (Some(_), None) if still_taken(scene) => {
+            findings.push(found(&VALUE_DEFAULT, format!("`{shown}` has no default any more")));
+        }
+        (Some(_), None) if is_unset(scene) => {
+            let reason = format!("`{shown}` is gone, and the given values do not set it");
+            findings.push(found(&VALUE_DEFAULT, reason));
+        }
         (Some(old), None) => match renamed(old, edit, scene.edits) {
             Some(new) => findings.push(found(&VALUE_MOVED, format!("`{shown}` is `{new}` now"))),
             None => findings.push(found(&VALUE_REMOVED, format!("`{shown}` is gone"))),
@@ -99,6 +138,31 @@ fn value(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         }
         (None, None) => {}
     }
+}
+
+/// The keys that lead to the edit's value, up to the first list, which a values file replaces as a
+/// whole; and whether there is one.
+fn keys<'s>(scene: &'s Scene<'_>) -> (Vec<&'s str>, bool) {
+    let steps = scene.steps().iter().skip(1).map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        _ => None,
+    });
+    let keys: Vec<&str> = steps.map_while(|key| key).collect();
+    let in_list = keys.len() + 1 < scene.steps().len();
+    (keys, in_list)
+}
+
+/// Whether a value without a default can still be set: in a list, or in a map for anything.
+fn still_taken(scene: &Scene<'_>) -> bool {
+    let (keys, in_list) = keys(scene);
+    in_list || scene.sides.new.chart.as_ref().is_some_and(|chart| values::takes(chart, &keys))
+}
+
+/// Whether values were given, and this one is not among them.
+fn is_unset(scene: &Scene<'_>) -> bool {
+    let given = scene.sides.new.chart.as_ref().map(|chart| &chart.given);
+    let given = given.filter(|given| given.as_object().is_some_and(|map| !map.is_empty()));
+    given.is_some_and(|given| super::at(given, &keys(scene).0).is_none())
 }
 
 /// The new name of a value that went: one that came with the same last name or the same content.

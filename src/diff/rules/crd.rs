@@ -2,8 +2,8 @@
 //! [`super::crd_schema`]. The model is sigs.k8s.io/crdify, which OLM v1 asks before an upgrade.
 
 use super::{Scene, at, crd_schema, found, listed, rules, spoken};
-use crate::diff::Finding;
 use crate::diff::path::Step;
+use crate::diff::{Finding, Placement};
 use serde_json::Value as Json;
 
 rules! {
@@ -31,6 +31,10 @@ rules! {
         "The version in which objects are stored is gone."
         "Objects in etcd are in this version, and `status.storedVersions` names it: the API server refuses the new definition until every object is stored in another version."
         "Before the upgrade, make another version the stored one, rewrite all objects (for example with the storage version migrator), and take the old version out of `status.storedVersions`.";
+    UNSERVED_REMOVED "crd-unserved-version-removed" Risky
+        "A version of an API that was not served is gone."
+        "Nobody asks for the version, but it may have been kept because objects were once stored in it: the API server refuses the new definition while `status.storedVersions` names it."
+        "Look at `status.storedVersions` of the CRD in every cluster. Where it names the version, rewrite all objects, and take it out, before the upgrade.";
     NOT_SERVED "crd-version-not-served" Breaking
         "A version of an API is no longer served."
         "Manifests and clients that ask for the version fail, although stored objects can still be read."
@@ -67,7 +71,16 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     match (shape.as_slice(), &edit.old, &edit.new) {
         ([], Some(_), None) => {
             let served = versions(edit.old.as_ref());
-            findings.push(found(&REMOVED, format!("it served {}", listed(&served, 4))));
+            let chart = scene.sides.old.chart.as_ref();
+            let templates = chart.and_then(|chart| chart.crds.get(&scene.pair.id.name))
+                == Some(&Placement::Templates);
+            let kept = scene.pair.old.is_some_and(super::object::is_kept);
+            let fate = match (templates, kept) {
+                _ if chart.is_none() => "",
+                (true, false) => "; Helm deletes it, and with it every object of the API",
+                _ => "; Helm leaves it in the cluster, where nobody looks after it",
+            };
+            findings.push(found(&REMOVED, format!("it served {}{fate}", listed(&served, 4))));
         }
         ([], None, Some(_)) => {
             let served = versions(edit.new.as_ref());
@@ -127,6 +140,9 @@ fn version(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
                 findings.push(found(&STORED_REMOVED, format!("objects were stored as {name}")));
             } else if flag(Some(old), "served") {
                 findings.push(found(&VERSION_REMOVED, format!("{name} was served")));
+            } else {
+                let reason = format!("{name} was not served, but may be a stored version");
+                findings.push(found(&UNSERVED_REMOVED, reason));
             }
         }
         ([], None, Some(new)) => {

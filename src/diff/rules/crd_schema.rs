@@ -342,7 +342,7 @@ fn keyword_finding(scene: &Scene<'_>, spot: &Spot, keyword: &str, at: usize) -> 
         ("format", _, Some(new)) => {
             // Kubernetes does not check these.
             let unchecked = ["int32", "int64", "double", "float"].contains(&new.as_str()?);
-            let rule = if unchecked && old.is_none() { &LOOSENED } else { &FORMAT };
+            let rule = if unchecked { &LOOSENED } else { &FORMAT };
             tells(rule, format!("{field} has format {}", spoken(new)))
         }
         ("format", ..) => tells(&LOOSENED, format!("{field} has no format any more")),

@@ -13,6 +13,7 @@ mod webhook;
 mod workload;
 mod workload_pod;
 
+pub(super) use object::is_hook;
 pub(super) use workload::pod_template;
 
 use super::identity::{Pair, Pairs};

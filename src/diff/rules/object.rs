@@ -15,6 +15,10 @@ rules! {
         "An object that holds data is gone."
         "Helm deletes it on the upgrade, and what it holds with it, unless its reclaim policy says otherwise."
         "Back up the data, or keep the object with the annotation `helm.sh/resource-policy: keep` before the upgrade.";
+    KEPT "object-kept" Info
+        "An object is no longer part of the chart, and stays in the cluster."
+        "It says `helm.sh/resource-policy: keep`, so Helm leaves it where it is, and no longer looks after it."
+        "Delete it yourself once nothing needs it.";
     IMMUTABLE "immutable-field" Breaking
         "A field changed that cannot be changed."
         "The API server refuses the update, and the upgrade fails half-way."
@@ -105,6 +109,12 @@ fn renames(scene: &Scene<'_>, old: &Identity) -> bool {
 
 fn removed(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let id = &scene.pair.id;
+    if scene.pair.old.is_some_and(is_kept) {
+        if id.kind != "CustomResourceDefinition" {
+            findings.push(found(&KEPT, "Helm leaves it in the cluster"));
+        }
+        return;
+    }
     let still = scene.sides.references.to(id);
     if !still.is_empty() {
         findings.push(found(&REFERENCED, format!("{} still names it", listed(still, 3))));
@@ -158,8 +168,34 @@ const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
     ),
 ];
 
+/// An annotation of an object.
+fn annotation<'j>(object: &'j Json, name: &str) -> Option<&'j str> {
+    super::at(object, &["metadata", "annotations", name]).and_then(Json::as_str)
+}
+
+/// Whether Helm leaves an object in the cluster that is no longer part of the release.
+pub(super) fn is_kept(object: &Json) -> bool {
+    annotation(object, "helm.sh/resource-policy") == Some("keep")
+}
+
+/// Whether an object is one that Helm makes at some moment, and is no part of the release.
+pub(in crate::diff) fn is_hook(object: &Json) -> bool {
+    annotation(object, "helm.sh/hook").is_some()
+}
+
+/// Whether Helm deletes an object, and creates it anew, whenever it needs it: a hook with the usual
+/// `helm.sh/hook-delete-policy`.
+fn is_made_anew(object: &Json) -> bool {
+    is_hook(object)
+        && annotation(object, "helm.sh/hook-delete-policy")
+            .is_none_or(|policy| policy.contains("before-hook-creation"))
+}
+
 fn immutable(scene: &Scene<'_>, shape: &[&str]) -> Option<String> {
     let id = &scene.pair.id;
+    if scene.pair.new.is_some_and(is_made_anew) {
+        return None;
+    }
     // One that has another name is created anew.
     if scene.pair.old_id.as_ref() != Some(id) {
         return None;

@@ -348,8 +348,10 @@ fn gains(
     let who: BTreeSet<&str> = bindings.iter().map(|(subject, _)| subject.as_str()).collect();
     let who: Vec<String> = who.into_iter().map(|subject| format!("`{subject}`")).collect();
     let who = if who.is_empty() { "who has the role".to_owned() } else { listed(&who, 2) };
-    let place = if everywhere { " in every namespace" } else { "" };
     for (kind, grants) in sorted {
+        // URLs are in no namespace.
+        let place = everywhere && grants.iter().any(|grant| !grant.url);
+        let place = if place { " in every namespace" } else { "" };
         findings.push(found(KINDS[kind], format!("{who} may {}{place}", summary(&grants))));
     }
 }
@@ -424,6 +426,8 @@ fn binding(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
             let wrapped = serde_json::json!({"subjects": new});
             subjects(&wrapped, release).into_iter().filter(|s| !before.contains(s)).collect()
         }
+        // Another role: all of them gain it.
+        (["roleRef", ..], Some(_)) => subjects(new, release),
         (["subjects", "[]"], Some(new)) => vec![subject_name(new, release)],
         (["subjects", "[]", ..], Some(_)) => super::lookup(new, &steps[..2])
             .map(|subject| vec![subject_name(subject, release)])

@@ -289,8 +289,11 @@ fn image(
         let reason = format!("{} became {}", text(before.repository), text(after.repository));
         findings.push(found(moved, reason));
     } else {
+        // The tag says nothing where only the digest differs.
+        let same_tag = before.tag == after.tag;
         let part = |image: &Image<'_>| {
-            image.tag.or(image.digest).map_or("no tag".to_owned(), |part| {
+            let digest = image.digest.filter(|_| same_tag);
+            digest.or(image.tag).or(image.digest).map_or("no tag".to_owned(), |part| {
                 text(&part.chars().take(19).collect::<String>())
             })
         };

@@ -33,8 +33,12 @@ rules! {
 #[derive(Debug)]
 struct Fact {
     rule: &'static Rule,
-    /// Of which container, or of the pod.
-    text: String,
+    /// The container; empty for the pod.
+    who: String,
+    /// What it may do.
+    what: String,
+    /// Whether most containers may do it, so that a new one is not less confined than usual.
+    usual: bool,
     path: Vec<Step>,
 }
 
@@ -49,10 +53,26 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
             .unwrap_or_default()
     };
     let before = pair.old.map(spec).unwrap_or_default();
+    let names = |object: Option<&Json>| -> Vec<String> {
+        let spec = object.and_then(|o| at(o, template)).and_then(|t| t.get("spec"));
+        let lists = ["containers", "initContainers"].into_iter();
+        let lists = lists.filter_map(|list| spec?.get(list)?.as_array()).flatten();
+        lists.filter_map(|c| c.get("name")?.as_str().map(str::to_owned)).collect()
+    };
+    let (had, has) = (names(pair.old), names(Some(new)));
+    // What a container may that went, one that came in its place may be expected to do.
+    let known = |fact: &Fact| {
+        let new_here = !fact.who.is_empty() && !had.contains(&fact.who);
+        let replaced = |old: &Fact| new_here && !has.contains(&old.who) && !old.who.is_empty();
+        (fact.usual && new_here)
+            || before
+                .iter()
+                .any(|old| old.what == fact.what && (old.who == fact.who || replaced(old)))
+    };
     let mut base: Vec<Step> = template.iter().map(|key| Step::Key((*key).to_owned())).collect();
     base.push(Step::Key("spec".to_owned()));
     for fact in spec(new) {
-        if before.iter().any(|old| old.text == fact.text) {
+        if known(&fact) {
             continue;
         }
         let path: Vec<Step> = base.iter().chain(&fact.path).cloned().collect();
@@ -67,13 +87,21 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
             })
         });
         if let Some(findings) = near.and_then(|at| judged.get_mut(at)) {
-            findings.push(found(fact.rule, fact.text));
+            let text = match fact.who.as_str() {
+                "" => fact.what,
+                who => format!("`{who}` {}", fact.what),
+            };
+            findings.push(found(fact.rule, text));
         }
     }
 }
 
 fn key(key: &str) -> Step {
     Step::Key(key.to_owned())
+}
+
+fn of_pod(what: String, path: Vec<Step>) -> Fact {
+    Fact { rule: &HOST, who: String::new(), what, usual: false, path }
 }
 
 fn facts(spec: &Json) -> Vec<Fact> {
@@ -84,28 +112,27 @@ fn facts(spec: &Json) -> Vec<Fact> {
         ("hostIPC", "pods share memory with their node"),
     ] {
         if is_true(spec.get(field)) {
-            facts.push(Fact { rule: &HOST, text: what.to_owned(), path: vec![key(field)] });
+            facts.push(of_pod(what.to_owned(), vec![key(field)]));
         }
     }
     let items = |list: &str| spec.get(list).and_then(Json::as_array).into_iter().flatten();
     for volume in items("volumes") {
         if let Some(path) = at(volume, &["hostPath", "path"]).and_then(Json::as_str) {
-            facts.push(Fact {
-                rule: &HOST,
-                text: format!("pods have `{path}` of their node"),
-                path: vec![key("volumes"), named(volume)],
-            });
+            let path_in_pod = vec![key("volumes"), named(volume)];
+            facts.push(of_pod(format!("pods have `{path}` of their node"), path_in_pod));
         }
     }
     let pod = spec.get("securityContext");
     for list in ["containers", "initContainers"] {
         for container in items(list) {
             let path = [key(list), named(container)];
-            let mut add = |rule, text: String, rest: &[&str]| {
+            let mut fact = |rule, what: String, rest: &[&str], usual| {
                 let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
                 facts.push(Fact {
                     rule,
-                    text: format!("`{name}` {text}"),
+                    who: name.to_owned(),
+                    what,
+                    usual,
                     path: path.iter().cloned().chain(rest.iter().map(|k| key(k))).collect(),
                 });
             };
@@ -115,39 +142,40 @@ fn facts(spec: &Json) -> Vec<Fact> {
             };
             let sc = |field| ["securityContext", field];
             if is_true(own.and_then(|own| own.get("privileged"))) {
-                add(&PRIVILEGED, "is privileged".to_owned(), &sc("privileged"));
+                fact(&PRIVILEGED, "is privileged".to_owned(), &sc("privileged"), false);
             }
             let escalates = own.and_then(|own| own.get("allowPrivilegeEscalation"));
             if escalates.and_then(Json::as_bool) != Some(false) {
                 let text = "may gain privileges (allowPrivilegeEscalation)".to_owned();
-                add(&PRIVILEGED, text, &sc("allowPrivilegeEscalation"));
+                fact(&PRIVILEGED, text, &sc("allowPrivilegeEscalation"), false);
             }
             let user = either("runAsUser").and_then(Json::as_i64);
             let not_root = is_true(either("runAsNonRoot")) || user.is_some_and(|user| user != 0);
             if !not_root {
                 let field = if user == Some(0) { "runAsUser" } else { "runAsNonRoot" };
-                add(&PRIVILEGED, "may run as root".to_owned(), &sc(field));
+                fact(&PRIVILEGED, "may run as root".to_owned(), &sc(field), false);
             }
             for added in super::texts(own.and_then(|own| at(own, &["capabilities", "add"]))) {
                 let text = format!("has the capability {added}");
-                add(&CAPABILITY, text, &["securityContext", "capabilities", "add"]);
+                fact(&CAPABILITY, text, &["securityContext", "capabilities", "add"], false);
             }
             let dropped = super::texts(own.and_then(|own| at(own, &["capabilities", "drop"])));
             if !dropped.iter().any(|name| name.eq_ignore_ascii_case("ALL")) {
                 let text = "keeps the usual capabilities".to_owned();
-                add(&CAPABILITY, text, &["securityContext", "capabilities", "drop"]);
+                fact(&CAPABILITY, text, &["securityContext", "capabilities", "drop"], true);
             }
             if !is_true(own.and_then(|own| own.get("readOnlyRootFilesystem"))) {
                 let text = "may write to its root file system".to_owned();
-                add(&HARDENING, text, &sc("readOnlyRootFilesystem"));
+                fact(&HARDENING, text, &sc("readOnlyRootFilesystem"), true);
             }
             if either("seccompProfile").is_none() {
-                add(&HARDENING, "has no seccomp profile".to_owned(), &sc("seccompProfile"));
+                let text = "has no seccomp profile".to_owned();
+                fact(&HARDENING, text, &sc("seccompProfile"), true);
             }
             for port in container.get("ports").and_then(Json::as_array).into_iter().flatten() {
                 if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0)
                 {
-                    add(&HOST, format!("takes port {number} of the node"), &["ports"]);
+                    fact(&HOST, format!("takes port {number} of the node"), &["ports"], false);
                 }
             }
         }

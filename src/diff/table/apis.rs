@@ -38,6 +38,11 @@ pub(super) fn crds() -> Vec<Case> {
             ],
         ),
         (
+            "crd-unserved-version-removed",
+            [versions(&[v("v1"), unserved("v1a")]), versions(&[v("v1")])],
+            [versions(&[v("v1"), v("v1a")]), versions(&[v("v1")])],
+        ),
+        (
             "crd-version-removed",
             [versions(&[v("v1"), v("v1a")]), versions(&[v("v1")])],
             [versions(&[v("v1"), unserved("v1a")]), versions(&[v("v1")])],
@@ -193,6 +198,11 @@ pub(super) fn schemas() -> Vec<Case> {
             "crd-pattern-changed",
             [text(json!({"pattern": "a"})), text(json!({"pattern": "b"}))],
             [text(json!({})), text(json!({"pattern": "b"}))],
+        ),
+        (
+            "crd-format-changed",
+            [text(json!({"format": "email"})), text(json!({"format": "date-time"}))],
+            [text(json!({"format": "int32"})), text(json!({"format": "int64"}))],
         ),
         (
             "crd-format-changed",

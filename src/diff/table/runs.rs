@@ -280,11 +280,58 @@ pub(super) fn services() -> Vec<Case> {
 }
 
 pub(super) fn charts() -> Vec<Case> {
+    // Limits of a chart whose schema knows them, or takes any.
+    let limits = |limits: Json, known: bool| {
+        let all: serde_json::Map<String, Json> =
+            limits.as_object().into_iter().flatten().map(|(k, _)| (k.clone(), json!({}))).collect();
+        let inner = if known { json!({"properties": all}) } else { json!({"type": "object"}) };
+        Of::Chart(ChartFacts {
+            values: json!({"limits": limits}),
+            schema: json!({"type": "object", "properties": {"limits": inner}}),
+            ..ChartFacts::default()
+        })
+    };
+    // A chart for which somebody sets `a`.
+    let given = |values: Json| {
+        let given = json!({"a": 2});
+        Of::Chart(ChartFacts { values, given, ..ChartFacts::default() })
+    };
+    // A chart with its CRD, which may say that it is to be kept.
+    let moved = |at: Placement, kept: bool| {
+        let mut of = crd(json!({}));
+        if kept {
+            of["metadata"]["annotations"] = json!({"helm.sh/resource-policy": "keep"});
+        }
+        let facts = ChartFacts { crds: [("ks.g".to_owned(), at)].into(), ..ChartFacts::default() };
+        Of::Both(vec![of], facts)
+    };
     vec![
         (
             "value-removed",
-            [values(json!({"a": {"b": 1}})), values(json!({"a": {}}))],
+            [values(json!({"a": {"b": 1, "c": 1}})), values(json!({"a": {"c": 1}}))],
             [values(json!({"a": {"b": 1}})), values(json!({"c": {"b": 1}}))],
+        ),
+        (
+            // An empty map is for anything.
+            "value-removed",
+            [values(json!({"a": {"b": 1}})), values(json!({}))],
+            [values(json!({"a": {"b": 1}})), values(json!({"a": {}}))],
+        ),
+        (
+            // A list is replaced as a whole.
+            "value-removed",
+            [values(json!({"a": [{"name": "b"}]})), values(json!({}))],
+            [values(json!({"a": [{"name": "b"}]})), values(json!({"a": []}))],
+        ),
+        (
+            "value-removed",
+            [limits(json!({"cpu": 1, "memory": 1}), true), limits(json!({"cpu": 1}), true)],
+            [limits(json!({"cpu": 1, "memory": 1}), false), limits(json!({"cpu": 1}), false)],
+        ),
+        (
+            "value-removed",
+            [given(json!({"a": 1, "b": 1})), given(json!({"b": 1}))],
+            [given(json!({"b": 1, "c": 1})), given(json!({"b": 1}))],
         ),
         (
             "value-renamed",
@@ -312,6 +359,16 @@ pub(super) fn charts() -> Vec<Case> {
             [placed(Placement::Crds), placed(Placement::Templates)],
         ),
         (
+            "crd-placement-left-templates",
+            [placed(Placement::Templates), placed(Placement::Crds)],
+            [moved(Placement::Templates, true), moved(Placement::Crds, true)],
+        ),
+        (
+            "crd-placement-kept",
+            [moved(Placement::Templates, true), moved(Placement::Crds, true)],
+            [moved(Placement::Templates, false), moved(Placement::Crds, false)],
+        ),
+        (
             "crd-placement-entered-templates",
             [placed(Placement::Crds), placed(Placement::Templates)],
             [placed(Placement::Crds), placed(Placement::Crds)],
@@ -320,6 +377,11 @@ pub(super) fn charts() -> Vec<Case> {
             "kube-version-changed",
             [kube(">=1.30.0-0"), kube(">=1.31.0-0")],
             [kube(">=1.30.0-0"), kube("")],
+        ),
+        (
+            "kube-version-changed",
+            [kube(">=1.9.0"), kube(">=1.10.0")],
+            [kube(">=1.31.0-0"), kube(">=1.30-0")],
         ),
         (
             "chart-version-changed",
@@ -351,6 +413,19 @@ pub(super) fn objects() -> Vec<Case> {
             json!({"spec": {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}}),
         ))
     };
+    let job = |image: &str, annotations: Json| {
+        let template = json!({"spec": {"containers": [{"name": "c", "image": image}]}});
+        let mut job = object("batch/v1", "Job", "j", json!({"spec": {"template": template}}));
+        job["metadata"]["annotations"] = annotations;
+        one(job)
+    };
+    let hook_that_stays =
+        || json!({"helm.sh/hook": "pre-upgrade", "helm.sh/hook-delete-policy": "hook-failed"});
+    let kept = |policy: &str| {
+        let mut claim = object("v1", "PersistentVolumeClaim", "x", json!({"spec": {}}));
+        claim["metadata"]["annotations"] = json!({"helm.sh/resource-policy": policy});
+        one(claim)
+    };
     let labelled = |labels: Json| {
         let mut map = config_map("m", json!({}));
         map["metadata"]["labels"] = labels;
@@ -372,6 +447,21 @@ pub(super) fn objects() -> Vec<Case> {
             [deployment(json!({})), deployment(json!({"selector": {"matchLabels": {"app": "e"}}}))],
             [deployment(json!({})), deployment(json!({"strategy": {"type": "Recreate"}}))],
         ),
+        (
+            "immutable-field",
+            [job("a", json!({})), job("b", json!({}))],
+            [
+                job("a", json!({"helm.sh/hook": "pre-upgrade"})),
+                job("b", json!({"helm.sh/hook": "pre-upgrade"})),
+            ],
+        ),
+        (
+            "immutable-field",
+            [job("a", json!({})), job("b", hook_that_stays())],
+            [job("a", json!({})), job("a", hook_that_stays())],
+        ),
+        ("object-kept", [kept("keep"), none()], [kept("no"), none()]),
+        ("data-removed", [kept("no"), none()], [kept("keep"), none()]),
         ("immutable-field", [role_ref("a"), role_ref("b")], [role_ref("a"), role_ref("a")]),
         (
             "immutable-field",

@@ -1,0 +1,206 @@
+//! Values of a chart against its `values.schema.json`: what the chart takes, and what Helm refuses.
+
+use super::{ChartFacts, Side};
+use crate::config::suggest;
+use serde_json::{Map, Value as Json};
+
+/// Values that are named of those that are refused.
+const MOST: usize = 20;
+
+/// What a schema says about a key of a map.
+enum Next<'s> {
+    /// It has this schema.
+    Schema(&'s Json),
+    /// Any value is taken.
+    Any,
+    /// The key is refused, or nobody reads it.
+    Unknown,
+}
+
+/// `$ref` is followed within the schema, so many times.
+const MOST_REFERENCES: usize = 20;
+
+fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+    let mut schema = schema;
+    for _ in 0..MOST_REFERENCES {
+        let pointer = schema.get("$ref").and_then(Json::as_str).and_then(|r| r.strip_prefix('#'));
+        match pointer.and_then(|pointer| root.pointer(pointer)) {
+            Some(found) => schema = found,
+            None => break,
+        }
+    }
+    schema
+}
+
+fn next<'s>(schema: &'s Json, key: &str) -> Next<'s> {
+    let properties = schema.get("properties").and_then(Json::as_object);
+    if let Some(property) = properties.and_then(|properties| properties.get(key)) {
+        return Next::Schema(property);
+    }
+    match schema.get("additionalProperties") {
+        Some(Json::Bool(false)) => Next::Unknown,
+        Some(Json::Bool(true)) => Next::Any,
+        Some(schema) => Next::Schema(schema),
+        // A map of which nothing is described is for anything.
+        None if properties.is_none() => Next::Any,
+        None => Next::Unknown,
+    }
+}
+
+/// Whether a chart takes a value of which it no longer has a default, such as one of several limits.
+/// Without a schema, whether a map on the way is empty now.
+pub(super) fn takes(chart: &ChartFacts, keys: &[&str]) -> bool {
+    let mut schema = &chart.schema;
+    if schema.is_object() {
+        for key in keys {
+            match next(resolved(&chart.schema, schema), key) {
+                Next::Schema(below) => schema = below,
+                Next::Any => return true,
+                Next::Unknown => return false,
+            }
+        }
+        return true;
+    }
+    let mut value = &chart.values;
+    for key in keys {
+        match value.get(key) {
+            Some(below) => value = below,
+            None => return value.as_object().is_some_and(Map::is_empty) && *value != chart.values,
+        }
+    }
+    true
+}
+
+/// The values given by the user that Helm refuses for this chart, each with why.
+pub fn refused(side: &Side) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(chart) = side.chart.as_ref().filter(|chart| chart.schema.is_object()) {
+        look(&chart.schema, &chart.schema, &chart.given, "", &mut found);
+    }
+    let more = found.len().saturating_sub(MOST);
+    found.truncate(MOST);
+    if more > 0 {
+        found.push(format!("{more} more"));
+    }
+    found
+}
+
+fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<String>) {
+    let schema = resolved(root, schema);
+    // Null takes a default away.
+    if value.is_null() {
+        return;
+    }
+    let kinds: Vec<&str> = match schema.get("type") {
+        Some(Json::String(kind)) => vec![kind],
+        Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let (kind, words) = match value {
+        Json::Bool(_) => ("boolean", "true or false"),
+        Json::Number(number) if number.is_f64() => ("number", "a number"),
+        Json::Number(_) => ("integer", "a number"),
+        Json::String(_) => ("string", "text"),
+        Json::Array(_) => ("array", "a list"),
+        _ => ("object", "a map"),
+    };
+    let fits = |wanted: &&str| *wanted == kind || (*wanted == "number" && kind == "integer");
+    if !kinds.is_empty() && !kinds.iter().any(fits) {
+        found.push(format!("`{path}` is {words}, and must be of type {}", kinds.join(" or ")));
+        return;
+    }
+    match value {
+        Json::Object(map) => {
+            for (key, value) in map {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                match next(schema, key) {
+                    Next::Schema(schema) => look(root, schema, value, &path, found),
+                    Next::Unknown
+                        if schema.get("additionalProperties") == Some(&Json::Bool(false)) =>
+                    {
+                        let known = schema.get("properties").and_then(Json::as_object);
+                        let known: Vec<&str> =
+                            known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+                        let near = suggest::nearest(key, &known);
+                        let near = near.map(|near| format!("; did you mean `{near}`?"));
+                        let near = near.unwrap_or_default();
+                        found.push(format!("`{path}` is no value of it{near}"));
+                    }
+                    Next::Any | Next::Unknown => {}
+                }
+            }
+        }
+        Json::Array(items) => {
+            if let Some(schema) = schema.get("items").filter(|items| items.is_object()) {
+                for (index, item) in items.iter().enumerate() {
+                    look(root, schema, item, &format!("{path}[{index}]"), found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{refused, takes};
+    use crate::diff::{ChartFacts, Side};
+    use serde_json::{Value as Json, json};
+
+    fn chart(given: Json) -> ChartFacts {
+        let schema = json!({"type": "object", "additionalProperties": false, "properties": {
+            "replicas": {"type": "integer"},
+            "resources": {"$ref": "#/definitions/resources"},
+            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+            "open": {"type": "object", "properties": {"a": {}}},
+            "list": {"type": "array", "items": {"type": "string"}}},
+            "definitions": {"resources": {"type": "object", "additionalProperties": false,
+                "properties": {"limits": {"type": "object"}}}}});
+        ChartFacts { schema, given, ..ChartFacts::default() }
+    }
+
+    #[test]
+    fn what_a_chart_takes() {
+        let schema = chart(json!({}));
+        let bare =
+            ChartFacts { values: json!({"resources": {}, "a": {"b": 1}}), ..ChartFacts::default() };
+        for (chart, path, expected) in [
+            (&schema, "resources.limits.cpu", true),
+            (&schema, "resources.claims", false),
+            (&schema, "labels.app", true),
+            (&schema, "gone", false),
+            (&schema, "open.a", true),
+            (&schema, "open.b", false),
+            (&bare, "resources.limits.cpu", true),
+            (&bare, "a.c", false),
+            (&bare, "gone", false),
+            (&ChartFacts { values: json!({}), ..ChartFacts::default() }, "gone", false),
+        ] {
+            let keys: Vec<&str> = path.split('.').collect();
+            assert_eq!(takes(chart, &keys), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_helm_refuses() {
+        let of = |given: Json| refused(&Side::new("x", [], "ns", Some(chart(given))));
+        for fine in [
+            json!({}),
+            json!({"replicas": 2, "resources": {"limits": {"cpu": 1}}, "labels": {"a": "b"}}),
+            json!({"replicas": null, "open": {"b": 1}, "list": ["a"]}),
+        ] {
+            assert_eq!(of(fine.clone()), [""; 0], "{fine}");
+        }
+        assert_eq!(
+            of(json!({"replica": 2, "replicas": "2", "resources": {"cpu": 1}, "labels": {"a": 1},
+                "list": [1]})),
+            [
+                "`replica` is no value of it; did you mean `replicas`?",
+                "`replicas` is text, and must be of type integer",
+                "`resources.cpu` is no value of it",
+                "`labels.a` is a number, and must be of type string",
+                "`list[0]` is a number, and must be of type string",
+            ]
+        );
+    }
+}
