@@ -190,6 +190,8 @@ pub struct ServingConfig {
     pub profile: &'static Profile,
     /// Whether it is an LLMInferenceService.
     pub kserve: bool,
+    /// Whether images may be named by tag only.
+    pub allow_tags: bool,
     /// Version of the chart.
     pub chart_version: semver::Version,
     /// Namespace for texts.
@@ -256,6 +258,11 @@ impl ServingConfig {
                 None => return &self.span,
             }
         }
+    }
+
+    /// Where a key of the table stands; nothing where the table does not have it.
+    pub fn written(&self, key: &str) -> Option<&Span> {
+        self.spans.get(key)
     }
 }
 
@@ -342,6 +349,7 @@ impl Reader<'_> {
                 .and_then(|(name, _)| profile::named(name))
                 .unwrap_or(profile::newest()),
             kserve: matches!(fields.text("form"), Some(("kserve", _))),
+            allow_tags: fields.boolean("allow-tags").unwrap_or_default(),
             chart_version: chart_version.unwrap_or(semver::Version::new(0, 1, 0)),
             namespace: namespace.unwrap_or_else(|| "models".to_owned()),
             pull_secret: own_secret,

@@ -18,7 +18,7 @@ mod view;
 mod workload;
 
 use crate::config::ServingConfig;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::images::{Image, Use, UseKind};
 use crate::ir::{Release, Unit};
 use build::Values;
@@ -62,8 +62,26 @@ pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
         span: Some(config.place(field).clone()),
         ..place
     };
-    invariants::check(&view, &manifests, |_| true, &placing).into_iter().collect()
+    let mut found = invariants::check(&view, &manifests, |_| true, &placing);
+    // Those that nobody has written are of the profile, whose name says which they are.
+    let written: Vec<Option<&Span>> =
+        IMAGES.iter().map(|key| config.written(key)).filter(Option::is_some).collect();
+    for diagnostic in &mut found {
+        let is_written = written.contains(&diagnostic.place.span.as_ref());
+        if diagnostic.code == Code::ImageNotPinned && is_written && !config.allow_tags {
+            diagnostic.severity = Severity::Error;
+            diagnostic.hint = Some(
+                "add its digest: `NAME:TAG@sha256:…`; or, where it does not matter which image that \
+                 is tomorrow: allow-tags = true"
+                    .to_owned(),
+            );
+        }
+    }
+    found.into_iter().collect()
 }
+
+/// Keys that name images.
+const IMAGES: [&str; 4] = ["engine.image", "prefill.sidecar-image", "epp.image", "model"];
 
 /// What the charts of several models have in common and must not: objects in one namespace, where
 /// the second release fails because they belong to the first, and requests.

@@ -215,6 +215,7 @@ fn mistakes_in_the_configuration() {
         "epp = { image = \"IMAGE\", replicas = 2, flags = { ha-enable-leader-election = false } }\n",
         "form = \"kserve\"\nmonitoring = {}\nroute = { gateway = \"g\", auth = \"kuadrant\" }\n",
         "replicas = 3\nautoscaling = { max = 4 }\n",
+        "epp = { image = \"example.com/picker:1\" }\n",
     ] {
         let config = config(table);
         let (unit, mut found) = compile(&config);

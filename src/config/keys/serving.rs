@@ -336,6 +336,12 @@ pub static SERVING: Table = Table {
             "Which versions of the APIs, flags and images are used. Default: the newest.",
         ),
         optional(
+            "allow-tags",
+            Kind::Boolean,
+            "Whether images of this table may be named by tag only, which may mean another image \
+             tomorrow. Default: false.",
+        ),
+        optional(
             "form",
             Kind::OneOf(FORMS),
             "`llm-d` (default): plain objects; `kserve`: an LLMInferenceService, of which KServe \
