@@ -199,17 +199,7 @@ fn summary(
         } else {
             "unchanged"
         };
-        let crds = chart
-            .files
-            .keys()
-            .filter(|path| path.contains("crds/") && path.ends_with(".yaml"))
-            .count();
-        let crds = crds - usize::from(chart.files.contains_key("charts/crds/Chart.yaml"));
-        let with = |start: &str| {
-            chart.files.keys().filter(|p| p.starts_with(start) && p.ends_with(".yaml")).count()
-        };
-        let crd_templates = with("templates/customresourcedefinition-");
-        let (crds, templates) = (crds + crd_templates, with("templates/") - crd_templates);
+        let (templates, crds) = chart.counts();
         // The report is for people; Helm ignores it.
         let report = emit::ownership::UPGRADE_REPORT;
         let files = chart.files.iter().filter(|(path, _)| *path != report);

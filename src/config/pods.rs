@@ -78,9 +78,13 @@ impl Reader<'_> {
         let items = items.and_then(|items| items.as_array().cloned()).unwrap_or_default();
         let named = matches!(key, "env" | "volumes" | "volumeMounts");
         if let Some((_, range)) = fields.json(key).filter(|_| named) {
-            for item in items.iter().filter(|item| item["name"].as_str().is_none_or(str::is_empty))
-            {
-                let message = format!("an item of `{key}` has no `name`: {item}");
+            let nameless = |item: &&Json| item["name"].as_str().is_none_or(str::is_empty);
+            for (number, item) in (1..).zip(&items).filter(|(_, item)| nameless(item)) {
+                // Its values may be secrets.
+                let keys: Vec<&str> =
+                    item.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+                let message =
+                    format!("item {number} of `{key}` has no `name`, but {}", keys.join(", "));
                 self.error(Code::InvalidValue, &range, message, "give it one");
             }
             // A volume may be mounted at several paths, so a mount is known by its path.

@@ -34,6 +34,17 @@ impl ChartFiles {
         Ownership::of(&self.version, &self.files)
     }
 
+    /// How many templates there are, and how many CRDs, wherever those are.
+    pub fn counts(&self) -> (usize, usize) {
+        let manifests = || self.files.keys().filter(|path| path.ends_with(".yaml"));
+        let templates = manifests().filter(|path| path.starts_with("templates/"));
+        let (crds, templates): (Vec<&String>, Vec<&String>) =
+            templates.partition(|path| path.starts_with("templates/customresourcedefinition-"));
+        let folders = ["crds/", "charts/crds/crds/"];
+        let others = manifests().filter(|path| folders.iter().any(|start| path.starts_with(start)));
+        (templates.len(), crds.len() + others.count())
+    }
+
     /// The text of the chart's ownership file, which is written beside `files`.
     pub(super) fn ownership_file(&self) -> String {
         self.ownership().to_text()

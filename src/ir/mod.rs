@@ -13,7 +13,7 @@ mod value;
 mod version_range;
 
 pub use expr::{CertificateField, Condition, Expr, ImageReference, Part, ValuesPath};
-pub use object::{Object, ObjectId, Origin, PULL_SECRET, Phase, account};
+pub use object::{Object, ObjectId, Origin, PULL_SECRET, Phase, WORKLOADS, account};
 pub use path::{Step, push_key, steps};
 pub use resolve::Release;
 pub(crate) use resolve::{certificate_placeholder, truth};

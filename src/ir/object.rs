@@ -61,6 +61,19 @@ pub enum Phase {
 /// The ServiceAccount that every namespace has.
 const DEFAULT_ACCOUNT: &str = "default";
 
+/// Kinds of Kubernetes' own that are pods or make some.
+pub const WORKLOADS: [&str; 7] =
+    ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
+
+/// The keys on the way to the specification of pods.
+fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "Pod" => &["spec"],
+        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
+        _ => &["spec", "template", "spec"],
+    }
+}
+
 /// The ServiceAccount of a pod, by its spec. `serviceAccount` is what `serviceAccountName` was once
 /// called, and counts where that is missing.
 pub fn account(pod: &Map) -> &str {
@@ -152,17 +165,28 @@ impl Object {
         self.when.is_some() || self.root.values().any(Value::has_expression)
     }
 
+    /// The specification of a workload's pods.
+    pub fn pod_spec(&self) -> Option<&Map> {
+        self.at(pod_spec_keys(self.kind()))?.as_map()
+    }
+
+    /// The specification of a workload's pods.
+    pub fn pod_spec_mut(&mut self) -> Option<&mut Map> {
+        let mut keys = pod_spec_keys(self.kind()).iter();
+        keys.try_fold(&mut self.root, |map, key| map.get_mut(*key)?.as_map_mut())
+    }
+
     /// The ServiceAccount of a workload's pods.
     pub fn account(&self) -> &str {
-        let pod = self.at(&["spec", "template", "spec"]).and_then(Value::as_map);
-        pod.map_or(DEFAULT_ACCOUNT, account)
+        self.pod_spec().map_or(DEFAULT_ACCOUNT, account)
     }
 
     /// The init containers and containers of a workload.
     pub fn containers(&self) -> impl Iterator<Item = &Value> {
-        ["initContainers", "containers"].into_iter().flat_map(|key| {
-            self.at(&["spec", "template", "spec", key]).and_then(Value::as_seq).unwrap_or_default()
-        })
+        let pod = self.pod_spec();
+        ["initContainers", "containers"]
+            .into_iter()
+            .flat_map(move |key| pod.and_then(|pod| pod.get(key)?.as_seq()).unwrap_or_default())
     }
 
     /// Every expression in it, in order.

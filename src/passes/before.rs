@@ -25,10 +25,8 @@ pub(super) fn before(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics
         if !is_hook(object) {
             hook(object);
         }
-        let pod: &[&str] =
-            if object.kind() == "Job" { &["spec", "template", "spec"] } else { &["spec"] };
-        let account = object.at(pod).and_then(|pod| pod.get("serviceAccountName")?.as_str());
-        if let Some(account) = account.filter(|account| made_with.contains(*account)) {
+        let account = object.account();
+        if made_with.contains(account) {
             diagnostics.push(
                 Diagnostic::error(
                     Code::OverlayPhase,

@@ -156,7 +156,6 @@ fn whole(reference: &str, _: &[Use]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::CrdPlacement;
     use crate::ir::{Object, Origin, Release};
 
     fn deployment(pod: &Json) -> Object {
@@ -173,16 +172,7 @@ mod tests {
     fn unit(pod: &Json) -> Unit {
         let mut unit = Unit::default();
         unit.objects.push(deployment(pod));
-        let context = Context {
-            chart: "lamp".to_owned(),
-            namespaces: Vec::new(),
-            operand_namespaces: BTreeMap::new(),
-            pull_secret: None,
-            auth_reader: false,
-            crds: CrdPlacement::Subchart,
-            strip_descriptions: false,
-        };
-        images(&mut unit, &context, &mut Diagnostics::new());
+        images(&mut unit, &Context::default(), &mut Diagnostics::new());
         unit
     }
 

@@ -28,7 +28,7 @@ use crate::overlay::namespace_value;
 use std::collections::BTreeMap;
 
 /// What the passes know besides the unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Context {
     /// Name of the chart.
     pub chart: String,

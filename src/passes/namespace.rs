@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Object, Part, Unit, Value, push_key};
+use crate::ir::{Expr, Object, Part, Unit, Value, WORKLOADS, push_key};
 use std::collections::BTreeSet;
 
 /// Rewrites the namespaces of binding subjects, of a Service of the chart behind a CRD's conversion
@@ -18,7 +18,7 @@ pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Di
         match object.kind() {
             "RoleBinding" | "ClusterRoleBinding" => subjects(object, &accounts, context),
             "CustomResourceDefinition" => conversion_service(object, &services, context),
-            "Deployment" | "DaemonSet" | "StatefulSet" | "Job" => hosts(object, context),
+            kind if WORKLOADS.contains(&kind) => hosts(object, context),
             _ => {}
         }
         if object.kind() != "CustomResourceDefinition" {
@@ -75,11 +75,7 @@ fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context:
 
 /// `name.NAMESPACE.svc` in what containers are started with.
 fn hosts(object: &mut Object, context: &Context) {
-    let pod =
-        ["template", "spec"].into_iter().try_fold(object.root.get_mut("spec"), |value, key| {
-            value.map(|value| value.as_map_mut().and_then(|map| map.get_mut(key)))
-        });
-    let Some(pod) = pod.flatten().and_then(Value::as_map_mut) else { return };
+    let Some(pod) = object.pod_spec_mut() else { return };
     for key in ["containers", "initContainers"] {
         let containers = pod.get_mut(key).and_then(Value::as_seq_mut);
         for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {

@@ -4,7 +4,7 @@ use super::Context;
 use crate::diag::Diagnostics;
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, PULL_SECRET, Phase, Unit, Value, ValueSpec, ValuesPath,
-    account,
+    WORKLOADS, account,
 };
 use crate::overlay::namespace_value;
 use serde_json::json;
@@ -19,8 +19,8 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
     for object in &mut unit.objects {
         let holder = match object.kind() {
             "ServiceAccount" => Some(&mut object.root),
-            "Deployment" | "Job" => {
-                pod_spec(&mut object.root).filter(|pod| !accounts.contains(account(pod)))
+            kind if WORKLOADS.contains(&kind) => {
+                object.pod_spec_mut().filter(|pod| !accounts.contains(account(pod)))
             }
             _ => None,
         };
@@ -47,12 +47,6 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         unit.values.extend(values(context.pull_secret.as_deref().unwrap_or_default()));
         unit.constraints.push(content_needs_name());
     }
-}
-
-fn pod_spec(root: &mut Map) -> Option<&mut Map> {
-    ["template", "spec"]
-        .into_iter()
-        .try_fold(root.get_mut("spec")?.as_map_mut()?, |map, key| map.get_mut(key)?.as_map_mut())
 }
 
 fn add(holder: &mut Map) {
@@ -140,4 +134,30 @@ fn values(name: &str) -> [ValueSpec; 3] {
                 .to_owned(),
         },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pods that run as an account which the chart does not make pull with the secret themselves.
+    #[test]
+    fn pods_of_every_kind_pull_with_the_secret() {
+        let pod = json!({"spec": {"containers": []}});
+        for (kind, root) in [
+            ("Pod", pod.clone()),
+            ("Job", json!({"spec": {"template": pod}})),
+            ("StatefulSet", json!({"spec": {"template": pod}})),
+            ("CronJob", json!({"spec": {"jobTemplate": {"spec": {"template": pod}}}})),
+        ] {
+            let Value::Map(mut root) = Value::from(&root) else { unreachable!("a map") };
+            root.insert("kind".to_owned(), Value::text(kind));
+            let mut unit = Unit::default();
+            unit.objects.push(Object::new(*root, Origin::Added("test")));
+            pull_secret(&mut unit, &Context::default(), &mut Diagnostics::new());
+            let pod = unit.objects[0].pod_spec().unwrap();
+            assert!(pod.contains_key("imagePullSecrets"), "{kind}");
+            assert_eq!(unit.objects[1].kind(), "Secret", "{kind}");
+        }
+    }
 }

@@ -111,12 +111,7 @@ pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) 
     rows.sort_by(|(one, _), (other, _)| one.dir.cmp(&other.dir));
     for (chart, upgrade) in &rows {
         let name = chart.dir.iter().next().unwrap_or_default().display();
-        let count = |start: &[&str]| {
-            let here = |path: &&String| {
-                start.iter().any(|start| path.starts_with(start)) && path.ends_with(".yaml")
-            };
-            chart.files.keys().filter(here).count()
-        };
+        let (templates, crds) = chart.counts();
         let bytes: usize = chart
             .files
             .iter()
@@ -125,11 +120,9 @@ pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) 
             .sum();
         let _ = write!(
             text,
-            "| [{name}]({}/README.md) | {} | {} | {} | {} KiB |",
+            "| [{name}]({}/README.md) | {} | {templates} | {crds} | {} KiB |",
             chart.dir.display(),
             chart.version,
-            count(&["templates/"]),
-            count(&["crds/", "charts/crds/crds/"]),
             bytes.div_ceil(1024),
         );
         match upgrade {
