@@ -104,9 +104,9 @@ fn a_configuration_of_models_alone_builds() {
     case.write(
         "bundles.toml",
         "[[serving]]\nname = \"chat\"\nmodel = \"hf://example/model\"\n\
-         engine = { image = \"example.com/vllm:1\" }\n\
+         engine = { image = \"example.com/vllm:1\" }\nallow-tags = true\n\
          [[serving]]\nname = \"other\"\nmodel = \"hf://example/other\"\n\
-         engine = { image = \"example.com/vllm:1\" }\n",
+         engine = { image = \"example.com/vllm:1\" }\nallow-tags = true\n",
     );
     let seen = case.run(&["--quiet", "build", "chat"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
@@ -137,7 +137,7 @@ fn two_models_have_no_object_in_common() {
     let model = |name: &str, namespace: &str| {
         format!(
             "[[serving]]\nname = \"{name}\"\nnamespace = \"{namespace}\"\n\
-             model = \"hf://example/{name}\"\nengine = {{ image = \"example.com/vllm:1\" }}\n\
+             model = \"hf://example/{name}\"\nengine = {{ image = \"example.com/vllm:1\" }}\nallow-tags = true\n\
              objectives = {{ premium = 1 }}\nroute = {{ gateway = \"g\", gateway-class = \"c\" }}\n"
         )
     };

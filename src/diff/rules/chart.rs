@@ -15,6 +15,10 @@ rules! {
         "A value of the chart has another name."
         "Under the old name it is refused or ignored."
         "Rename it in your values files.";
+    VALUE_OF_IMAGE "image-value-removed" Info
+        "A chart of bundle2chart no longer has an image that a value could replace."
+        "The image itself is gone, so there is nothing to replace. A values file that still does is refused."
+        "Take the value out of your values files.";
     VALUE_TYPE "value-type-changed" Breaking
         "A value of the chart has another type."
         "What is set to the old type is refused, or rendered wrong."
@@ -104,6 +108,11 @@ fn name(path: &Path) -> String {
     steps.join(".")
 }
 
+/// Whether a path below `values` is `images.NAME`, which says nothing by default.
+fn is_of_image(path: &Path) -> bool {
+    matches!(path.keys().as_slice(), ["values", "images", _])
+}
+
 fn value(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     let shown = name(&edit.path);
@@ -114,6 +123,9 @@ fn value(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         (Some(_), None) if is_unset(scene) => {
             let reason = format!("`{shown}` is gone, and the given values do not set it");
             findings.push(found(&VALUE_DEFAULT, reason));
+        }
+        (Some(Json::String(old)), None) if old.is_empty() && is_of_image(&edit.path) => {
+            findings.push(found(&VALUE_OF_IMAGE, format!("`{shown}` is gone")));
         }
         (Some(old), None) => match renamed(old, edit, scene.edits) {
             Some(new) => findings.push(found(&VALUE_MOVED, format!("`{shown}` is `{new}` now"))),

@@ -334,6 +334,12 @@ pub(super) fn charts() -> Vec<Case> {
             [given(json!({"b": 1, "c": 1})), given(json!({"b": 1}))],
         ),
         (
+            // Something is replaced by default only where a value is set.
+            "image-value-removed",
+            [values(json!({"images": {"a": "", "b": ""}})), values(json!({"images": {"b": ""}}))],
+            [values(json!({"images": {"a": "r/a"}})), values(json!({"images": {"b": ""}}))],
+        ),
+        (
             "value-renamed",
             [values(json!({"a": {"image": "r.io/a"}})), values(json!({"b": {"image": "r.io/a"}}))],
             [values(json!({"a": true})), values(json!({"b": true}))],
