@@ -25,7 +25,6 @@ pub(crate) use operands::STUBS;
 pub use operands::{Account, Adoption, Operands};
 pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
-pub(crate) use serving::is_label_text;
 pub use serving::{
     Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
     RouteConfig, ServingConfig, Shape, Topology,

@@ -225,17 +225,6 @@ pub struct ServingConfig {
     pub spans: BTreeMap<String, Span>,
 }
 
-/// Whether this can be the value of a label, or its name behind the prefix.
-pub(crate) fn is_label_text(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let ends = |c: char| c.is_ascii_alphanumeric();
-    text.is_empty()
-        || text.len() <= 63
-            && text.chars().all(plain)
-            && text.starts_with(ends)
-            && text.ends_with(ends)
-}
-
 impl ServingConfig {
     /// Where a key stands, or else the nearest table around it.
     pub fn place(&self, key: &str) -> &Span {

@@ -4,24 +4,9 @@ use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
 use super::tree::{At, Fields, Reader};
 use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch, suggest};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::label_fault;
 use std::net::Ipv6Addr;
 use std::path::{Component, Path, PathBuf};
-
-/// What a DNS-1123 label may not be, in words; `None` when `text` is one of at most `limit`
-/// characters (RFC 1123, section 2.1, as Kubernetes applies it).
-pub(super) fn label_fault(text: &str, limit: usize) -> Option<String> {
-    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if text.is_empty() {
-        return Some("is empty".to_owned());
-    }
-    if let Some(character) = text.chars().find(|&c| !allowed(c)) {
-        return Some(format!("contains {character:?}"));
-    }
-    if text.starts_with('-') || text.ends_with('-') {
-        return Some("begins or ends with a dash".to_owned());
-    }
-    (text.len() > limit).then(|| format!("has {} characters", text.len()))
-}
 
 fn label_rule(limit: usize) -> String {
     format!(

@@ -5,6 +5,7 @@
 //! [`crate::emit`] writes them.
 
 mod expr;
+mod names;
 mod object;
 mod path;
 mod resolve;
@@ -13,6 +14,8 @@ mod value;
 mod version_range;
 
 pub use expr::{CertificateField, Condition, Expr, ImageReference, Part, ValuesPath};
+pub use names::dns_subdomain;
+pub(crate) use names::{is_label, is_label_value, label_fault};
 pub use object::{Object, ObjectId, Origin, PULL_SECRET, Phase, WORKLOADS, account};
 pub use path::{Step, push_key, steps};
 pub use resolve::Release;

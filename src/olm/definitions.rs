@@ -3,11 +3,10 @@
 //! OLM: operator-controller, registryv1 validators 6 to 12, in their order; messages follow theirs
 //! where a person would search for them.
 
-use super::validate::dns_subdomain;
 use super::webhook;
 use crate::bundle::{Bundle, InstallMode, WebhookDescription, WebhookKind};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::Value;
+use crate::ir::{Value, dns_subdomain};
 use indexmap::IndexMap;
 
 const OLM_REFUSES: &str =

@@ -20,7 +20,6 @@ pub use apiservice::auth_reader_name;
 pub use kinds::{Scope, supported_kinds, supported_scope};
 pub use rbac::role_base;
 pub use targets::Targets;
-pub use validate::dns_subdomain;
 
 use crate::bundle::Bundle;
 use crate::config::{CertificateProvider, Issuer, PodConfig, Watch};

@@ -5,7 +5,7 @@
 
 use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Object, Value};
+use crate::ir::{Map, Object, Value, dns_subdomain};
 use crate::source::Reference;
 use indexmap::IndexMap;
 
@@ -193,32 +193,5 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                 .hint("the API server would refuse it; correct the CRD"),
             );
         }
-    }
-}
-
-/// Checks an RFC 1123 subdomain, the form of most object names.
-///
-/// # Errors
-/// When it is none; says why.
-pub fn dns_subdomain(name: &str) -> Result<(), &'static str> {
-    if name.is_empty() {
-        return Err("it is empty");
-    }
-    if name.len() > 253 {
-        return Err("it has more than 253 characters");
-    }
-    let label = |label: &str| {
-        label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            && !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    if name.split('.').all(label) {
-        Ok(())
-    } else {
-        Err(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' \
-             or '.', and must start and end with an alphanumeric character",
-        )
     }
 }

@@ -3,8 +3,7 @@
 use super::Context;
 use super::types::way_out;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, ObjectId, Unit, Value};
-use crate::olm::dns_subdomain;
+use crate::ir::{Object, ObjectId, Unit, Value, dns_subdomain};
 use indexmap::IndexMap;
 
 /// Refuses two objects with one identity, and names that the API server does not take.

@@ -2,14 +2,14 @@
 
 use super::{
     Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
-    RouteConfig, ServingConfig, Shape, Topology, is_label_text,
+    RouteConfig, ServingConfig, Shape, Topology,
 };
 use crate::config::filter::Program;
 use crate::config::keys::serving as keys;
 use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
 use crate::config::tree::{At, Fields, Reader};
-use crate::config::values::label_fault;
 use crate::diag::{Code, Span};
+use crate::ir::{is_label_value, label_fault};
 use crate::serving::profile;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
 use serde_json::{Map as JsonMap, Value as Json};
@@ -419,7 +419,7 @@ impl Reader<'_> {
             let host = prefix.is_empty()
                 || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
             let value = value.as_str().unwrap_or_default();
-            if !host || name.is_empty() || !is_label_text(name) || !is_label_text(value) {
+            if !host || name.is_empty() || !is_label_value(name) || !is_label_value(value) {
                 let message = format!("`{key}: {value}` is not a label");
                 let hint = "use at most 63 letters, digits, dashes, dots and underscores";
                 self.error(Code::InvalidValue, &range, message, hint);

@@ -5,8 +5,9 @@
 
 use super::super::types::{is_given, way_out};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Map, Number, Object, Unit, Value, push_key};
-use crate::olm::dns_subdomain;
+use crate::ir::{
+    Map, Number, Object, Unit, Value, dns_subdomain, is_label, is_label_value, push_key,
+};
 use std::collections::BTreeSet;
 
 /// Collects what is wrong with one object.
@@ -70,15 +71,6 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_seq).unwrap_or_default()
 }
 
-/// A DNS label (RFC 1123).
-fn is_label(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    (1..=63).contains(&text.len())
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-}
-
 /// A port's name: a label of at most 15 characters with a letter and no two dashes in a row
 /// (RFC 6335).
 fn is_port_name(text: &str) -> bool {
@@ -86,16 +78,6 @@ fn is_port_name(text: &str) -> bool {
         && text.len() <= 15
         && !text.contains("--")
         && text.bytes().any(|b| b.is_ascii_lowercase())
-}
-
-/// A label's value, and the part of its key behind the slash.
-fn is_label_value(text: &str) -> bool {
-    let ends = |c: char| c.is_ascii_alphanumeric();
-    text.is_empty()
-        || text.len() <= 63
-            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-            && text.starts_with(ends)
-            && text.ends_with(ends)
 }
 
 /// The key of a label or annotation: like a label's value, with a DNS subdomain and a slash before

@@ -4,8 +4,8 @@ use super::super::invariants::Found;
 use super::super::view::pods::{list, text};
 use super::super::view::{Manifest, View};
 use super::ranges;
-use crate::config::is_label_text;
 use crate::diag::Severity;
+use crate::ir::is_label_value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -72,9 +72,9 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
             found.push(owner, ".spec.selector", message, "name a label of the pods that answer");
         }
         for (key, value) in labels.into_iter().flatten() {
-            let value = value.as_str().filter(|value| is_label_text(value));
+            let value = value.as_str().filter(|value| is_label_value(value));
             let name = key.rsplit('/').next().unwrap_or_default();
-            if value.is_none() || name.is_empty() || !is_label_text(name) {
+            if value.is_none() || name.is_empty() || !is_label_value(name) {
                 let message = format!("{} selects by `{key}`, which is no label", pool.label());
                 let hint = "a label is a name and a text of at most 63 letters, digits and `-_.`";
                 found.push(owner, ".spec.selector.matchLabels", message, hint);

@@ -1,0 +1,60 @@
+//! What Kubernetes takes for names.
+
+/// What a DNS-1123 label may not be, in words; `None` when `text` is one of at most `limit`
+/// characters (RFC 1123, section 2.1, as Kubernetes applies it).
+pub(crate) fn label_fault(text: &str, limit: usize) -> Option<String> {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if text.is_empty() {
+        return Some("is empty".to_owned());
+    }
+    if let Some(character) = text.chars().find(|&c| !allowed(c)) {
+        return Some(format!("contains {character:?}"));
+    }
+    if text.starts_with('-') || text.ends_with('-') {
+        return Some("begins or ends with a dash".to_owned());
+    }
+    (text.len() > limit).then(|| format!("has {} characters", text.len()))
+}
+
+/// Whether a text is a DNS label of at most 63 characters.
+pub(crate) fn is_label(text: &str) -> bool {
+    label_fault(text, 63).is_none()
+}
+
+/// Whether a text can be the value of a label, or its key behind the slash.
+pub(crate) fn is_label_value(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    let ends = |c: char| c.is_ascii_alphanumeric();
+    text.is_empty()
+        || text.len() <= 63
+            && text.bytes().all(plain)
+            && text.starts_with(ends)
+            && text.ends_with(ends)
+}
+
+/// Checks an RFC 1123 subdomain, the form of most object names.
+///
+/// # Errors
+/// When it is none; says why.
+pub fn dns_subdomain(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        return Err("it is empty");
+    }
+    if name.len() > 253 {
+        return Err("it has more than 253 characters");
+    }
+    let label = |label: &str| {
+        label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    if name.split('.').all(label) {
+        Ok(())
+    } else {
+        Err(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' \
+             or '.', and must start and end with an alphanumeric character",
+        )
+    }
+}
