@@ -801,6 +801,9 @@ one = "lights-of-one"
 other = "lights-of-one"
 number = 7
 wrong = "Not_A_Name"
+[bundle.scopes]
+"monitoring.example.com/Lamp" = "cluster"
+Lamp = "Cluster"
 [bundle.service-accounts]
 onee = ["a"]
 one = ["a", "a", "B_"]

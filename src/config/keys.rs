@@ -557,6 +557,13 @@ pub static BUNDLE: Table = Table {
         optional("overlay", Kind::Tables(&OVERLAY), OVERLAY.doc),
         optional("patch", Kind::Tables(&PATCH), PATCH.doc),
         optional(
+            "scopes",
+            Kind::StringMap("^(Cluster|Namespaced)$"),
+            "Whether objects of a kind live in a namespace, as `\"GROUP/KIND\" = \"Namespaced\"` or \
+             `\"Cluster\"`, for overlays of kinds that neither Kubernetes nor a CRD of the bundle \
+             says.",
+        ),
+        optional(
             "namespaces",
             Kind::StringMap(NAMESPACE),
             "Namespaces of the operator's operands, by a name of one's own: each becomes a value \

@@ -32,7 +32,7 @@ pub use serving::{
 
 use crate::diag::Span;
 use crate::diff::Ignore;
-use crate::ir::Phase;
+use crate::ir::{Phase, Scopes};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -183,6 +183,8 @@ pub struct BundleConfig {
     pub overlays: Vec<Overlay>,
     /// What is changed in the bundle's objects.
     pub patches: Vec<PatchConfig>,
+    /// Scopes of kinds that neither Kubernetes nor a CRD of the bundle says.
+    pub scopes: Scopes,
     /// What the operator's operands need.
     pub operands: Operands,
     /// Names of CRDs of other projects that are stood in for.
@@ -218,6 +220,7 @@ impl BundleConfig {
             pods: PodConfig::default(),
             overlays: Vec::new(),
             patches: Vec::new(),
+            scopes: Scopes::new(),
             operands: Operands::default(),
             stub_crds: Vec::new(),
             chart_version: None,

@@ -5,6 +5,7 @@ use super::keys::{ADOPT, RELEASE};
 use super::tree::{At, Fields, Reader};
 use super::{BundleConfig, Text, suggest};
 use crate::diag::{Code, Diagnostic, Place, Span};
+use crate::ir::{Scope, Scopes, dns_subdomain};
 use std::collections::BTreeMap;
 
 /// What an operator's operands need before the operator makes them.
@@ -39,6 +40,37 @@ pub struct Adoption {
 }
 
 impl Reader<'_> {
+    /// `[bundle.scopes]`.
+    pub(super) fn scopes(&mut self, fields: &Fields<'_>) -> Scopes {
+        let mut scopes = Scopes::new();
+        for ((kind, range), (text, place)) in fields.entries("scopes") {
+            let named = kind.split_once('/').is_some_and(|(group, kind)| {
+                dns_subdomain(group).is_ok() && kind.starts_with(|c: char| c.is_ascii_uppercase())
+            });
+            if !named {
+                let message = format!("`{kind}` names no kind");
+                let hint = "write it as GROUP/KIND, for example `monitoring.coreos.com/PodMonitor`";
+                self.error(Code::InvalidValue, &range, message, hint);
+            }
+            let scope = match text {
+                "Cluster" => Scope::Cluster,
+                "Namespaced" => Scope::Namespaced,
+                _ => {
+                    let message = format!("`{text}` is no scope");
+                    self.error(
+                        Code::InvalidValue,
+                        &place,
+                        message,
+                        "write `Cluster` or `Namespaced`",
+                    );
+                    continue;
+                }
+            };
+            scopes.insert(kind.to_owned(), scope);
+        }
+        scopes
+    }
+
     /// The tables of a bundle that are about its operands.
     pub(super) fn operands(&mut self, fields: &Fields<'_>) -> Operands {
         let mut operands = Operands::default();

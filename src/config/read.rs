@@ -380,6 +380,7 @@ impl Reader<'_> {
             pods,
             overlays,
             patches,
+            scopes: self.scopes(fields),
             operands,
             stub_crds,
             issuer: own.issuer.or_else(|| defaults.issuer.clone()),

@@ -9,6 +9,7 @@ mod names;
 mod object;
 mod path;
 mod resolve;
+mod scope;
 mod unit;
 mod value;
 mod version_range;
@@ -20,6 +21,7 @@ pub use object::{Object, ObjectId, Origin, PULL_SECRET, Phase, WORKLOADS, accoun
 pub use path::{Step, push_key, steps};
 pub use resolve::Release;
 pub(crate) use resolve::{certificate_placeholder, truth};
+pub use scope::{Scope, Scopes};
 pub use unit::{Unit, ValueSpec};
 pub use value::{Map, Number, Value};
 pub use version_range::VersionRange;

@@ -1,13 +1,6 @@
 //! The kinds that a registry+v1 bundle may ship, and their scope.
 
-/// Whether objects of a kind live in a namespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// In a namespace.
-    Namespaced,
-    /// In the cluster.
-    Cluster,
-}
+use crate::ir::Scope;
 
 /// OLM: operator-registry, bundle supported resources; matched by kind alone, as there. The table
 /// there calls VerticalPodAutoscaler cluster-scoped, which it is not.

@@ -17,7 +17,7 @@ mod validate;
 mod webhook;
 
 pub use apiservice::auth_reader_name;
-pub use kinds::{Scope, supported_kinds, supported_scope};
+pub use kinds::{supported_kinds, supported_scope};
 pub use rbac::role_base;
 pub use targets::Targets;
 

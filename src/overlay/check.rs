@@ -6,8 +6,7 @@ use super::scope::is_built_in;
 use super::{schema, scope};
 use crate::config::{CrdPlacement, suggest};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, Origin, Phase};
-use crate::olm::Scope;
+use crate::ir::{Object, Origin, Phase, Scope, Scopes};
 
 /// The API group of OLM.
 const OLM: &str = "operators.coreos.com";
@@ -16,7 +15,7 @@ const MOST_FINDINGS: usize = 20;
 
 /// Checks the overlays among `objects`, and the bundle's own custom resources. They hold no
 /// expressions yet.
-pub fn check(objects: &[Object], placement: CrdPlacement) -> Diagnostics {
+pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Diagnostics {
     let definitions = Definitions::of(objects.iter());
     let mut found = Diagnostics::new();
     let overlays = objects.iter().filter(|o| matches!(o.origin, Origin::Overlay { .. }));
@@ -33,7 +32,7 @@ pub fn check(objects: &[Object], placement: CrdPlacement) -> Diagnostics {
             ),
             _ => {}
         }
-        if scope(object, objects.iter()) == Some(Scope::Cluster) {
+        if scope(object, objects.iter(), scopes) == Some(Scope::Cluster) {
             no_namespace(object, &mut found);
         }
         match definitions.of_object(object) {

@@ -1,7 +1,6 @@
 //! CRDs, by the kinds that they define.
 
-use crate::ir::{Object, Value};
-use crate::olm::Scope;
+use crate::ir::{Object, Scope, Value};
 
 /// A kind that a CRD defines.
 pub(super) struct Definition<'o> {

@@ -2,7 +2,7 @@
 
 use super::definitions::Definitions;
 use crate::ir::Object;
-use crate::olm::Scope;
+use crate::ir::{Scope, Scopes};
 
 /// API groups that are Kubernetes' own, besides the core group.
 const GROUPS: [&str; 21] = [
@@ -71,12 +71,17 @@ pub(super) fn is_built_in(object: &Object) -> bool {
     object.group().is_empty() || GROUPS.contains(&object.group())
 }
 
-/// The scope of an object of a kind that Kubernetes has or one of these CRDs defines; nothing for
-/// others.
-pub fn scope<'o>(object: &Object, others: impl Iterator<Item = &'o Object>) -> Option<Scope> {
+/// The scope of an object of a kind that Kubernetes has, one of these CRDs defines, or somebody has
+/// said; nothing for others.
+pub fn scope<'o>(
+    object: &Object,
+    others: impl Iterator<Item = &'o Object>,
+    said: &Scopes,
+) -> Option<Scope> {
     if is_built_in(object) {
         let cluster = CLUSTER.contains(&object.kind());
         return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
     }
-    Definitions::of(others).of_object(object).map(|definition| definition.scope)
+    let defined = Definitions::of(others).of_object(object).map(|definition| definition.scope);
+    defined.or_else(|| said.get(&format!("{}/{}", object.group(), object.kind())).copied())
 }

@@ -23,7 +23,7 @@ pub use lint::CODES as LINTS;
 
 use crate::config::CrdPlacement;
 use crate::diag::Diagnostics;
-use crate::ir::{Expr, Unit};
+use crate::ir::{Expr, Scopes, Unit};
 use crate::overlay::namespace_value;
 use std::collections::BTreeMap;
 
@@ -36,6 +36,8 @@ pub struct Context {
     pub namespaces: Vec<String>,
     /// Namespaces of operands, by the name of their value.
     pub operand_namespaces: BTreeMap<String, String>,
+    /// Scopes of kinds that neither Kubernetes nor a CRD of the unit says.
+    pub scopes: Scopes,
     /// Default name of the pull secret.
     pub pull_secret: Option<String>,
     /// Whether the operator may read the API server's authentication settings.

@@ -2,8 +2,8 @@
 
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Object, Origin, Unit, Value};
-use crate::olm::{Scope, supported_kinds, supported_scope};
+use crate::ir::{Expr, Object, Origin, Scope, Unit, Value};
+use crate::olm::{supported_kinds, supported_scope};
 use crate::overlay;
 
 /// Namespaced objects go to the release namespace, except Roles and RoleBindings in `kube-system`:
@@ -23,7 +23,7 @@ pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagno
         .iter()
         .map(|object| {
             let supported = supported_scope(object.kind()).filter(|_| is_file(object))?;
-            Some(overlay::scope(object, unit.objects.iter()).unwrap_or(supported))
+            Some(overlay::scope(object, unit.objects.iter(), &context.scopes).unwrap_or(supported))
         })
         .collect();
     for (object, scope) in unit.objects.iter_mut().zip(scopes) {
@@ -51,7 +51,7 @@ fn overlays(unit: &mut Unit, context: &Context) {
         .objects
         .iter()
         .map(|object| match object.origin {
-            Origin::Overlay { .. } => overlay::scope(object, unit.objects.iter()),
+            Origin::Overlay { .. } => overlay::scope(object, unit.objects.iter(), &context.scopes),
             _ => None,
         })
         .collect();
@@ -98,4 +98,31 @@ fn unsupported(object: &Object) -> Diagnostic {
         object.kind(),
         kinds.join(", ")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Scopes;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_said_of_a_kind_counts_where_nothing_else_knows_it() {
+        let overlay = |kind: &str| {
+            let json =
+                json!({"apiVersion": "g.example.com/v1", "kind": kind, "metadata": {"name": "a"}});
+            let Value::Map(root) = Value::from(&json) else { unreachable!("a map") };
+            let (file, path) = ("a.yaml".to_owned(), String::new());
+            Object::new(*root, Origin::Overlay { file, document: 1, line: 1, path })
+        };
+        let objects = ["Said", "Wide", "Unknown"].map(overlay).to_vec();
+        let mut unit = Unit { objects, ..Unit::default() };
+        let said = [("Said", Scope::Namespaced), ("Wide", Scope::Cluster)];
+        let scopes: Scopes =
+            said.map(|(kind, scope)| (format!("g.example.com/{kind}"), scope)).into();
+        let context = Context { scopes, ..Context::default() };
+        scope(&mut unit, &context, &mut Diagnostics::new());
+        let has = |index: usize| unit.objects[index].metadata("namespace").is_some();
+        assert_eq!([has(0), has(1), has(2)], [true, false, false]);
+    }
 }

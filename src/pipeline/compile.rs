@@ -90,6 +90,7 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
             chart: config.name.clone(),
             namespaces,
             operand_namespaces: config.operands.namespaces.clone(),
+            scopes: config.scopes.clone(),
             pull_secret: config.pull_secret.clone(),
             auth_reader: config.auth_reader,
             crds: config.crds,
@@ -142,7 +143,7 @@ fn add(
     diagnostics.append(found);
     objects.extend(overlay::stubs(&config.stub_crds));
     objects.extend(overlays);
-    diagnostics.append(overlay::check(&objects, config.crds));
+    diagnostics.append(overlay::check(&objects, config.crds, &config.scopes));
     let (operands, operand_values) = overlay::operands(&config.operands);
     objects.extend(operands);
     values.extend(operand_values);
