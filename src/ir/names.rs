@@ -43,13 +43,8 @@ pub fn dns_subdomain(name: &str) -> Result<(), &'static str> {
     if name.len() > 253 {
         return Err("it has more than 253 characters");
     }
-    let label = |label: &str| {
-        label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            && !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    if name.split('.').all(label) {
+    // The length of a single label does not count here, as in Kubernetes.
+    if name.split('.').all(|label| label_fault(label, name.len()).is_none()) {
         Ok(())
     } else {
         Err(

@@ -32,7 +32,7 @@ pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Di
             ),
             _ => {}
         }
-        if scope(object, objects.iter(), scopes) == Some(Scope::Cluster) {
+        if scope(object, &definitions, scopes) == Some(Scope::Cluster) {
             no_namespace(object, &mut found);
         }
         match definitions.of_object(object) {

@@ -35,11 +35,11 @@ impl<'o> Definition<'o> {
 }
 
 /// The CRDs of a chart.
-pub(super) struct Definitions<'o>(Vec<Definition<'o>>);
+pub(crate) struct Definitions<'o>(Vec<Definition<'o>>);
 
 impl<'o> Definitions<'o> {
     /// Those among the objects.
-    pub(super) fn of(objects: impl Iterator<Item = &'o Object>) -> Self {
+    pub(crate) fn of(objects: impl Iterator<Item = &'o Object>) -> Self {
         let crds = objects.filter(|object| object.kind() == "CustomResourceDefinition");
         let text = |crd: &'o Object, path: &[&str]| crd.at(path).and_then(Value::as_str);
         Definitions(

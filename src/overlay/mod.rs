@@ -12,7 +12,8 @@ mod scope;
 mod stubs;
 
 pub use check::check;
+pub(crate) use definitions::Definitions;
 pub use operands::{create_namespaces, namespace_value, operands};
 pub use patch::{Patched, patch, unused_patches};
-pub use scope::scope;
+pub(crate) use scope::scope;
 pub use stubs::stubs;

@@ -73,15 +73,15 @@ pub(super) fn is_built_in(object: &Object) -> bool {
 
 /// The scope of an object of a kind that Kubernetes has, one of these CRDs defines, or somebody has
 /// said; nothing for others.
-pub fn scope<'o>(
+pub(crate) fn scope(
     object: &Object,
-    others: impl Iterator<Item = &'o Object>,
+    definitions: &Definitions<'_>,
     said: &Scopes,
 ) -> Option<Scope> {
     if is_built_in(object) {
         let cluster = CLUSTER.contains(&object.kind());
         return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
     }
-    let defined = Definitions::of(others).of_object(object).map(|definition| definition.scope);
+    let defined = definitions.of_object(object).map(|definition| definition.scope);
     defined.or_else(|| said.get(&format!("{}/{}", object.group(), object.kind())).copied())
 }

@@ -64,12 +64,15 @@ pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
 /// A pattern for a registry's host, with a port where it has one.
 const HOST: &str = "[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?";
 
+/// The value that names registries.
+const REGISTRIES: &str = "imageRegistries";
+
 fn registries() -> ValuesPath {
-    ValuesPath::new(["imageRegistries"])
+    ValuesPath::new([REGISTRIES])
 }
 
 fn registry(host: &str) -> ValuesPath {
-    ValuesPath::new(registries().segments().iter().map(String::as_str).chain([host]))
+    ValuesPath::new([REGISTRIES, host])
 }
 
 fn own(name: &str) -> ValuesPath {

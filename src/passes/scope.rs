@@ -4,7 +4,7 @@ use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Origin, Scope, Unit, Value};
 use crate::olm::{supported_kinds, supported_scope};
-use crate::overlay;
+use crate::overlay::{self, Definitions};
 
 /// Namespaced objects go to the release namespace, except Roles and RoleBindings in `kube-system`:
 /// they are about what is there, such as the API server's authentication settings. Cluster-scoped
@@ -18,12 +18,13 @@ pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagno
     overlays(unit, context);
     // A kind of the bundle's own CRDs may be called like another.
     let is_file = |object: &Object| matches!(object.origin, Origin::File { .. });
+    let definitions = Definitions::of(unit.objects.iter());
     let scopes: Vec<Option<Scope>> = unit
         .objects
         .iter()
         .map(|object| {
             let supported = supported_scope(object.kind()).filter(|_| is_file(object))?;
-            Some(overlay::scope(object, unit.objects.iter(), &context.scopes).unwrap_or(supported))
+            Some(overlay::scope(object, &definitions, &context.scopes).unwrap_or(supported))
         })
         .collect();
     for (object, scope) in unit.objects.iter_mut().zip(scopes) {
@@ -47,11 +48,12 @@ pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagno
 }
 
 fn overlays(unit: &mut Unit, context: &Context) {
+    let definitions = Definitions::of(unit.objects.iter());
     let scopes: Vec<Option<Scope>> = unit
         .objects
         .iter()
         .map(|object| match object.origin {
-            Origin::Overlay { .. } => overlay::scope(object, unit.objects.iter(), &context.scopes),
+            Origin::Overlay { .. } => overlay::scope(object, &definitions, &context.scopes),
             _ => None,
         })
         .collect();
