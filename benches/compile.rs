@@ -1,4 +1,5 @@
-//! How long the stages take for the 3 MB mesh bundle of fixtures/, and for 100 bundles.
+//! How long the stages take for the 3 MB mesh bundle of fixtures/, for 100 bundles, and for an
+//! upgrade of thousands of objects.
 //!
 //! `cargo bench`. The whole process is timed in the README.
 
@@ -18,6 +19,7 @@ use bundle2chart::lock::Lock;
 use bundle2chart::source::{self, Access, BundleFiles, Limits, Supply};
 use bundle2chart::{bundle, emit, pipeline};
 use divan::Bencher;
+use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +76,41 @@ fn diff_sides(bencher: Bencher) {
         Side::new("mesh", objects.into_iter().map(changed), "ns", None)
     };
     let (old, new) = (side(false), side(true));
+    bencher
+        .with_inputs(|| (old.clone(), new.clone()))
+        .bench_values(|(old, new)| diff::compare(old, new, &Options::default()).objects.len());
+}
+
+/// `count` objects of an operator: roles, bindings, accounts and Deployments in equal parts.
+fn many_objects(count: usize, version: &str, tag: &str) -> Side {
+    let objects = (0..count / 4).flat_map(|index| {
+        let name = format!("widget-{index}-{version}");
+        let rbac = "rbac.authorization.k8s.io";
+        let labels = json!({"app": name, "part": format!("part-{}", index % 10)});
+        let metadata = json!({"name": name, "labels": labels});
+        [
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
+            json!({"apiVersion": format!("{rbac}/v1"), "kind": "Role", "metadata": metadata,
+                "rules": [{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["get"]},
+                    {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["*"]}]}),
+            json!({"apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding", "metadata": metadata,
+                "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+                "subjects": [{"kind": "ServiceAccount", "name": name}]}),
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+                "spec": {"selector": {"matchLabels": labels}, "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"serviceAccountName": name, "containers": [{"name": "manager",
+                        "image": format!("registry.example.com/widget:{tag}"),
+                        "args": ["--leader-elect"], "env": [{"name": "A", "value": "b"}]}]}}}}),
+        ]
+    });
+    Side::new("many", objects, "ns", None)
+}
+
+/// An upgrade in which every object has another name, and every Deployment another image.
+#[divan::bench(args = [500, 1_000, 2_000, 4_000])]
+fn diff_renamed(bencher: Bencher, count: usize) {
+    let (old, new) = (many_objects(count, "v1", "1.0.0"), many_objects(count, "v2", "2.0.0"));
     bencher
         .with_inputs(|| (old.clone(), new.clone()))
         .bench_values(|(old, new)| diff::compare(old, new, &Options::default()).objects.len());

@@ -2,14 +2,17 @@
 
 mod compile;
 pub mod operand;
+mod release_size;
 pub mod upgrade;
 
-pub use compile::{Compiled, Hits, compile};
+pub use compile::{Compiled, Hits, compile, compile_loaded};
+
+use compile::check_package;
 
 use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description, InstalledFirst};
 use crate::config::suggest;
-use crate::config::{BundleConfig, Config, CrdPlacement, Filter, Layout, ServingConfig, Source};
+use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig, Source};
 use crate::config::{CRDS_SUFFIX, OPERANDS_SUFFIX};
 use crate::dependencies::{self, Member};
 use crate::deploy::{self, Part, Release as ChartRelease};
@@ -25,15 +28,16 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a build gives.
-#[derive(Default)]
-pub struct Build {
+/// What a build gives: for each chart a `C`, which [`build_with`] makes of its files.
+pub struct Build<C = ChartFiles> {
     /// The charts, in the order of the configuration; none when any bundle has an error.
-    pub charts: Vec<ChartFiles>,
+    pub charts: Vec<C>,
     /// How these charts are installed, in the same order.
     pub releases: Vec<ChartRelease>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
+    /// Entries that the lock has, with the decisions of their bundles, where it does not have these.
+    pub decided: Vec<Locked>,
     /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
     pub release_bytes: BTreeMap<PathBuf, usize>,
     /// What the filters and patches of each bundle did, in words.
@@ -44,32 +48,53 @@ pub struct Build {
 
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
 /// Images are read by the digest that `lock` has for them.
-pub fn build<'c>(
-    config: &'c Config,
+pub fn build(
+    config: &Config,
     supply: &Supply,
     lock: &Lock,
     names: &[String],
     jobs: usize,
 ) -> Build {
+    build_with(config, supply, lock, names, jobs, |chart| chart)
+}
+
+/// [`build`], which passes each chart to `finish` on the thread that compiled it, so that only as
+/// many bundles and charts are in memory as there are threads.
+pub fn build_with<'c, C: Send>(
+    config: &'c Config,
+    supply: &Supply,
+    lock: &Lock,
+    names: &[String],
+    jobs: usize,
+    finish: impl Fn(ChartFiles) -> C + Sync,
+) -> Build<C> {
     let (selected, models, diagnostics) = select(config, names);
-    let mut build = Build { diagnostics, ..Build::default() };
+    let mut build = Build {
+        charts: Vec::new(),
+        releases: Vec::new(),
+        locked: Vec::new(),
+        decided: Vec::new(),
+        release_bytes: BTreeMap::new(),
+        counts: Vec::new(),
+        diagnostics,
+    };
     let mut hits: Hits = Vec::new();
     let mut members = Vec::new();
-    let work = |bundle: &&'c BundleConfig| build_one(config, supply, lock, bundle);
+    let work = |bundle: &&'c BundleConfig| build_one(config, supply, lock, bundle, &finish);
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
-            build.releases.extend(releases(bundle, &built));
             build.counts.extend(counts(bundle, &built));
             hits.extend(built.hits);
             members.push(built.member);
-            for (chart, release_bytes) in built.charts {
-                build.release_bytes.insert(chart.dir.clone(), release_bytes);
-                build.charts.push(chart);
-            }
+            build.releases.extend(built.releases);
+            build.release_bytes.extend(built.release_bytes);
+            build.charts.extend(built.charts);
             build.locked.extend(built.locked);
+            build.decided.extend(built.decided);
         }
     }
+
     let mut units = Vec::new();
     for model in models {
         let (unit, mut found) = serving::compile(model);
@@ -80,7 +105,7 @@ pub fn build<'c>(
             let chart = chart_files(chart, config.output.layout);
             build.releases.push(model_release(model, &chart));
             build.release_bytes.insert(chart.dir.clone(), release_bytes);
-            build.charts.push(chart);
+            build.charts.push(finish(chart));
             units.push((model, unit));
         }
         build.diagnostics.append(found.for_bundle(&model.name));
@@ -102,18 +127,29 @@ pub fn build<'c>(
         build.charts.clear();
         build.releases.clear();
         build.locked.clear();
+        build.decided.clear();
     }
     build
 }
 
-/// Locks bundles to what their sources lead to now, on up to `jobs` threads.
-pub fn lock(supply: &Supply, bundles: &[&BundleConfig], jobs: usize) -> (Vec<Locked>, Diagnostics) {
+/// Locks bundles to what their sources lead to now, on up to `jobs` threads. What `old` records of
+/// a bundle is not decided otherwise.
+pub fn lock(
+    supply: &Supply,
+    old: &Lock,
+    bundles: &[&BundleConfig],
+    jobs: usize,
+) -> (Vec<Locked>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let mut entries = Vec::new();
     let work = |config: &&BundleConfig| {
         let (files, mut found) = supply.fetch(&config.source, None);
         let Some(files) = files else { return (None, found) };
-        let (bundle, problems) = bundle::load(&files);
+        let (bundle, mut problems) = bundle::load(&files);
+        if let Some(bundle) = &bundle {
+            problems.append(check_package(config, bundle));
+            problems.append(old.check_decisions(config, bundle));
+        }
         found.append(bundle::locate(problems, &files));
         (bundle.and_then(|bundle| Locked::new(config, &files, &bundle)), found)
     };
@@ -220,11 +256,13 @@ fn select<'c>(
 }
 
 /// A bundle that was built.
-struct Built<'c> {
-    /// Its charts in the order of their installation, with the bytes of a release.
-    charts: Vec<(ChartFiles, usize)>,
-    /// The namespace that it is meant for.
-    namespace: String,
+struct Built<'c, C> {
+    /// Its charts in the order of their installation.
+    charts: Vec<C>,
+    /// How they are installed.
+    releases: Vec<ChartRelease>,
+    /// Bytes of a release of each, by its folder.
+    release_bytes: Vec<(PathBuf, usize)>,
     /// How often each of its filters was true.
     hits: Hits,
     /// How often each of its patches was used.
@@ -233,6 +271,8 @@ struct Built<'c> {
     member: Member<'c>,
     /// What it is locked to, when it was not.
     locked: Option<Locked>,
+    /// Its entry in the lock with the decisions, when these are missing there.
+    decided: Option<Locked>,
 }
 
 /// Fetches a bundle, as it is locked if it is, and compiles it.
@@ -249,63 +289,93 @@ fn compile_fetched(
     files.overlays = overlays;
     let (compiled, found) = compile(&files, bundle);
     diagnostics.append(found);
+    if let Some(compiled) = &compiled {
+        let changed = lock.check_decisions(bundle, &compiled.bundle);
+        diagnostics.append(bundle::locate(changed, &files));
+    }
     let compiled = compiled.filter(|_| !diagnostics.has_errors());
     (compiled.map(|compiled| (files, compiled)), diagnostics)
 }
 
-fn build_one<'c>(
+fn build_one<'c, C>(
     config: &Config,
     supply: &Supply,
     lock: &Lock,
     bundle: &'c BundleConfig,
-) -> (Option<Built<'c>>, Diagnostics) {
+    finish: impl Fn(ChartFiles) -> C,
+) -> (Option<Built<'c, C>>, Diagnostics) {
     let (fetched, mut diagnostics) = compile_fetched(supply, lock, bundle);
-    let Some((files, compiled)) = fetched else { return (None, diagnostics) };
-    let locked = match lock.entry(bundle) {
-        None => Locked::new(bundle, &files, &compiled.bundle),
+    let Some((files, mut compiled)) = fetched else { return (None, diagnostics) };
+    let (locked, decided) = match lock.entry(bundle) {
+        None => (Locked::new(bundle, &files, &compiled.bundle), None),
         Some(entry) => {
             diagnostics.append(entry.check(bundle, &files));
-            None
+            (None, entry.with_decisions(bundle, &compiled.bundle))
         }
     };
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
         return (None, bundle::locate(diagnostics, &files));
     };
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
+    let layout = config.output.layout;
+    let charts = lay_out(&mut compiled, bundle, &version, &origin, layout);
+    diagnostics.append(release_size::check(&charts, bundle, |changed| {
+        let (compiled, _) = compile(&files, changed);
+        let charts = |mut compiled| lay_out(&mut compiled, changed, &version, &origin, layout);
+        compiled.map(charts).unwrap_or_default()
+    }));
     drop(files);
-    let images = images::pulled(&images::collect(&compiled.unit.objects, &compiled.bundle, None));
-    let charts = chart::charts(
-        compiled.unit,
-        &Description {
-            bundle: &compiled.bundle,
-            config: bundle,
-            version: &version,
-            namespace: &compiled.namespace,
-            origin: &origin,
-            images: &images,
-            layout: config.output.layout,
-        },
-    );
-    for chart in &charts {
-        diagnostics.extend(release_size(chart, bundle));
-    }
-    let charts = charts.into_iter().map(|chart| {
-        let release_bytes = chart.release_bytes;
-        (chart_files(chart, config.output.layout), release_bytes)
-    });
-    let built = Built {
-        charts: charts.collect(),
-        namespace: compiled.namespace,
-        hits: compiled.hits,
-        patched: compiled.patched,
-        member: Member::new(bundle, &compiled.bundle),
+    let Compiled { bundle: compiled_bundle, namespace, hits, patched, .. } = compiled;
+    let member = Member::new(bundle, &compiled_bundle);
+    drop(compiled_bundle);
+
+    let mut built = Built {
+        charts: Vec::new(),
+        releases: Vec::new(),
+        release_bytes: Vec::new(),
+        hits,
+        patched,
+        member,
         locked,
+        decided,
     };
+    for chart in charts {
+        let release_bytes = chart.release_bytes;
+        let chart = chart_files(chart, config.output.layout);
+        built.releases.push(release(bundle, &namespace, &chart));
+        built.release_bytes.push((chart.dir.clone(), release_bytes));
+        built.charts.push(finish(chart));
+    }
     (Some(built), diagnostics)
 }
 
+/// Moves the objects of a compiled bundle into charts.
+fn lay_out(
+    compiled: &mut Compiled,
+    config: &BundleConfig,
+    version: &semver::Version,
+    origin: &str,
+    layout: Layout,
+) -> Vec<Chart> {
+    let unit = std::mem::take(&mut compiled.unit);
+    let images = images::pulled(&images::collect(&unit.objects, &compiled.bundle, None));
+    chart::charts(
+        unit,
+        &Description {
+            bundle: &compiled.bundle,
+            config,
+            version,
+            namespace: &compiled.namespace,
+            watch: &compiled.watch,
+            origin,
+            images: &images,
+            layout,
+        },
+    )
+}
+
 /// A line for each filter and each patch of a bundle.
-fn counts(bundle: &BundleConfig, built: &Built<'_>) -> Vec<String> {
+fn counts<C>(bundle: &BundleConfig, built: &Built<'_, C>) -> Vec<String> {
     let line = |what: &str, verb: &str, (filter, count): &(Filter, usize)| {
         let objects = if *count == 1 { "object" } else { "objects" };
         format!("{}: the {what} `{}` {verb} {count} {objects}", bundle.name, filter.text)
@@ -331,72 +401,27 @@ fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
     }
 }
 
-/// How a chart is installed.
-fn releases(bundle: &BundleConfig, built: &Built<'_>) -> Vec<ChartRelease> {
-    let of_chart = |(chart, _): &(ChartFiles, usize)| {
-        let parts: Vec<String> =
-            chart.dir.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        let name = parts.first().cloned().unwrap_or_default();
-        let part = match name.strip_prefix(bundle.name.as_str()) {
-            Some(CRDS_SUFFIX) => Part::Crds,
-            Some(OPERANDS_SUFFIX) => Part::Operands,
-            _ => Part::Operator,
-        };
-        let first = InstalledFirst::of(chart.files.keys().map(String::as_str));
-        ChartRelease {
-            name,
-            bundle: bundle.name.clone(),
-            part,
-            namespace: built.namespace.clone(),
-            dir: parts.join("/"),
-            crds: first.folder,
-            stubs: first.stubs,
-            depends_on: bundle.depends_on.clone(),
-        }
+/// How the chart of a bundle is installed.
+fn release(bundle: &BundleConfig, namespace: &str, chart: &ChartFiles) -> ChartRelease {
+    let parts: Vec<String> =
+        chart.dir.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let name = parts.first().cloned().unwrap_or_default();
+    let part = match name.strip_prefix(bundle.name.as_str()) {
+        Some(CRDS_SUFFIX) => Part::Crds,
+        Some(OPERANDS_SUFFIX) => Part::Operands,
+        _ => Part::Operator,
     };
-    built.charts.iter().map(of_chart).collect()
-}
-
-/// What is wrong with the size of a chart's release, if anything.
-fn release_size(chart: &Chart, config: &BundleConfig) -> Option<Diagnostic> {
-    let (bytes, limit) = (chart.release_bytes, chart::RELEASE_LIMIT);
-    if bytes < chart::RELEASE_WARN {
-        return None;
+    let first = InstalledFirst::of(chart.files.keys().map(String::as_str));
+    ChartRelease {
+        name,
+        bundle: bundle.name.clone(),
+        part,
+        namespace: namespace.to_owned(),
+        dir: parts.join("/"),
+        crds: first.folder,
+        stubs: first.stubs,
+        depends_on: bundle.depends_on.clone(),
     }
-    let share = chart::release_percent(bytes);
-    let hint = match config.crds {
-        CrdPlacement::Subchart => {
-            "leave objects out with filters, or move what overlays add into charts of their own"
-        }
-        CrdPlacement::Templates | CrdPlacement::Separate if config.strip_descriptions => {
-            "set crds = \"subchart\": those do not count"
-        }
-        CrdPlacement::Templates | CrdPlacement::Separate => {
-            "set strip-descriptions = true, or crds = \"subchart\": those do not count"
-        }
-        CrdPlacement::Crds => {
-            "set crds = \"subchart\": those do not count, and Helm treats them the same otherwise"
-        }
-    };
-    let name = &chart.name;
-    let diagnostic = if bytes > limit {
-        Diagnostic::error(
-            Code::ReleaseSize,
-            format!(
-                "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes \
-                 allows Helm for it, so that it cannot be installed"
-            ),
-        )
-    } else {
-        Diagnostic::warning(
-            Code::ReleaseSize,
-            format!(
-                "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes \
-                 allows Helm for it"
-            ),
-        )
-    };
-    Some(diagnostic.at(Place::span(config.span.clone())).hint(hint))
 }
 
 /// The configured version, or the CSV's.
@@ -436,6 +461,11 @@ fn chart_files(chart: Chart, layout: Layout) -> ChartFiles {
     ChartFiles { dir, version, files: chart.files }
 }
 
+/// Stack of a thread that compiles or compares, in bytes: trees are walked by recursion, as deep as
+/// the reader of YAML lets them nest ([`crate::yaml::MAX_DEPTH`]), and a bundle that nests so must
+/// not abort the program. Unoptimized code takes about 20 KiB a level.
+pub(crate) const STACK: usize = 32 << 20;
+
 /// Applies `work` to every item on up to `jobs` threads; results in the order of the items.
 #[expect(
     clippy::disallowed_methods,
@@ -448,17 +478,26 @@ fn in_parallel<T: Sync, R: Send>(
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
+    let worker = || {
+        while let Some((index, item)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            items.get(index).map(|item| (index, item))
+        } {
+            let result = work(item);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+        }
+    };
+
     std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, items.len().max(1)) {
-            scope.spawn(|| {
-                while let Some((index, item)) = {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(index).map(|item| (index, item))
-                } {
-                    let result = work(item);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                }
-            });
+        let started = (0..jobs.clamp(1, items.len().max(1)))
+            .map_while(|_| {
+                let thread = std::thread::Builder::new().stack_size(STACK);
+                thread.spawn_scoped(scope, worker).ok()
+            })
+            .count();
+        // Without any thread the work is done here, more slowly.
+        if started == 0 {
+            worker();
         }
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -401,13 +401,15 @@ fn large_crds_are_said_and_stay_out_of_the_release() {
 }
 
 /// 10 bundles have anchors, 4 merge keys, 9 conflicting duplicates, 24 explicit keys, 5 Windows
-/// line ends, 6 lines of nothing but tabs, 231 timestamps without quotes.
+/// line ends, 231 timestamps without quotes. 6 have lines of nothing but tabs, which Kubernetes
+/// refuses.
 #[test]
 fn yaml_that_few_write() {
     let case = Case::with_lamps();
+    let path = "bundle/manifests/config.yaml";
     case.write(
-        "bundle/manifests/config.yaml",
-        "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: odd\r\n  labels: &shared {a: b}\r\n  annotations:\r\n    <<: *shared\r\n    since: 2020-01-02T03:04:05Z\r\n\t\r\ndata:\r\n  ? explicit\r\n  : value\r\n  twice: one\r\n  twice: two\r\n",
+        path,
+        "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: odd\r\n  labels: &shared {a: b}\r\n  annotations:\r\n    <<: *shared\r\n    since: 2020-01-02T03:04:05Z\r\ndata:\r\n  ? explicit\r\n  : value\r\n  twice: one\r\n  twice: two\r\n",
     );
     let objects = objects(&case, &[]);
     let config = find(&objects, "ConfigMap", "odd");
@@ -417,6 +419,10 @@ fn yaml_that_few_write() {
     assert_eq!(config["data"], json!({"explicit": "value", "twice": "two"}));
     let seen = case.run(&["build"]);
     assert!(seen.stderr.contains("warning[duplicate-key]"), "{}", seen.text());
+
+    case.replace(path, "\r\ndata:", "\r\n\t\r\ndata:");
+    let seen = case.run(&["build", "--replace"]);
+    assert!(seen.stderr.contains("error[manifest-syntax]"), "{}", seen.text());
 }
 
 /// 24 bundles.

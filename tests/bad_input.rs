@@ -409,6 +409,41 @@ fn byte_order_mark_and_windows_line_ends_are_read() {
     assert!(contents(&case) == contents(&plain), "the same charts");
 }
 
+/// Trees are walked by recursion, and the deepest that are read must fit every stack.
+#[test]
+fn trees_as_deep_as_the_reader_allows_are_compiled_and_compared() {
+    let levels = 120;
+    let nested = |open: &str, inside: &str, close: &str, levels: usize| {
+        open.repeat(levels) + inside + &close.repeat(levels)
+    };
+    let schema = nested(r#"{"type":"object","properties":{"p":"#, "{}", "}}", levels);
+    let default = nested("[", "", "]", 2 * levels - 10);
+    let crd = STRICT_CRD.replace(
+        "colour: {type: string, pattern: '^#[0-9a-f]{6}$'}",
+        "p: {x-kubernetes-preserve-unknown-fields: true, default: DEFAULT}",
+    );
+    let (head, _) = crd.split_once("        type: object").expect("a schema");
+    let lamp = nested(r#"{"p":"#, "{}", "}", levels - 1);
+
+    let case = Case::with_lamps();
+    case.write(CRD_FILE, format!("{head}        {schema}\n"));
+    let overlay = "[[bundle.overlay]]\npath = \"lamps\"\n";
+    case.write("bundles.toml", format!("{CONFIG}{overlay}"));
+    let kind = "apiVersion: light.example.com/v1\nkind: Lamp\nmetadata: {name: a}\np: ";
+    case.write("lamps/deep.yaml", format!("{kind}{lamp}\n"));
+    let seen = case.run(&["build", "--jobs=1"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    for arguments in [&["inspect", "bundle"][..], &["diff", "bundle", "bundle"]] {
+        assert_eq!(case.run(arguments).code, Some(0), "{arguments:?}");
+    }
+
+    case.write(CRD_FILE, crd.replace("DEFAULT", &default));
+    case.write("lamps/deep.yaml", "# nothing\n");
+    case.write("bundles.toml", CONFIG);
+    let seen = case.run(&["build", "--replace"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+}
+
 // Images
 
 /// A layer with the files of the bundle.
@@ -707,6 +742,9 @@ refused! {
         with_overlay(&case, &GOOD_LAMP.replace("spec:", "status: {lit: true}\nspec:"));
         case.write(CRD_FILE, STRICT_CRD.replace("    schema:\n", "    subresources: {status: {}}\n    schema:\n"));
     }
+    overlay_with_fields_that_kubernetes_does_not_have: [OverlayInvalid] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = '''\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: switch, owner: me}\ndat: {on: 'yes'}\n'''\n");
+    }
     overlay_does_not_exist: [OverlayUnreadable] = |case| {
         with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
     }
@@ -789,7 +827,7 @@ phase = "operands"
 [[bundle.overlay]]
 [[bundle.patch]]
 match = '.kind == '
-patch = '.. |= 1'
+patch = '.. |= now'
 "#;
 
 const OPERAND_MISTAKES: &str = r#"
@@ -815,3 +853,61 @@ release = "r"
 service-account = "b"
 release = "r"
 "#;
+
+// what is no regular file
+
+/// Puts a named pipe, which is waited for, or a link to an endless device at a path.
+fn special(case: &Case, path: &str, kind: &str) {
+    let path = case.path(path);
+    let _ = fs::remove_file(&path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    if kind == "pipe" {
+        let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
+        assert!(made.success());
+    } else {
+        std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+    const CHART: &str = "apiVersion: v2\nname: other\nversion: 1.0.0\n";
+    const CATALOG: &str = "[[bundle]]\nname = \"lamp-operator\"\npackage = \"lamp-operator\"\ncatalog = \"./catalog.json\"\n";
+    let overlay = format!("{CONFIG}[[bundle.overlay]]\npath = \"overlay.yaml\"\n");
+    let layout = "[[bundle]]\nname = \"lamp-operator\"\npath = \"layout\"\n";
+    let index = r#"{"schemaVersion": 2, "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "size": 2, "digest": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}]}"#;
+    let blob =
+        "layout/blobs/sha256/44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    // The file, the configuration, and what is run.
+    let cases: [(&str, &str, &[&str]); 16] = [
+        ("bundles.toml", CONFIG, &["build"]),
+        ("bundles.lock", CONFIG, &["build"]),
+        ("overlay.yaml", &overlay, &["build"]),
+        ("bundle/manifests/more.yaml", CONFIG, &["build"]),
+        ("bundle/metadata/annotations.yaml", CONFIG, &["build"]),
+        ("catalog.json", CATALOG, &["build"]),
+        ("layout/oci-layout", layout, &["build"]),
+        ("layout/index.json", layout, &["build"]),
+        (blob, layout, &["build"]),
+        ("out/.bundle2chart-lock", CONFIG, &["build"]),
+        ("out/.bundle2chart", CONFIG, &["build"]),
+        ("values.yaml", CONFIG, &["diff", "bundle", "bundle", "-f", "values.yaml"]),
+        ("package.tgz", CONFIG, &["diff", "bundle", "./package.tgz"]),
+        ("chart/Chart.yaml", CONFIG, &["diff", "bundle", "./chart"]),
+        ("manifest.yaml", CONFIG, &["check-serving", "manifest.yaml"]),
+        ("bundle.tar", CONFIG, &["inspect", "./bundle.tar"]),
+    ];
+    for (path, config, arguments) in cases {
+        for kind in ["pipe", "device"] {
+            let case = Case::with_lamps();
+            case.write("bundles.toml", config);
+            case.write("chart/Chart.yaml", CHART);
+            case.write("layout/oci-layout", "{\"imageLayoutVersion\": \"1.0.0\"}");
+            case.write("layout/index.json", index);
+            special(&case, path, kind);
+            let seen = case.shell("exec timeout 60 \"$0\" \"$@\"", arguments, &[]);
+            assert_eq!(seen.code, Some(2), "{path}, a {kind}: {}", seen.text());
+            assert!(!case.path("out/lamp-operator").exists(), "{path}, a {kind}");
+        }
+    }
+}

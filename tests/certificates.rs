@@ -368,7 +368,7 @@ fn a_chart_with_an_existing_secret_says_which() {
     let (folder, ..) = chart(temporary.path(), CertificateProvider::ExistingSecret);
     let helm = Helm::newest();
     let values = temporary.path().join("values.json");
-    let own = json!({"certificates": {"toll-bridge.gatekeeper": {"secretName": "mine", "caBundle": "PEM"}}});
+    let own = json!({"certificates": {"toll-bridge-gatekeeper": {"secretName": "mine", "caBundle": "PEM"}}});
     std::fs::write(&values, own.to_string()).expect("values");
     let more = ["--values", values.to_str().expect("UTF-8")];
     let objects = documents(&helm.template("release", &folder, NAMESPACE, &more).expect_success());

@@ -15,13 +15,14 @@ mod rendered;
 
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::emit::{self, ChartFiles, render};
-use bundle2chart::ir::{Release, Unit, Value};
+use bundle2chart::ir::{Release, Unit, Value, value_keys};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Access, Limits, Supply};
 use helm::Helm;
 use parallel::in_parallel;
 use rendered::{documents, object_differences};
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -106,11 +107,18 @@ fn assert_same(expected: &[Json], text: &str, what: &str) {
     assert!(differences.is_empty(), "{what}\n{}", differences.join("\n"));
 }
 
+/// The keys of the values of all objects of a kind, by name.
+fn keys(chart: &Chart, kind: &str) -> BTreeMap<String, String> {
+    let names = chart.compiled.unit.names(kind);
+    let keys = value_keys(names.iter().map(String::as_str), &chart.compiled.bundle.csv.version);
+    keys.into_iter().map(|(name, key)| (name.to_owned(), key)).collect()
+}
+
 /// What else a person may set for a chart: a bit of each Deployment.
 fn values_of(chart: &Chart) -> Json {
     let mut values = values_of_a_person();
-    for deployment in chart.compiled.unit.objects.iter().filter(|o| o.kind() == "Deployment") {
-        values["deployments"][deployment.name()] = json!({
+    for deployment in keys(chart, "Deployment").into_values() {
+        values["deployments"][deployment] = json!({
             "replicas": 0,
             "nodeSelector": {"kubernetes.io/os": "linux"},
             "affinity": {"nodeAffinity": {"{{": ["yes"]}},
@@ -122,9 +130,9 @@ fn values_of(chart: &Chart) -> Json {
             "annotations": {"a/b": "{{ x }}", "yes": "no"},
         });
     }
-    for account in chart.compiled.unit.objects.iter().filter(|o| o.kind() == "ServiceAccount") {
+    for account in keys(chart, "ServiceAccount").into_values() {
         let annotations = json!({"cloud.example.com/identity": "1234"});
-        values["serviceAccounts"][account.name()] = json!({ "annotations": annotations });
+        values["serviceAccounts"][account] = json!({ "annotations": annotations });
     }
     values["imageRegistries"] = json!({
         "registry.example.com": "mirror.example.com:5000/all",
@@ -238,6 +246,40 @@ fn rendered_part(
     texts
 }
 
+/// `ct lint` runs the first of these for each chart.
+#[test]
+fn helm_has_no_dependencies_to_write_down() {
+    let temporary = TempDir::new().expect("a folder");
+    let out = temporary.path().join("out");
+    let charts = charts(&out);
+    let parts: Vec<ChartFiles> = charts
+        .iter()
+        .flat_map(|chart| chart.parts.iter().map(|(files, _)| files.clone()))
+        .collect();
+    let helms = Helm::all();
+
+    in_parallel(&helms.iter().collect::<Vec<_>>(), |helm| {
+        // Each Helm has charts of its own to change.
+        let own = temporary.path().join(helm.version);
+        emit::write(&own, &parts, false).expect("an empty folder takes every chart");
+        for chart in &parts {
+            let folder = own.join(&chart.dir);
+            for command in ["build", "update"] {
+                let arguments = ["dependency".as_ref(), command.as_ref(), folder.as_os_str()];
+                helm.run(arguments).expect_success();
+            }
+        }
+        let comparison = emit::compare(&own, &parts).expect("a folder of charts");
+        assert!(comparison.is_current(), "Helm {}: {comparison:?}", helm.version);
+        assert_eq!(
+            emit::write(&own, &parts, false).expect("the same").unchanged.len(),
+            parts.len()
+        );
+    });
+    let locked = parts.iter().filter(|chart| chart.files.contains_key("Chart.lock"));
+    assert!(locked.count() > 0, "a chart with a subchart has a lock");
+}
+
 /// The API server takes each name of a list once, and YAML each key of a map.
 #[test]
 fn what_an_operator_has_is_not_given_twice() {
@@ -251,8 +293,9 @@ fn what_an_operator_has_is_not_given_twice() {
             });
             let taken = taken.filter_map(|variable| variable.get("name")?.as_str()).next();
             let name = deployment.name();
+            let key = &keys(&chart, "Deployment")[name];
             let with = |settings: Json| {
-                let set = format!("deployments={}", json!({ (name): settings }));
+                let set = format!("deployments={}", json!({ (key): settings }));
                 helm.template("release", &chart.folder, ELSEWHERE, &["--set-json", &set])
             };
             if let Some(taken) = taken {

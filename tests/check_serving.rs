@@ -93,6 +93,51 @@ fn what_cannot_be_checked_is_exit_code_2() {
     insta::assert_snapshot!(shown);
 }
 
+/// A file of half a kilobyte must not fill the machine: the limits of memory and time are those of
+/// every run.
+#[test]
+fn variables_that_multiply_are_not_expanded() {
+    let doubling = "a=$a$a; ".repeat(28);
+    let script = format!("a=xxxxxxxx; {doubling} exec vllm serve m --port $a");
+    let arguments = format!("shift; {}vllm serve m", "set -- \\\"$@\\\" \\\"$@\\\"; ".repeat(28));
+    let chain: String =
+        (1..29).map(|n| format!(", {{name: v{n}, value: $(v{0})$(v{0})}}", n - 1)).collect();
+    let environment = format!("[{{name: v0, value: xxxxxxxx}}{chain}]");
+    let arithmetic =
+        format!("a={}; vllm serve m --port $(({}))", "0".repeat(60_000), "a+".repeat(30_000));
+    let here_document = format!("a=x; {doubling} cat <<EOF | bash -c \\\"$a\\\"\\n$a\\nEOF\\n");
+    for command in [
+        format!("command: [bash, -c, \"{script}\"]"),
+        format!("command: [bash, -c, \"bash -c '{script}'; {script}\"]"),
+        format!("command: [bash, -c, \"{arguments} $*\", x, {}]", "y, ".repeat(50_000)),
+        format!("command: [vllm, serve, m, --port, $(v28)]\n        env: {environment}"),
+        format!("command: [bash, -c, \"{arithmetic}\"]"),
+        format!("command: [bash, -c, \"{here_document}; vllm serve m\"]"),
+    ] {
+        let case = Case::new();
+        case.write("pods.yaml", PODS.replace("command: [vllm, serve]", &command));
+        case.write("pool.yaml", POOL);
+        let seen = case.run(&["check-serving", "pods.yaml", "pool.yaml"]);
+        let wanted = "note[serving-unread]: the command of container `engine` of Deployment/chat is \
+                      not looked at";
+        assert!(seen.code.is_some_and(|code| code < 2), "{}", seen.text());
+        if !command.contains("set --") {
+            assert!(seen.stderr.contains(wanted), "{}", seen.text());
+            assert!(!seen.stderr.contains("serving-pool-ports"), "{}", seen.text());
+        }
+    }
+    // One container costs little; of many, each still has its note.
+    let case = Case::new();
+    let pods =
+        PODS.replace("command: [vllm, serve]", &format!("command: [bash, -c, \"{script}\"]"));
+    let many: Vec<String> =
+        (0..500).map(|n| pods.replacen("name: chat", &format!("name: chat-{n}"), 1)).collect();
+    case.write("pods.yaml", many.join("---\n"));
+    let seen = case.run(&["check-serving", "pods.yaml"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert!(seen.stderr.contains("500 notes"), "{}", seen.stderr);
+}
+
 #[test]
 fn the_invariants_are_listed() {
     insta::assert_snapshot!(Case::new().run(&["check-serving", "--list"]).text());

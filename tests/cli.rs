@@ -22,7 +22,7 @@ fn with_fixtures() -> Case {
     let config = std::fs::read_to_string(format!("{root}/bundles.toml")).expect("bundles.toml");
     let layout = "oci-layout:fixtures/registry";
     assert!(config.contains(layout));
-    std::os::unix::fs::symlink(format!("{root}/fixtures"), case.path("fixtures")).expect("a link");
+    case.link_fixtures();
     case.write("bundles.toml", config);
     case
 }

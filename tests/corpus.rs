@@ -26,17 +26,20 @@ mod rendered;
 mod shared;
 
 use api_schemas::ApiSchemas;
-use bundle2chart::config::Config;
+use bundle2chart::bundle;
+use bundle2chart::config::{BundleConfig, Config, Watch};
 use bundle2chart::diag::{Code, Severity};
 use bundle2chart::emit;
-use bundle2chart::ir::Release;
+use bundle2chart::ir::{Release, Unit};
+use bundle2chart::lock::{Bytes, Decisions, Lock, Locked};
+use bundle2chart::olm;
 use bundle2chart::pipeline;
 use bundle2chart::source::{self, Limits};
 use helm::Helm;
 use parallel::in_parallel;
 use rendered::{documents, object_differences};
 use shared::shared;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -76,6 +79,8 @@ struct Outcome {
     invalid: Vec<String>,
     /// Codes of warnings and notes.
     said: Vec<Code>,
+    /// Deployments and accounts whose keys of values are not their names.
+    respelt: Vec<String>,
     /// How long it took to compile and lay out.
     time: Duration,
 }
@@ -146,6 +151,9 @@ fn every_bundle() {
         slowest.0
     );
     println!("said of bundles: {said:?}");
+    let respelt: Vec<&str> =
+        outcomes.iter().flat_map(|outcome| &outcome.respelt).map(String::as_str).collect();
+    println!("{} keys of values differ from names: {}", respelt.len(), respelt.join(", "));
     assert!(surprises.is_empty(), "not as expected:\n{}", surprises.join("\n"));
 }
 
@@ -165,8 +173,8 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
         diagnostics.iter().filter(|d| d.severity != Severity::Error).map(|d| d.code).collect();
     said.sort_by_key(|code| code.as_str());
     said.dedup();
-    let (wrong, invalid) = (Vec::new(), Vec::new());
-    let mut outcome = Outcome { objects: Ok(0), wrong, invalid, said, time };
+    let (wrong, invalid, respelt) = (Vec::new(), Vec::new(), Vec::new());
+    let mut outcome = Outcome { objects: Ok(0), wrong, invalid, said, respelt, time };
     if diagnostics.has_errors() {
         let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
         let mut codes: Vec<Code> = errors.map(|d| d.code).collect();
@@ -191,6 +199,7 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
     let (files, _) = source::fetch(&config.bundles[0].source, &config.base, &[], &limits);
     let (compiled, _) = pipeline::compile(&files.expect("what was read"), &config.bundles[0]);
     let unit = compiled.expect("what was compiled").unit;
+    outcome.wrong.extend(unstable_keys(&unit, &mut outcome.respelt));
     let values = unit.default_values();
     let release = Release { namespace: NAMESPACE, values: &values };
     let expected: Vec<_> = unit.objects.iter().filter_map(|o| release.object(o)).collect();
@@ -201,6 +210,72 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
     }
     outcome.objects = Ok(found.len());
     outcome
+}
+
+/// Keys of values that hold dots, or that two things share. `respelt` gets the names of Deployments and
+/// ServiceAccounts that are not their own keys.
+fn unstable_keys(unit: &Unit, respelt: &mut Vec<String>) -> Vec<String> {
+    let named = ["deployments", "serviceAccounts", "certificates", "images"];
+    let mut wrong = Vec::new();
+    let mut paths = BTreeSet::new();
+    let mut keys: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for value in &unit.values {
+        let segments = value.path.segments();
+        if !paths.insert(segments) {
+            wrong.push(format!("two values have the key {}", value.path));
+        }
+        if let [map, key, ..] = segments
+            && named.contains(&map.as_str())
+        {
+            keys.entry(map).or_default().insert(key);
+            if key.contains('.') {
+                wrong.push(format!("{} holds a dot", value.path));
+            }
+        }
+    }
+    for (kind, map) in [("Deployment", "deployments"), ("ServiceAccount", "serviceAccounts")] {
+        let keys = keys.get(map).cloned().unwrap_or_default();
+        let names = unit.names(kind);
+        if keys.len() > names.len() {
+            wrong.push(format!("{} {map} for {} objects", keys.len(), names.len()));
+        }
+        respelt.extend(names.into_iter().filter(|name| !keys.contains(name.as_str())));
+    }
+    wrong
+}
+
+/// keycloak-operator 26.7.1 added AllNamespaces, and may read Secrets in the namespaces that it watches.
+#[test]
+fn an_operator_does_not_watch_all_namespaces_in_silence() {
+    let Some(corpus) = shared("corpus/keycloak-operator") else { return };
+    let bundle = |version: &str| {
+        let folder = corpus.join(version);
+        let source = source::from_argument(folder.to_str().expect("UTF-8"));
+        let (files, _) = source::fetch(&source, Path::new(""), &[], &Limits::default());
+        let (bundle, found) = bundle::load(&files.expect("a bundle"));
+        (BundleConfig::new("keycloak", source), bundle.unwrap_or_else(|| panic!("{found:?}")))
+    };
+    let (mut config, before) = bundle("26.6.4");
+    let decisions =
+        Decisions { package: Some(before.package.clone()), watch: olm::default_watch(&before.csv) };
+    let entry = Locked {
+        name: "keycloak".to_owned(),
+        config_hash: String::new(),
+        bytes: Bytes::Embedded { digest: String::new(), catalog: None },
+        csv: before.csv.name().to_owned(),
+        csv_version: before.csv.version.clone(),
+        decisions,
+    };
+    let lock = Lock { bundles: vec![entry] };
+    assert!(lock.check_decisions(&config, &before).is_empty());
+
+    let (_, after) = bundle("26.7.1");
+    let found = lock.check_decisions(&config, &after);
+    let codes: Vec<Code> = found.iter().map(|found| found.code).collect();
+    assert_eq!(codes, [Code::WatchChanged]);
+    assert!(format!("{found:?}").contains("on Secrets"), "{found:?}");
+    config.watch = Some(Watch::Own);
+    assert!(lock.check_decisions(&config, &after).is_empty());
 }
 
 fn folders(root: &Path) -> Vec<PathBuf> {

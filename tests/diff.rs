@@ -150,14 +150,37 @@ fn all_renderers_say_the_same() {
     }
 }
 
+/// Two packages, and a version that is earlier: said first in every format, and enough for `--fail-on`.
+#[test]
+fn what_is_no_upgrade_is_said_first() {
+    let folder = format!("{FIXTURES}/sealing-wax-operator");
+    let other = format!("{FIXTURES}/pod-group-operator/1.0.0");
+    let later = format!("{folder}/1.1.0");
+    for (old, new, code, class) in [
+        (&other, &later, "package-changed", Class::Breaking),
+        (&later, &format!("{folder}/1.0.0"), "downgrade", Class::Risky),
+    ] {
+        let set = compare(old, new);
+        let codes: Vec<&str> = set.notices.iter().map(|notice| notice.rule.code).collect();
+        assert_eq!(codes, [code]);
+        assert!(set.has(class));
+        let style = text::Style { colour: false, width: 100_000, full: false, cut: true };
+        for said in
+            [text::render(&set, style), markdown::render(&set, markdown::LIMIT), html::render(&set)]
+        {
+            let notice = said.find(code).expect("the notice");
+            let first = said.find(set.objects[0].changes[0].code());
+            assert!(first.is_some_and(|first| notice < first), "{code}: {said}");
+        }
+        assert_eq!(json::document(&set)["notices"][0]["code"], code);
+    }
+    let upgrade = compare(&format!("{folder}/1.0.0"), &later);
+    assert!(upgrade.notices.is_empty() && json::document(&upgrade)["notices"] == json!([]));
+}
+
 /// As renderers show what is not for eyes.
 fn visible(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\u{1b}' | '\u{202e}' | '\r' | '\n' => c.escape_unicode().to_string(),
-            c => c.to_string(),
-        })
-        .collect()
+    bundle2chart::escape::visible(text).into_owned()
 }
 
 #[test]
@@ -844,6 +867,237 @@ fn charts_of_others_are_rendered_by_helm() {
     assert_eq!(seen.code, Some(2));
     assert!(seen.stderr.contains("error[helm-failed]"), "{}", seen.stderr);
     assert!(seen.stderr.contains("a key is needed"), "{}", seen.stderr);
+}
+
+/// Writes a chart that Helm must render, with these lines of Chart.yaml.
+fn foreign_chart(case: &Case, folder: &str, lines: &str) {
+    case.write(
+        &format!("{folder}/Chart.yaml"),
+        format!("apiVersion: v2\nversion: 1.0.0\n{lines}\n"),
+    );
+    case.write(
+        &format!("{folder}/templates/map.yaml"),
+        "# a line for a shell: touch ran\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  \
+         name: {{ .Release.Name }}\ndata:\n  a: |\n    x\n    touch ran\n",
+    );
+}
+
+/// Runs with this program as `helm`.
+fn with_helm(case: &Case, helm: &Path, arguments: &[&str]) -> support::command::Seen {
+    let link = case.path("bin/helm");
+    std::fs::create_dir_all(case.path("bin")).expect("a folder");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(helm, link).expect("a link");
+    case.shell("PATH=$PWD/bin:$PATH; exec timeout 100 \"$0\" \"$@\"", arguments, &[])
+}
+
+#[test]
+fn a_chart_cannot_put_options_on_the_command_line_of_helm() {
+    for helm in support::helm::Helm::all() {
+        let case = Case::new();
+        foreign_chart(&case, "good", "name: good");
+        for name in [
+            "--post-renderer=sh",
+            "--repo=http://127.0.0.1:9",
+            "--values=/etc/passwd",
+            "--dry-run=server",
+            "--debug",
+            "-h",
+            "..",
+            "a/b",
+            "a b",
+            "",
+        ] {
+            foreign_chart(&case, "bad", &format!("name: {name:?}"));
+            for arguments in [["diff", "good", "bad"], ["diff", "bad", "good"]] {
+                let seen = with_helm(&case, &helm.path, &arguments);
+                let version = helm.version;
+                assert_eq!(seen.code, Some(2), "{version}, {name}: {}", seen.text());
+                assert!(seen.stderr.contains("is not the name of a chart"), "{}", seen.stderr);
+                assert!(!case.path("ran").exists(), "{version}: {name} ran a program");
+            }
+        }
+        for namespace in ["--post-renderer=sh", "-n", "A", "a b", ""] {
+            let namespace = format!("--namespace={namespace}");
+            let seen = with_helm(&case, &helm.path, &["diff", "good", "good", &namespace]);
+            assert_eq!(seen.code, Some(2), "{namespace}: {}", seen.text());
+            assert!(!case.path("ran").exists(), "{namespace} ran a program");
+        }
+        // What derives from the name of the release is the same for a chart that was renamed.
+        foreign_chart(&case, "renamed", "name: better");
+        let seen = with_helm(&case, &helm.path, &["diff", "good", "renamed", "--format", "json"]);
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+        let report: Json = serde_json::from_str(&seen.stdout).expect("JSON");
+        assert_eq!(report["objects"], json!([]), "{}", seen.stdout);
+    }
+}
+
+#[test]
+fn a_chart_reaches_no_network_and_no_file() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    for helm in support::helm::Helm::all() {
+        let case = Case::new();
+        case.write("secret.json", "{\"type\": \"object\", \"required\": [\"hunter2\"]}");
+        let secret = case.path("secret.json");
+        for reference in
+            [format!("http://{address}/schema.json"), format!("file://{}", secret.display())]
+        {
+            foreign_chart(&case, "a", "name: a");
+            case.write("a/values.schema.json", json!({"$ref": reference}).to_string());
+            // A dependency that is there is rendered, and its repository is not asked.
+            foreign_chart(
+                &case,
+                "b",
+                "name: b\ndependencies:\n- {name: sub, version: 1.0.0, repository: 'REPO'}",
+            );
+            case.replace("b/Chart.yaml", "REPO", &format!("http://{address}"));
+            foreign_chart(&case, "b/charts/sub", "name: sub");
+            case.write("b/charts/sub/values.schema.json", json!({"$ref": reference}).to_string());
+            let seen = with_helm(&case, &helm.path, &["diff", "a", "b"]);
+            assert_eq!(seen.code, Some(0), "{}: {}", helm.version, seen.text());
+            assert!(!seen.text().contains("hunter2"), "{}", seen.text());
+            assert!(listener.accept().is_err(), "{} asked for {reference}", helm.version);
+        }
+        // What a link leads to is not read, and the chart is not compared without it.
+        std::os::unix::fs::symlink(&secret, case.path("a/values.json")).expect("a link");
+        let seen = with_helm(&case, &helm.path, &["diff", "a", "b"]);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        assert!(seen.stderr.contains("`a/values.json` is a symbolic link"), "{}", seen.stderr);
+        std::fs::remove_file(case.path("a/values.json")).expect("removed");
+        // A dependency that is missing is an error, not a download.
+        std::fs::remove_dir_all(case.path("b/charts")).expect("removed");
+        let seen = with_helm(&case, &helm.path, &["diff", "a", "b"]);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        assert!(listener.accept().is_err(), "{} asked for a dependency", helm.version);
+    }
+}
+
+#[test]
+fn helm_sees_nothing_of_the_user() {
+    let case = Case::new();
+    foreign_chart(&case, "a", "name: a");
+    case.write("helm", "#!/bin/sh\nenv | sort >&2\nexit 1\n");
+    make_executable(&case.path("helm"));
+    let variables = [
+        ("HELM_PLUGINS", "/hunter2"),
+        ("HELM_DRIVER", "hunter2"),
+        ("KUBECONFIG", "/hunter2"),
+        ("KUBERNETES_SERVICE_HOST", "hunter2"),
+        ("AWS_SECRET_ACCESS_KEY", "hunter2"),
+        ("HTTPS_PROXY", "http://hunter2"),
+        ("GIT_SSH_COMMAND", "hunter2"),
+    ];
+    std::fs::create_dir_all(case.path("bin")).expect("a folder");
+    std::fs::rename(case.path("helm"), case.path("bin/helm")).expect("moved");
+    let script = "PATH=$PWD/bin:$PATH; exec \"$0\" \"$@\"";
+    let seen = case.shell(script, &["diff", "a", "a"], &variables);
+    assert!(seen.stderr.contains("KUBECONFIG="), "{}", seen.stderr);
+    assert!(seen.stderr.contains("LC_ALL=C"), "{}", seen.stderr);
+    assert!(!seen.stderr.contains("hunter2"), "{}", seen.stderr);
+}
+
+fn make_executable(file: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+}
+
+/// Whether a process is there, and no zombie.
+fn is_alive(pid: &str) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    !stat.rsplit(") ").next().unwrap_or_default().starts_with('Z')
+}
+
+#[test]
+fn a_grandchild_of_helm_that_holds_its_output_is_not_waited_for() {
+    let case = Case::new();
+    foreign_chart(&case, "a", "name: a");
+    let pids = case.path("pids");
+    case.write("bin/fake", format!("#!/bin/sh\nsleep 600 &\necho $! >> {}\n", pids.display()));
+    make_executable(&case.path("bin/fake"));
+    let fake = case.path("bin/fake");
+    let seen = with_helm(&case, &fake, &["diff", "a", "a"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    for pid in case.read("pids").lines() {
+        assert!(!is_alive(pid), "{pid} is alive");
+    }
+}
+
+#[test]
+fn helm_ends_with_the_program_that_started_it() {
+    for signal in ["-KILL", "-INT"] {
+        let case = Case::new();
+        foreign_chart(&case, "a", "name: a");
+        let pids = case.path("pids");
+        case.write(
+            "bin/helm",
+            format!("#!/bin/sh\nsleep 600 &\necho $$ $! > {}\nwait\n", pids.display()),
+        );
+        make_executable(&case.path("bin/helm"));
+        let path = format!("{}:/usr/bin:/bin", case.path("bin").display());
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bundle2chart"))
+            .args(["diff", "a", "a"])
+            .current_dir(case.path(""))
+            .env("PATH", path)
+            .spawn()
+            .expect("the program");
+        let wait = |done: &dyn Fn() -> bool, what: &str| {
+            let begun = std::time::Instant::now();
+            while !done() {
+                assert!(begun.elapsed().as_secs() < 60, "{signal}: {what}");
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        };
+        wait(&|| pids.is_file() && case.read("pids").ends_with('\n'), "helm does not start");
+        let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(status.expect("kill").success());
+        child.wait().expect("the end");
+        for pid in case.read("pids").split_whitespace() {
+            wait(&|| !is_alive(pid), "helm lives on");
+        }
+    }
+}
+
+#[test]
+fn a_repository_runs_nothing_when_a_revision_is_read() {
+    let case = Case::new();
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git")
+            .arg("-C")
+            .arg(case.path("."))
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(arguments)
+            .output()
+            .expect("git runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "--quiet"]);
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: '$Format:%H$'}\n";
+    let chart = "apiVersion: v2\nname: mine\nversion: 1.0.0\nannotations: {bundle2chart/x: y}\n";
+    case.write("out/mine/Chart.yaml", chart);
+    case.write("out/mine/templates/map.yaml", map);
+    case.write(".gitattributes", "*.yaml filter=evil export-subst\nCh* eol=crlf\n");
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "one"]);
+    let evil = format!("touch {}; cat", case.path("ran").display());
+    for key in [
+        "filter.evil.smudge",
+        "filter.evil.clean",
+        "filter.evil.process",
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.pager",
+        "pager.archive",
+        "tar.tar.command",
+        "alias.ls-tree",
+    ] {
+        git(&["config", key, &evil]);
+    }
+    git(&["config", "core.autocrlf", "true"]);
+    let seen = case.run(&["diff", "--rev", "HEAD", "mine", "--out", "out", "--exit-code"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert!(!case.path("ran").exists(), "git ran a program");
 }
 
 #[test]

@@ -5,7 +5,6 @@
 #![expect(clippy::disallowed_methods, reason = "reads and writes documents of the project")]
 
 #[path = "support/deviations.rs"]
-#[allow(dead_code, reason = "only the list is used here")]
 mod deviations;
 
 use bundle2chart::config::schema::json_schema;

@@ -12,23 +12,25 @@
     reason = "a test"
 )]
 
+#[path = "support/comparison.rs"]
+mod comparison;
 #[path = "support/deviations.rs"]
 mod deviations;
+#[path = "support/olm.rs"]
+mod olm;
+#[path = "support/role_names.rs"]
+mod role_names;
 #[path = "support/shared.rs"]
 mod shared;
 
-use bundle2chart::config::{BundleConfig, CertificateProvider, PodConfig, Watch};
-use bundle2chart::diag::{Code, Severity};
-use bundle2chart::ir::Release;
-use bundle2chart::pipeline;
-use bundle2chart::source::{self, Limits};
-use deviations::{Comparison, DEVIATIONS};
+use bundle2chart::config::{CertificateProvider, PodConfig, Watch};
+use bundle2chart::diag::Code;
+use deviations::DEVIATIONS;
+use olm::{Case, compile};
 use serde_json::Value as Json;
 use shared::shared;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-const NAMESPACE: &str = "op-ns";
 
 fn watch(bundle: &Path, mode: &str) -> Watch {
     let edge = bundle.ends_with("edge-b1");
@@ -42,47 +44,6 @@ fn watch(bundle: &Path, mode: &str) -> Watch {
         other => panic!("unknown mode {other}"),
     }
 }
-
-/// The compiled objects, or the codes of the errors.
-fn compile(
-    folder: &Path,
-    mode: Option<&str>,
-    certificates: CertificateProvider,
-    pods: PodConfig,
-) -> Result<Vec<Json>, Vec<(Code, String)>> {
-    let argument = folder.to_str().expect("a UTF-8 path");
-    let source = source::from_argument(argument);
-    let (files, mut diagnostics) = source::fetch(&source, Path::new(""), &[], &Limits::default());
-    let compiled = files.and_then(|files| {
-        let mut config = BundleConfig::new("operator", source);
-        config.namespace = Some(NAMESPACE.to_owned());
-        config.watch = mode.map(|mode| watch(folder, mode));
-        config.certificates = certificates;
-        config.pods = pods;
-        let (compiled, found) = pipeline::compile(&files, &config);
-        diagnostics.append(found);
-        compiled
-    });
-    let Some(compiled) = compiled else {
-        let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
-        return Err(errors.map(|d| (d.code, d.message.clone())).collect());
-    };
-    let values = compiled.unit.default_values();
-    let release = Release { namespace: NAMESPACE, values: &values };
-    Ok(compiled.unit.objects.iter().filter_map(|object| release.object(object)).collect())
-}
-
-/// What OLM says when it refuses, and the code that we must say it with.
-const REASONS: [(&str, Code); 5] = [
-    ("invalid target namespaces", Code::InstallModeUnsupported),
-    ("contains conversion webhook", Code::ConversionWebhook),
-    ("references non-existent deployment", Code::ServerMissing),
-    ("not owned bundle", Code::ConversionWebhook),
-    ("reference same custom resource definition", Code::ConversionWebhook),
-];
-
-/// Real bundles that OLM renders and we refuse, with the code: none of them can be installed.
-const OURS: [(&str, Code); 0] = [];
 
 fn yaml_files(folder: &Path) -> Vec<Json> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -177,50 +138,6 @@ fn golden(bundle: &str, case: &str, path: &Path, crds: &Path) -> Golden {
     }
 }
 
-/// Equal but for named deviations, or refused for the reasons that OLM gives; else what is wrong.
-fn judge(
-    golden: Golden,
-    actual: Result<Vec<Json>, Vec<(Code, String)>>,
-    used: &mut BTreeMap<&'static str, usize>,
-) -> Result<String, String> {
-    match (golden.expected, actual) {
-        (Ok(expected), Ok(actual)) => {
-            let comparison = Comparison::new(expected, actual, &golden.mode, NAMESPACE);
-            for name in &comparison.used {
-                *used.entry(name).or_default() += 1;
-            }
-            if !comparison.differences.is_empty() {
-                return Err(format!("WRONG\n{}", comparison.differences.join("\n")));
-            }
-            let but: Vec<&str> = comparison.used.into_iter().collect();
-            Ok(format!("{} objects, equal but for {}", comparison.objects, but.join(", ")))
-        }
-        (Err(why), Ok(objects)) => {
-            Err(format!("WRONG: {} objects, but OLM says: {why}", objects.len()))
-        }
-        (Err(why), Err(errors)) => {
-            for (text, code) in REASONS {
-                if why.contains(text) && !errors.iter().any(|(found, _)| *found == code) {
-                    return Err(format!("WRONG: not {}: {errors:?}", code.as_str()));
-                }
-            }
-            let known = REASONS.iter().any(|(text, _)| why.contains(text));
-            let codes: Vec<&str> = errors.iter().map(|(code, _)| code.as_str()).collect();
-            let line = format!("refused, as by OLM: {}", summary(&codes));
-            if known { Ok(line) } else { Err(format!("WRONG: OLM's reason is new: {why}")) }
-        }
-        (Ok(_), Err(errors)) => {
-            let ours = OURS.iter().find(|(name, _)| *name == golden.bundle);
-            match ours {
-                Some((_, code)) if errors.iter().all(|(found, _)| found == code) => {
-                    Ok(format!("refused, unlike by OLM: {}", code.as_str()))
-                }
-                _ => Err(format!("WRONG: refused, but OLM renders it: {errors:?}")),
-            }
-        }
-    }
-}
-
 /// Every bundle in every mode with every provider.
 #[test]
 fn every_bundle_in_every_mode() {
@@ -230,21 +147,22 @@ fn every_bundle_in_every_mode() {
     let mut used: BTreeMap<&str, usize> = BTreeMap::new();
     let goldens = goldens(&root);
     assert!(goldens.len() > 100, "the goldens hold more cases");
-    for golden in goldens {
-        let (name, pods) = match golden.provider.strip_suffix("-dc") {
-            Some(name) => (name, pod_config(&root)),
-            None => (golden.provider.as_str(), PodConfig::default()),
-        };
-        let provider = CertificateProvider::named(name).expect("a provider");
-        let Golden { bundle, mode, provider: name, .. } = &golden;
-        let label = format!("{bundle:<36} {mode:<6} {name:<13}");
-        let mut actual = compile(&root.join("bundles").join(bundle), Some(mode), provider, pods);
-        if golden.provider.ends_with("-dc") {
+    for Golden { bundle, mode, provider, expected } in goldens {
+        let label = format!("{bundle:<36} {mode:<6} {provider:<13}");
+        let configured = provider.strip_suffix("-dc");
+        let pods = configured.map_or_else(PodConfig::default, |_| pod_config(&root));
+        let certificates = CertificateProvider::named(configured.unwrap_or(&provider));
+
+        let folder = root.join("bundles").join(bundle);
+        let watch = Some(watch(&folder, &mode));
+        let mut actual = compile(&folder, watch, certificates.expect("a provider"), pods);
+        if configured.is_some() {
             // These were kept without CRDs, which are those of the case without configuration.
             let crd = |object: &Json| object["kind"] == "CustomResourceDefinition";
             actual = actual.map(|objects| objects.into_iter().filter(|o| !crd(o)).collect());
         }
-        let outcome = judge(golden, actual, &mut used).unwrap_or_else(|why| {
+        let case = Case { mode: &mode, expected, actual, refused: None };
+        let outcome = case.judge(&mut used).unwrap_or_else(|why| {
             wrong += 1;
             why
         });
@@ -256,13 +174,6 @@ fn every_bundle_in_every_mode() {
         println!("{} ({count} cases): {} {}", deviation.name, deviation.what, deviation.why);
     }
     assert_eq!(wrong, 0, "{table}");
-}
-
-fn summary(codes: &[&str]) -> String {
-    let mut unique = codes.to_vec();
-    unique.sort_unstable();
-    unique.dedup();
-    unique.join(", ")
 }
 
 /// Each class of broken bundle, with the code that it must be refused with; `None`: compiles.

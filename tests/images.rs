@@ -17,7 +17,7 @@ fn with_fixtures() -> Case {
     let case = Case::new();
     let root = env!("CARGO_MANIFEST_DIR");
     let config = std::fs::read_to_string(format!("{root}/bundles.toml")).expect("bundles.toml");
-    std::os::unix::fs::symlink(format!("{root}/fixtures"), case.path("fixtures")).expect("a link");
+    case.link_fixtures();
     case.write("bundles.toml", config);
     case
 }

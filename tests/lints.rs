@@ -2,6 +2,7 @@
 //! nothing to say.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
+#![expect(clippy::disallowed_methods, reason = "reads what was built")]
 
 mod support {
     pub(crate) mod command;
@@ -147,6 +148,87 @@ fn unpinned_image() {
               - {name: c, image: 'registry.example.com:443/c:1.0'}
 ";
     insta::assert_snapshot!(said(&with_pod(init)));
+}
+
+#[test]
+fn an_image_that_is_no_reference() {
+    let init = "              initContainers:
+              - {name: a, image: '${LAMP_IMAGE}'}
+              - {name: b, image: registry.example.com/Lamps/b}
+              - {name: c, image: 'registry.example.com/c d'}
+              - {name: d, image: 'registry.example.com/d@sha256:0123'}
+              - {name: e, image: 'e:1.0'}
+";
+    insta::assert_snapshot!(said(&with_pod(init)));
+}
+
+const UNKNOWN_FIELDS: &str = "              volumes:
+              - {name: keys, secretName: lamp-keys}
+";
+
+/// Everything that was written below `out`.
+fn written(case: &Case) -> String {
+    let files = walkdir::WalkDir::new(case.path("out")).into_iter().map(|e| e.expect("an entry"));
+    let files = files.filter(|entry| entry.file_type().is_file());
+    files.filter_map(|entry| std::fs::read_to_string(entry.path()).ok()).collect()
+}
+
+#[test]
+fn fields_that_kubernetes_does_not_have() {
+    let case = with_pod(UNKNOWN_FIELDS);
+    case.replace(
+        CSV_FILE,
+        "          template:\n",
+        "          template:\n            containers: []\n",
+    );
+    case.replace(CRD_FILE, "  scope:", "  version: v1\n  scope:");
+    case.replace(CRD_FILE, "        type: object\n", "        type: object\n        x-light: on\n");
+    case.write(
+        "bundle/manifests/service.yaml",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: lamp}\nspec:\n  selector: {app: lamp-operator}\n  ports: [{port: 80, target: 8080}]\n",
+    );
+    insta::assert_snapshot!(said(&case));
+    let written = written(&case);
+    for field in ["secretName", "version: v1\n", "x-light", "target: 8080"] {
+        assert!(!written.contains(field), "{field} in\n{written}");
+    }
+}
+
+#[test]
+fn a_field_in_the_wrong_place_can_be_moved() {
+    let case = with_pod(UNKNOWN_FIELDS);
+    let config = case.read("bundles.toml");
+    let patch = "\n[[bundle.patch]]\nmatch = '.kind == \"Deployment\"'\n\
+                 patch = '.spec.template.spec.volumes[] |= {name: .name, secret: {secretName: .secretName}}'\n";
+    case.write("bundles.toml", format!("{config}{patch}"));
+    assert_eq!(said(&case), "");
+    assert!(written(&case).contains("secretName: lamp-keys"));
+}
+
+const OWNED_APIS: &str = "  apiservicedefinitions:
+    owned:
+    - {group: dim.example.com, version: v1, kind: Dimmer, name: dimmers, deploymentName: lamp-operator, containerPort: 8443}
+    - {group: dim.example.com, version: v1, kind: Shade, name: shades, deploymentName: lamp-operator, containerPort: 8443}
+";
+
+#[test]
+fn several_kinds_of_one_owned_api_version() {
+    let case = Case::with_lamps();
+    case.write(CSV_FILE, format!("{}{OWNED_APIS}", case.read(CSV_FILE)));
+    let first = said(&case);
+    assert!(!first.contains("dim.example.com"), "{first}");
+    assert_eq!(written(&case).matches("kind: APIService\n").count(), 1);
+
+    // The last one says who serves, as in OLM.
+    case.replace(
+        CSV_FILE,
+        "name: dimmers, deploymentName: lamp-operator, containerPort: 8443",
+        "name: dimmers, deploymentName: lamp-operator, containerPort: 9443",
+    );
+    case.run(&["build", "--replace"]);
+    insta::assert_snapshot!(said(&case));
+    let written = written(&case);
+    assert!(written.contains("port: 8443") && !written.contains("9443"), "{written}");
 }
 
 fn with_manifest(text: &str) -> Case {

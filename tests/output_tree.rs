@@ -5,7 +5,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use bundle2chart::diag::{Code, Diagnostics};
-use bundle2chart::emit::{ChartFiles, Written, compare, write};
+use bundle2chart::emit::{
+    BesideFiles, Change, ChartFiles, Writer, Written, chart_lock, compare, write, write_with,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -66,13 +68,24 @@ impl Home {
         written
     }
 
-    /// The refusals; checks that nothing at all was touched.
+    /// [`Home::everything`] without the times of folders, which change while something is staged.
+    fn files(&self) -> BTreeMap<PathBuf, Look> {
+        let mut all = self.everything();
+        for (path, look) in &mut all {
+            if self.folder.path().join(path).is_dir() {
+                look.2 = (0, 0);
+            }
+        }
+        all
+    }
+
+    /// The refusals; checks that nothing was changed.
     fn refused(&self, charts: &[ChartFiles], replace: bool) -> Diagnostics {
-        let before = self.everything();
+        let before = self.files();
         let problems = write(&self.out(), charts, replace).unwrap_err();
         assert!(problems.has_errors());
         assert!(problems.iter().all(|problem| problem.hint.is_some()), "{problems:?}");
-        assert_eq!(self.everything(), before);
+        assert_eq!(self.files(), before);
         problems
     }
 
@@ -225,6 +238,55 @@ fn never_touches_what_it_does_not_own() {
     assert_eq!(codes(&problems), [Code::ForeignFile, Code::ForeignFile, Code::NotOurs]);
 }
 
+/// What `helm dependency build` of Helm 3.17 to 4.3 leaves in a chart with a subchart of CRDs.
+const LOCK_OF_HELM: &str = "\
+dependencies:
+- name: crds
+  repository: \"\"
+  version: 2.3.1
+digest: sha256:076985cd364bc56547b7608cb2f448501da5b5b3d28e9ab034a097000e38caa2
+generated: \"2026-11-22T05:00:13.810689692Z\"
+";
+
+#[test]
+fn replaces_and_removes_a_chart_lock_of_helm_and_no_other() {
+    let with_lock = |version: &str| {
+        let mut chart = lws("1.0.0");
+        let lock = chart_lock(&version.parse().unwrap());
+        chart.files.insert("Chart.lock".to_owned(), lock.into_bytes());
+        chart
+    };
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let lock = home.put("lws/1.0.0/Chart.lock", LOCK_OF_HELM);
+    let found = compare(&home.out(), &[with_lock("2.3.2")]).unwrap();
+    assert_eq!((found.foreign.len(), found.stale.len()), (0, 2), "{found:?}");
+    write(&home.out(), &[with_lock("2.3.2")], true).unwrap();
+    assert!(fs::read_to_string(&lock).unwrap().contains("version: 2.3.2"));
+
+    // A chart that has none any more.
+    home.put("lws/1.0.0/Chart.lock", LOCK_OF_HELM);
+    let without = lws("1.0.0");
+    let written = write(&home.out(), std::slice::from_ref(&without), true).unwrap();
+    assert!(written.warnings.is_empty() && !lock.exists(), "{written:?}");
+    home.put("lws/1.0.0/Chart.lock", LOCK_OF_HELM);
+    home.write(std::slice::from_ref(&without));
+    assert!(!lock.exists());
+
+    // Anything else in it is somebody's work.
+    for (from, to) in [
+        ("crds", "widgets"),
+        ("sha256:0", "sha256:1"),
+        ("\"\"", "https://charts.example.com"),
+        ("generated", "# generated"),
+    ] {
+        home.put("lws/1.0.0/Chart.lock", &LOCK_OF_HELM.replacen(from, to, 1));
+        let problems = home.refused(std::slice::from_ref(&without), true);
+        assert_eq!(codes(&problems), [Code::ForeignFile], "{from}");
+        assert_eq!(codes(&home.refused(&[with_lock("2.3.1")], true)), [Code::ForeignFile]);
+    }
+}
+
 #[test]
 fn refuses_a_damaged_ownership_file() {
     let home = Home::new();
@@ -275,16 +337,14 @@ fn keeps_everything_else_in_the_output_folder_as_it_is() {
 }
 
 #[test]
-fn refuses_an_output_folder_that_cannot_be_swapped() {
+fn leaves_what_is_neither_a_file_nor_a_folder_where_it_is() {
     let home = Home::new();
     let other = [chart("other/1.0.0", "1.0.0", &[])];
     home.write(&[lws("1.0.0")]);
     let socket = std::os::unix::net::UnixListener::bind(home.out().join("socket")).unwrap();
-    // The parent's time of modification changes with the stage, so look at the folder only.
-    let problems = write(&home.out(), &other, false).unwrap_err();
-    assert_eq!(codes(&problems), [Code::OutputUnsuitable]);
-    assert!(problems.iter().next().unwrap().message.contains("out/socket"));
-    assert_eq!(home.beside(), ["out"]);
+    let before = inode(&home.out().join("socket"));
+    home.write(&other);
+    assert_eq!(inode(&home.out().join("socket")), before);
     drop(socket);
 
     let file = home.put("file", "");
@@ -360,34 +420,94 @@ fn lists_differences_sorted() {
 #[test]
 fn recovers_what_a_killed_build_left() {
     let home = Home::new();
-    let beside = |name: &str| home.folder.path().join(format!(".out.bundle2chart-{name}"));
+    let stage = home.out().join(".bundle2chart-stage");
     home.write(&[lws("1.0.0")]);
     home.put("notes.txt", "keep");
     let notes = inode(&home.out().join("notes.txt"));
 
-    // Killed between the two steps of a swap: nothing is at the place of the output folder.
-    fs::rename(home.out(), beside("old")).unwrap();
-    fs::create_dir(beside("stage")).unwrap();
-    fs::write(beside("lock"), "").unwrap();
-    assert!(compare(&home.out(), &[lws("1.0.0")]).unwrap().is_current());
-    assert!(!home.out().exists(), "comparing only reads");
+    // Killed between the two moves of a chart: nothing is at its place.
+    fs::create_dir_all(stage.join("old/lws")).unwrap();
+    fs::rename(home.out().join("lws/1.0.0"), stage.join("old/lws/1.0.0")).unwrap();
+    home.put(".bundle2chart-lock", "");
+    let found = compare(&home.out(), &[lws("1.0.0")]).unwrap();
+    assert_eq!(found.missing.len(), 4);
+    assert!(found.orphans.is_empty());
+    assert!(!home.out().join("lws/1.0.0").exists(), "comparing only reads");
     assert_eq!(home.write(&[lws("1.0.0")]).unchanged, [Path::new("lws/1.0.0")]);
 
-    // Killed while the new tree was staged, or while the old one was removed.
-    fs::create_dir(beside("stage")).unwrap();
-    fs::hard_link(home.out().join("notes.txt"), beside("stage").join("notes.txt")).unwrap();
-    fs::set_permissions(beside("stage"), fs::Permissions::from_mode(0o500)).unwrap();
+    // Killed while a chart was staged, or while the old one was removed.
+    home.put(".bundle2chart-stage/new/lws/1.0.0/templates/a.yaml", "half");
+    fs::set_permissions(stage.join("new/lws/1.0.0"), fs::Permissions::from_mode(0o500)).unwrap();
     home.write(&[lws("1.0.0")]);
-    fs::create_dir_all(beside("old").join("lws/0.9.0")).unwrap();
+    assert!(!stage.exists());
+    home.put(".bundle2chart-stage/old/lws/1.0.0/.bundle2chart", "");
     home.write(&[lws("1.1.0")]);
+    assert!(!stage.exists());
     assert_eq!(inode(&home.out().join("notes.txt")), notes);
+}
+
+#[test]
+fn completes_the_files_beside_the_charts_after_a_kill() {
+    let home = Home::new();
+    let beside = |text: &str, more: &[&str]| -> BesideFiles {
+        let paths = ["all.yaml", "folder/part.yaml"].iter().chain(more);
+        paths.map(|path| ((*path).to_owned(), text.into())).collect()
+    };
+    let write = |files| write_with(&home.out(), &[lws("1.0.0")], Some(&files), false).unwrap();
+    write(beside("old", &["gone/away.yaml"]));
+    let other = Home::new();
+    write_with(&other.out(), &[lws("1.0.0")], Some(&beside("new", &[])), false).unwrap();
+
+    // Killed when the first of the new files was in its place.
+    home.put("all.yaml", "new");
+    for path in ["folder/part.yaml", ".bundle2chart"] {
+        let text = fs::read_to_string(other.out().join(path)).unwrap();
+        home.put(&format!(".bundle2chart-stage/ready/{path}"), &text);
+    }
+    assert!(write(beside("new", &[])).beside.is_empty());
+    let text = |path: &str| fs::read_to_string(home.out().join(path)).unwrap();
+    assert_eq!([text("all.yaml"), text("folder/part.yaml")], ["new", "new"]);
+    assert!(!home.out().join("gone").exists());
+    assert!(!home.out().join(".bundle2chart-stage").exists());
+}
+
+#[test]
+fn a_build_that_is_not_finished_leaves_nothing() {
+    let home = Home::new();
+    let writer = Writer::new(&home.out(), false).unwrap();
+    assert_eq!(writer.stage(&lws("1.0.0")).unwrap().change, Change::Created);
+    assert!(home.out().exists());
+    drop(writer);
+    assert!(!home.out().exists());
+
+    home.write(&[lws("1.0.0")]);
+    let before = home.files();
+    let writer = Writer::new(&home.out(), false).unwrap();
+    writer.stage(&lws("1.1.0")).unwrap();
+    drop(writer);
+    assert_eq!(home.files(), before);
+}
+
+#[test]
+fn a_chart_that_another_build_changed_meanwhile_is_no_longer_unchanged() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0")]);
+    let writer = Writer::new(&home.out(), false).unwrap();
+    let mut staged = vec![writer.stage(&lws("1.0.0")).unwrap()];
+    assert_eq!(staged[0].change, Change::Unchanged);
+    let mut other = lws("1.0.0");
+    other.files.insert("values.yaml".to_owned(), b"other\n".to_vec());
+    write(&home.out(), &[other], true).unwrap();
+    staged.push(writer.stage(&lws("1.1.0")).unwrap());
+    assert_eq!(codes(&writer.finish(&staged, None).unwrap_err()), [Code::OutputBusy]);
+    assert!(!home.out().join("lws/1.1.0").exists());
 }
 
 #[test]
 fn one_build_at_a_time() {
     let home = Home::new();
     home.write(&[lws("1.0.0")]);
-    let lock = home.folder.path().join(".out.bundle2chart-lock");
+    let lock = home.out().join(".bundle2chart-lock");
     let held = fs::File::create(&lock).unwrap();
     held.lock().unwrap();
     assert_eq!(codes(&home.refused(&[lws("1.1.0")], false)), [Code::OutputBusy]);

@@ -9,6 +9,7 @@ mod support {
 }
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use support::command::Case;
 use support::lamp::{CONFIG, CRD_FILE};
 
@@ -157,17 +158,62 @@ fn crds_that_move_are_named() {
     insta::assert_snapshot!("moves", seen_all);
 }
 
-#[test]
-fn a_release_that_nearly_fills_its_secret_is_a_warning() {
-    let case = Case::with_lamps();
-    // Words that compress to about a third, in a field that makes CRDs large.
+/// Words that compress to about a third, in a field that makes CRDs large.
+fn description_of(bytes: usize) -> String {
     let mut state = 7_u64;
     let mut text = String::new();
-    while text.len() < 900_000 {
+    while text.len() < bytes {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let _ = write!(text, "{:x} ", state >> 20);
     }
+    text
+}
+
+/// As in splunk-operator 3.1.0: large CRDs whose conversion webhook has a Service that the bundle does
+/// not have.
+#[test]
+fn a_release_beyond_its_secret_says_what_each_remedy_leaves() {
+    let case = Case::with_lamps();
+    let text = description_of(1_800_000);
+    let schema = "        type: object\n";
+    case.replace(CRD_FILE, schema, &format!("{schema}        description: {text}\n"));
+    let conversion = "  conversion:\n    strategy: Webhook\n    webhook:\n      \
+                      conversionReviewVersions: [v1]\n      clientConfig:\n        service: {name: \
+                      webhook-service, namespace: lamp-operator, path: /convert}\n";
+    let scope = "  scope: Namespaced\n";
+    case.replace(CRD_FILE, scope, &format!("{scope}{conversion}"));
+
+    // The Service is nowhere in the chart, so the CRD needs no template.
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let crd = "out/lamp-operator/1.2.3/charts/crds/crds/lamps.light.example.com.yaml";
+    assert!(case.read(crd).contains("namespace: lamp-operator"));
+    assert!(seen.stderr.contains("in the namespace `lamp-operator`"), "{}", seen.text());
+
+    for (placement, hint) in [
+        (
+            "templates",
+            "write strip-descriptions = true (lamp-operator 2 %) or crds = \"subchart\" (lamp-operator 2 %)",
+        ),
+        (
+            "separate",
+            "write strip-descriptions = true (lamp-operator-crds 1 %, lamp-operator 2 %) or crds = \
+             \"subchart\" (lamp-operator 2 %)",
+        ),
+    ] {
+        case.write("bundles.toml", format!("{CONFIG}crds = \"{placement}\"\n"));
+        let seen = case.run(&["build", "--replace"]);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        assert!(seen.stderr.contains("error[release-size]"), "{}", seen.text());
+        assert!(seen.stderr.contains(hint), "{}", seen.text());
+    }
+}
+
+#[test]
+fn a_release_that_nearly_fills_its_secret_is_a_warning() {
+    let case = Case::with_lamps();
+    let text = description_of(900_000);
     let schema = "        type: object\n";
     case.replace(CRD_FILE, schema, &format!("{schema}        description: {text}\n"));
     let mut seen_all = String::new();
@@ -204,4 +250,55 @@ fn what_filters_and_patches_match_is_counted() {
         ]
     );
     assert!(lines(&["build"]).is_empty());
+}
+
+/// A link in a folder of overlays that leads out of the folder of bundles.toml would put any file of
+/// the machine into a chart.
+#[test]
+fn links_of_overlays_stay_in_the_folder_of_the_configuration() {
+    let link = |target: &Path, path: PathBuf| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, path).unwrap();
+    };
+    let outside = Case::new();
+    outside.write("secret.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside}\n");
+    let overlay = |path: &str| {
+        let case = Case::with_lamps();
+        let overlay = format!("[[bundle.overlay]]\npath = \"{path}\"\n");
+        case.write(
+            "project/bundles.toml",
+            format!("{}{overlay}", CONFIG.replace("bundle\"", "../bundle\"")),
+        );
+        let inside = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inside}\n";
+        case.write("project/kept/inside.yaml", inside);
+        case.write("elsewhere/inside.yaml", inside);
+        case
+    };
+    let build = ["-c", "project/bundles.toml", "--quiet", "build"];
+
+    for (name, target) in
+        [("kept/link.yaml", outside.path("secret.yaml")), ("kept/deeper", outside.path(""))]
+    {
+        let case = overlay("kept");
+        link(&target, case.path("project").join(name));
+        let seen = case.run(&build);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        let wanted = format!("error[overlay-unreadable]: `{name}` is a link that leads out of");
+        assert!(seen.stderr.contains(&wanted), "{}", seen.text());
+        assert_eq!(case.listing("project/out"), "");
+    }
+    // The path itself may be a link, too, or go through one.
+    for path in ["linked", "linked/secret.yaml"] {
+        let case = overlay(path);
+        link(&outside.path(""), case.path("project/linked"));
+        assert_eq!(case.run(&build).code, Some(2), "{path}");
+    }
+    // Links inside are followed, and the configuration may name a folder elsewhere.
+    let case = overlay("kept");
+    case.write("project/more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n");
+    link(Path::new("../more.yaml"), case.path("project/kept/link.yaml"));
+    let seen = case.run(&build);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let case = overlay("../elsewhere");
+    assert_eq!(case.run(&build).code, Some(0));
 }

@@ -4,6 +4,7 @@ use super::typed;
 use super::{ApiServiceDescription, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Object, Origin, Value, push_key};
+use indexmap::IndexMap;
 
 /// A CSV and a checked view of it. Users' objects inside (rules, deployment specs) stay the trees
 /// that they are.
@@ -27,7 +28,7 @@ pub struct ClusterServiceVersion {
     pub required_crds: Vec<CrdReference>,
     /// `spec.webhookdefinitions`
     pub webhooks: Vec<WebhookDescription>,
-    /// `spec.apiservicedefinitions.owned`
+    /// `spec.apiservicedefinitions.owned`: one entry for each kind.
     pub api_services: Vec<ApiServiceDescription>,
     /// `spec.relatedImages`: name and image.
     pub related_images: Vec<(String, String)>,
@@ -174,6 +175,18 @@ impl ClusterServiceVersion {
     /// Whether `mode` is supported.
     pub fn supports(&self, mode: InstallMode) -> bool {
         self.install_modes.contains(&mode)
+    }
+
+    /// The owned APIServices, one for each version of a group. Several kinds may be in one version,
+    /// and the last entry says who serves it.
+    ///
+    /// OLM: operator-framework/api, `GetOwnedAPIServiceDescriptions`.
+    pub fn served_versions(&self) -> Vec<&ApiServiceDescription> {
+        let mut served: IndexMap<String, &ApiServiceDescription> = IndexMap::new();
+        for service in &self.api_services {
+            served.insert(service.name(), service);
+        }
+        served.into_values().collect()
     }
 
     /// Where a diagnostic about this JSON path of the CSV points.

@@ -196,19 +196,15 @@ pub(super) fn documents(
             return None;
         }
     };
-    let text = match text.strip_prefix('\u{feff}') {
-        Some(rest) => {
-            diagnostics.push(
-                Diagnostic::note(
-                    Code::ByteOrderMark,
-                    "the file begins with a byte order mark, which is skipped",
-                )
-                .at(Place::file(file).at(1, 1)),
-            );
-            rest
-        }
-        None => text,
-    };
+    if text.starts_with('\u{feff}') {
+        diagnostics.push(
+            Diagnostic::note(
+                Code::ByteOrderMark,
+                "the file begins with a byte order mark, which is skipped",
+            )
+            .at(Place::file(file).at(1, 1)),
+        );
+    }
     if let Some(offset) = text.find("\r\n") {
         let line = text[..offset].matches('\n').count() + 1;
         diagnostics.push(
@@ -259,16 +255,12 @@ pub(super) fn documents(
             } else {
                 (Code::ManifestSyntax, "correct the file; it must be YAML or JSON")
             };
-            let why = match problem.message.as_str() {
-                "recursion limit exceeded" => "its lists and maps are nested too deep",
-                message => message,
-            };
             let place = Place {
                 document: Some(problem.document),
                 ..Place::file(file).at(problem.line, problem.column)
             };
             diagnostics.push(
-                Diagnostic::error(code, format!("cannot read the file: {why}"))
+                Diagnostic::error(code, format!("cannot read the file: {}", problem.message))
                     .at(place)
                     .hint(hint),
             );

@@ -19,7 +19,7 @@ pub use overlay::{locate_inline, overlays};
 pub(crate) use position::complete_all;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};
-pub use typed::{Misfit, api_version, object_misfits};
+pub use typed::{Misfit, TypeCheck, api_version, check_object};
 
 use crate::ir::{Object, Value};
 use crate::source::ImageIdentity;

@@ -4,13 +4,13 @@
 use crate::diag::{Diagnostics, Place};
 use crate::ir::{Step, steps};
 use crate::source::BundleFiles;
-use granit_parser::{Event, Marker, Options, Parser, StrInput};
+use crate::yaml::{Event, Events, Mark};
 use std::collections::BTreeMap;
 
 /// Completes the places of findings that name a file of the bundle and a JSON path in it, but no
 /// column: they get the line and column of the deepest part of the path that is there.
 pub fn locate(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
-    let mut read: BTreeMap<String, Vec<Document>> = BTreeMap::new();
+    let mut read = BTreeMap::new();
     diagnostics
         .into_iter()
         .map(|mut diagnostic| {
@@ -29,7 +29,10 @@ pub(crate) fn complete_all<'p>(places: impl Iterator<Item = &'p mut Place>, file
     places.for_each(|place| complete(place, files, &mut read));
 }
 
-fn complete(place: &mut Place, files: &BundleFiles, read: &mut BTreeMap<String, Vec<Document>>) {
+/// A file that was read, with its text.
+type Read<'f> = (&'f str, Vec<Document>);
+
+fn complete<'f>(place: &mut Place, files: &'f BundleFiles, read: &mut BTreeMap<String, Read<'f>>) {
     let (Some(file), Some(path), None, None) =
         (&place.file, &place.path, place.column, &place.span)
     else {
@@ -37,14 +40,15 @@ fn complete(place: &mut Place, files: &BundleFiles, read: &mut BTreeMap<String, 
     };
     if !read.contains_key(file) {
         let text = content(file, files).and_then(|bytes| std::str::from_utf8(bytes).ok());
-        read.insert(file.clone(), text.map(documents).unwrap_or_default());
+        let text = text.unwrap_or_default();
+        read.insert(file.clone(), (text, documents(text)));
     }
     let wanted = place.document.unwrap_or(1);
-    let documents = read.get(file).map(Vec::as_slice).unwrap_or_default();
+    let Some((text, documents)) = read.get(file) else { return };
     if let Some(document) = documents.iter().find(|document| document.number == wanted) {
-        let (line, column) = document.root.find(&steps(path));
-        place.line = Some(line);
-        place.column = Some(column);
+        let mark = document.root.find(&steps(path));
+        place.line = Some(mark.line);
+        place.column = Some(mark.column(text));
     }
 }
 
@@ -69,7 +73,7 @@ struct Document {
 
 /// Where a value begins, and what is in it.
 struct Node {
-    start: Position,
+    start: Mark,
     content: Content,
 }
 
@@ -77,15 +81,12 @@ enum Content {
     Scalar,
     Seq(Vec<Node>),
     /// Keys as written, with where they stand.
-    Map(Vec<(String, Position, Node)>),
+    Map(Vec<(String, Mark, Node)>),
 }
-
-/// 1-based line and column.
-type Position = (usize, usize);
 
 impl Node {
     /// Where the last of `steps` that exists is written: a key, or an item of a list.
-    fn find(&self, steps: &[Step]) -> Position {
+    fn find(&self, steps: &[Step]) -> Mark {
         let mut found = self.start;
         let mut node = self;
         for step in steps {
@@ -110,33 +111,28 @@ impl Node {
 
 /// A list or map that is open; in a map, the key whose value comes next.
 enum Open {
-    Seq(Position, Vec<Node>),
-    Map(Position, Vec<(String, Position, Node)>, Option<(String, Position)>),
+    Seq(Mark, Vec<Node>),
+    Map(Mark, Vec<(String, Mark, Node)>, Option<(String, Mark)>),
 }
 
 /// The documents of a text, as far as it can be read.
 fn documents(text: &str) -> Vec<Document> {
-    let text = text.trim_start_matches('\u{feff}');
-    let mut options = Options::default();
-    options.set_emit_comments(false);
-    options.simple_key_max_lookahead = 64 * 1024;
-    let parser: Parser<'_, StrInput<'_>> = Parser::new_from_str_with_options(text, options);
     let mut documents: Vec<Document> = Vec::new();
     let mut number = 0;
     let mut open: Vec<Open> = Vec::new();
-    for event in parser {
-        let Ok((event, span)) = event else { break };
-        let at = position(span.start);
+    for event in Events::new(text) {
+        let Ok((event, at)) = event else { break };
         let (node, name) = match event {
-            Event::DocumentStart(..) => {
-                number += 1;
+            Event::DocumentStart(found) => {
+                number = found;
                 continue;
             }
-            Event::SequenceStart(..) => {
+            Event::DocumentEnd => continue,
+            Event::SequenceStart { .. } => {
                 open.push(Open::Seq(at, Vec::new()));
                 continue;
             }
-            Event::MappingStart(..) => {
+            Event::MappingStart { .. } => {
                 open.push(Open::Map(at, Vec::new(), None));
                 continue;
             }
@@ -149,11 +145,10 @@ fn documents(text: &str) -> Vec<Document> {
                 }
                 None => break,
             },
-            Event::Scalar(text, ..) => {
+            Event::Scalar { text, .. } => {
                 (Node { start: at, content: Content::Scalar }, Some(text.into_owned()))
             }
             Event::Alias(..) => (Node { start: at, content: Content::Scalar }, None),
-            _ => continue,
         };
         match open.last_mut() {
             None => documents.push(Document { number, root: node }),
@@ -167,16 +162,12 @@ fn documents(text: &str) -> Vec<Document> {
     documents
 }
 
-fn position(marker: Marker) -> Position {
-    (marker.line(), marker.col() + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::diag::{Code, Diagnostic};
 
-    fn at(text: &str, document: usize, path: &str) -> Option<Position> {
+    fn at(text: &str, document: usize, path: &str) -> Option<(usize, usize)> {
         let files = BundleFiles {
             manifests: BTreeMap::from([("a.yaml".to_owned(), text.as_bytes().to_vec())]),
             manifests_dir: "manifests".to_owned(),

@@ -12,8 +12,8 @@ const FILE: &str = "properties.yaml";
 const ANNOTATION: &str = "olm.properties";
 
 /// Adds the properties of the file to the annotation `olm.properties` of the CSV, a JSON list of
-/// `{type, value}`: those that the annotation has come first. Nothing changes when the file has
-/// none. What is wrong with either is reported where they are read as requirements.
+/// `{type, value}` as Go spells it: those that the annotation has come first. Nothing changes when
+/// neither has any. What is wrong with either is reported where they are read as requirements.
 ///
 /// OLM: operator-controller, bundle source.
 pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
@@ -23,8 +23,8 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
         .metadata
         .get(FILE)
         .and_then(|bytes| documents(&name, bytes, files, &mut Diagnostics::new()));
-    let file = documents.and_then(|read| read.documents.into_iter().next());
-    let listed = file.as_ref().and_then(|file| file.value.get("properties")?.as_seq());
+    let Some(file) = documents.and_then(|read| read.documents.into_iter().next()) else { return };
+    let listed = file.value.get("properties").and_then(Value::as_seq);
     for item in listed.unwrap_or_default() {
         if let Some(kind) = item.get("type").and_then(Value::as_str) {
             let release = Release { namespace: "", values: &Json::Null };
@@ -32,23 +32,43 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
             added.push(json!({"type": kind, "value": sorted(value)}));
         }
     }
-    if added.is_empty() {
-        return;
-    }
     let own = csv.at(&["metadata", "annotations", ANNOTATION]).and_then(Value::as_str);
     let mut properties = match own.map(serde_json::from_str::<Json>) {
         None | Some(Ok(Json::Null)) => Vec::new(),
-        Some(Ok(Json::Array(items))) => items,
+        Some(Ok(Json::Array(items))) => items.iter().map(property).collect(),
         Some(_) => return,
     };
     properties.append(&mut added);
+    if properties.is_empty() {
+        return;
+    }
     let annotations = csv.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
     if annotations.is_null() {
         *annotations = Value::from(Map::new());
     }
     if let Some(annotations) = annotations.as_map_mut() {
-        annotations.insert(ANNOTATION.to_owned(), Value::text(Json::from(properties).to_string()));
+        annotations.insert(ANNOTATION.to_owned(), Value::text(spelled_by_go(properties)));
     }
+}
+
+/// What is read of an item: OLM has no other fields.
+fn property(item: &Json) -> Json {
+    json!({"type": item["type"], "value": item["value"]})
+}
+
+/// JSON without characters that HTML knows, which stand in texts only.
+fn spelled_by_go(properties: Vec<Json>) -> String {
+    let mut text = Json::from(properties).to_string();
+    for (character, escape) in [
+        ('<', "\\u003c"),
+        ('>', "\\u003e"),
+        ('&', "\\u0026"),
+        ('\u{2028}', "\\u2028"),
+        ('\u{2029}', "\\u2029"),
+    ] {
+        text = text.replace(character, escape);
+    }
+    text
 }
 
 /// The keys in alphabetical order, as Kubernetes' reader has them.

@@ -1,6 +1,6 @@
-//! Whether a tree has the types of a Kubernetes API type, and where not.
+//! Whether a tree has the types and fields of a Kubernetes API type, and where not.
 
-use crate::ir::push_key;
+use crate::ir::{Step, push_key};
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
@@ -31,7 +31,16 @@ impl Misfit {
     }
 }
 
-type Check = fn(Json) -> Vec<Misfit>;
+/// How a tree differs from a type.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct TypeCheck {
+    /// Where it does not fit.
+    pub misfits: Vec<Misfit>,
+    /// Entries of maps that the type has no field for; those of a tree that fits.
+    pub unknown_fields: Vec<Vec<Step>>,
+}
+
+type Check = fn(Json) -> TypeCheck;
 
 /// Kinds of Kubernetes' own that a bundle may ship or bring about, by `apiVersion` and `kind`. This
 /// is the only version of each that Kubernetes still has.
@@ -39,26 +48,26 @@ const TYPES: [(&str, &str, Check); 15] = [
     (
         "admissionregistration.k8s.io/v1",
         "MutatingWebhookConfiguration",
-        misfits::<MutatingWebhookConfiguration>,
+        check::<MutatingWebhookConfiguration>,
     ),
     (
         "admissionregistration.k8s.io/v1",
         "ValidatingWebhookConfiguration",
-        misfits::<ValidatingWebhookConfiguration>,
+        check::<ValidatingWebhookConfiguration>,
     ),
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition", misfits::<CustomResourceDefinition>),
-    ("apps/v1", "Deployment", misfits::<Deployment>),
-    ("networking.k8s.io/v1", "NetworkPolicy", misfits::<NetworkPolicy>),
-    ("policy/v1", "PodDisruptionBudget", misfits::<PodDisruptionBudget>),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole", misfits::<ClusterRole>),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", misfits::<ClusterRoleBinding>),
-    ("rbac.authorization.k8s.io/v1", "Role", misfits::<Role>),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding", misfits::<RoleBinding>),
-    ("scheduling.k8s.io/v1", "PriorityClass", misfits::<PriorityClass>),
-    ("v1", "ConfigMap", misfits::<ConfigMap>),
-    ("v1", "Secret", misfits::<Secret>),
-    ("v1", "Service", misfits::<Service>),
-    ("v1", "ServiceAccount", misfits::<ServiceAccount>),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition", check::<CustomResourceDefinition>),
+    ("apps/v1", "Deployment", check::<Deployment>),
+    ("networking.k8s.io/v1", "NetworkPolicy", check::<NetworkPolicy>),
+    ("policy/v1", "PodDisruptionBudget", check::<PodDisruptionBudget>),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole", check::<ClusterRole>),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", check::<ClusterRoleBinding>),
+    ("rbac.authorization.k8s.io/v1", "Role", check::<Role>),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding", check::<RoleBinding>),
+    ("scheduling.k8s.io/v1", "PriorityClass", check::<PriorityClass>),
+    ("v1", "ConfigMap", check::<ConfigMap>),
+    ("v1", "Secret", check::<Secret>),
+    ("v1", "Service", check::<Service>),
+    ("v1", "ServiceAccount", check::<ServiceAccount>),
 ];
 
 /// The `apiVersion` that Kubernetes has of a kind of its own, by group and kind; nothing for kinds
@@ -70,12 +79,48 @@ pub fn api_version(group: &str, kind: &str) -> Option<&'static str> {
     row.map(|(version, ..)| *version)
 }
 
-/// Where an object does not fit the type of its `apiVersion` and `kind`; nothing for kinds that are
-/// not Kubernetes' own, or that bundles do not ship.
-pub fn object_misfits(object: Json) -> Vec<Misfit> {
+/// Compares an object with the type of its `apiVersion` and `kind`. Kinds that are not Kubernetes'
+/// own, or that bundles do not ship, have no type and differ in nothing.
+pub fn check_object(object: Json) -> TypeCheck {
     let is = |key: &str, text: &str| object[key].as_str() == Some(text);
     let row = TYPES.iter().find(|(version, kind, _)| is("apiVersion", version) && is("kind", kind));
     row.map(|(_, _, check)| check(object)).unwrap_or_default()
+}
+
+/// Compares `json` with `T`. Free-form parts of `T`, such as the default of a schema, hold any
+/// field.
+fn check<T: DeserializeOwned>(mut json: Json) -> TypeCheck {
+    // The API server takes null for a missing value everywhere, `T` only for its own fields.
+    let found = unknown_fields::<T>(&json).or_else(|| {
+        drop_nulls(&mut json);
+        unknown_fields::<T>(&json)
+    });
+    match found {
+        Some(unknown_fields) => TypeCheck { misfits: Vec::new(), unknown_fields },
+        None => TypeCheck { misfits: misfits::<T>(json), unknown_fields: Vec::new() },
+    }
+}
+
+/// Returns the entries of maps in `json` that `T` has no field for, or nothing when it does not fit.
+fn unknown_fields<T: DeserializeOwned>(json: &Json) -> Option<Vec<Vec<Step>>> {
+    let mut found = Vec::new();
+    serde_ignored::deserialize::<_, _, T>(json, |path| found.push(steps(&path))).ok()?;
+    Some(found)
+}
+
+fn steps(path: &serde_ignored::Path<'_>) -> Vec<Step> {
+    use serde_ignored::Path;
+    let (parent, step) = match path {
+        Path::Root => return Vec::new(),
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => (parent, None),
+        Path::Seq { parent, index } => (parent, Some(Step::Index(*index))),
+        Path::Map { parent, key } => (parent, Some(Step::Key(key.clone()))),
+    };
+    let mut steps = steps(parent);
+    steps.extend(step);
+    steps
 }
 
 /// How many places of a tree are told of.
@@ -180,6 +225,7 @@ fn in_words(error: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::path_of;
     use k8s_openapi::api::apps::v1::DeploymentSpec;
     use serde_json::json;
 
@@ -221,14 +267,87 @@ mod tests {
             "metadata": {"labels": {"a/b": 1, "c": true}},
             "rules": [{"verbs": "get"}, 5, {"verbs": [1]}],
         });
-        let found: Vec<_> = object_misfits(role).into_iter().map(|m| (m.path, m.why)).collect();
+        let found: Vec<_> =
+            check_object(role).misfits.into_iter().map(|m| (m.path, m.why)).collect();
         insta::assert_debug_snapshot!(found);
+    }
+
+    fn unknown(object: Json) -> Vec<String> {
+        let check = check_object(object);
+        assert_eq!(check.misfits, []);
+        check.unknown_fields.iter().map(|steps| path_of(steps)).collect()
+    }
+
+    #[test]
+    fn fields_that_a_type_does_not_have() {
+        let deployment = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "a", "labels": {"any": "b"}, "owner": "me"},
+            "spec": {
+                "selector": {},
+                "template": {
+                    "containers": [],
+                    "spec": {
+                        "containers": [{"name": "a", "Image": "b", "resources": {"limits": {"any": 1}}}],
+                        "volumes": [{"name": "c", "emptyDir": {}}, {"name": "d", "secretName": null}],
+                    },
+                },
+            },
+        });
+        assert_eq!(
+            unknown(deployment),
+            [
+                ".metadata.owner",
+                ".spec.template.containers",
+                ".spec.template.spec.containers[0].Image",
+                ".spec.template.spec.volumes[1].secretName",
+            ]
+        );
+    }
+
+    #[test]
+    fn unknown_fields_beside_a_null_that_a_type_does_not_take() {
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"a": null}}, "dat": {},
+        });
+        assert_eq!(unknown(map), [".dat"]);
+    }
+
+    #[test]
+    fn what_a_schema_says_of_any_value_is_no_field() {
+        let schema = json!({
+            "type": "object",
+            "x-vendor": 1,
+            "default": {"any": {"a": 1}},
+            "example": {"any": 1},
+            "properties": {"any": {"type": "array", "items": {"const": 1}}},
+            "additionalProperties": {"x-other": {}},
+        });
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "lamps.example.com"},
+            "spec": {
+                "group": "example.com", "names": {"kind": "Lamp", "plural": "lamps"},
+                "scope": "Namespaced", "version": "v1",
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+            },
+        });
+        let below = ".spec.versions[0].schema.openAPIV3Schema";
+        assert_eq!(
+            unknown(crd),
+            [
+                ".spec.version".to_owned(),
+                format!("{below}.x-vendor"),
+                format!("{below}.properties.any.items.const"),
+                format!("{below}.additionalProperties.x-other"),
+            ]
+        );
     }
 
     #[test]
     fn null_is_nothing() {
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"a": null}}, "data": null});
-        assert_eq!(object_misfits(map), []);
+        assert_eq!(check_object(map), TypeCheck::default());
     }
 
     #[test]
@@ -238,7 +357,7 @@ mod tests {
         assert_eq!(api_version("serving.knative.dev", "Service"), None);
         // A later version of a kind is somebody else's to check.
         let other = json!({"apiVersion": "policy/v2", "kind": "PodDisruptionBudget", "spec": 5});
-        assert_eq!(object_misfits(other), []);
+        assert_eq!(check_object(other), TypeCheck::default());
     }
 
     #[test]

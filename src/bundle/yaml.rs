@@ -1,22 +1,22 @@
 //! YAML and JSON text to [`Value`] trees, in the dialect that Kubernetes reads.
 //!
-//! The syntax is granit-parser's; what scalars, keys, merges and duplicates mean follows
-//! sigs.k8s.io/yaml (see [`super::scalar`]): the last of two equal keys wins, `<<` merges in place,
-//! keys become strings.
+//! The syntax is that of [`crate::yaml`]; what scalars, keys, merges and duplicates mean follows
+//! go.yaml.in/yaml/v2 and sigs.k8s.io/yaml (see [`super::scalar`]): the last of two equal keys
+//! wins, `<<` merges in place, keys become strings.
 
 use super::scalar::{self, Scalar};
 use crate::ir::{Map, Number, Value, push_key};
+use crate::yaml::{Event, Events, MAX_DEPTH, Mark, Style};
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span, StrInput, Tag};
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// How large a file may become. Real bundles stay far below: the largest CRD known has 2.4 MB.
 const MAX_NODES: usize = 2_000_000;
 /// How much memory, roughly and in bytes, anchors and aliases may copy.
 const MAX_COPIED: usize = 32 << 20;
-/// How deep lists and maps may nest, aliases included.
-const MAX_DEPTH: usize = 250;
 /// How many duplicate keys are reported; a file with more than a few was not written by a person.
 const MAX_DUPLICATES: usize = 100;
 
@@ -72,28 +72,21 @@ pub(super) struct Documents {
 
 /// Reads all documents of `text`.
 pub(super) fn read(text: &str) -> Result<Documents, Box<Problem>> {
-    let mut builder = Builder::default();
-    let mut options = Options::default();
-    options.set_emit_comments(false);
-    options.flow_nesting_limit = MAX_DEPTH;
-    options.block_nesting_limit = MAX_DEPTH;
-    // A key may be as long as a name or annotation; the parser's default is the standard's 1,024.
-    options.simple_key_max_lookahead = 64 * 1024;
-    let parser: Parser<'_, StrInput<'_>> = Parser::new_from_str_with_options(text, options);
-    for next in parser {
-        let (event, span) = next.map_err(|error| {
-            let limit = error.to_string().contains("limit");
-            builder.problem(*error.marker(), error.info().to_string(), limit)
-        })?;
-        builder.event(event, span)?;
+    let mut builder = Builder::new(text);
+    let mut events = Events::new(text);
+    while let Some(next) = events.next() {
+        builder.document = events.document();
+        let (event, mark) =
+            next.map_err(|error| builder.problem(error.mark, error.message.into(), error.limit))?;
+        builder.event(event, mark)?;
     }
     Ok(builder.done)
 }
 
 /// A list or map under construction.
 enum Frame {
-    Seq { items: Vec<Value>, anchor: usize, start: Marker },
-    Map { map: Map, lines: Vec<usize>, key: Option<PendingKey>, anchor: usize, start: Marker },
+    Seq { items: Vec<Value>, anchor: usize, start: Mark },
+    Map { map: Map, lines: Vec<usize>, key: Option<PendingKey>, anchor: usize, start: Mark },
 }
 
 impl Frame {
@@ -108,7 +101,7 @@ impl Frame {
 
 struct PendingKey {
     name: Name,
-    marker: Marker,
+    mark: Mark,
 }
 
 enum Name {
@@ -116,10 +109,12 @@ enum Name {
     Merge,
 }
 
-/// A value that aliases may repeat.
-struct Anchored {
-    value: Value,
-    size: Size,
+/// What aliases may repeat.
+enum Anchored {
+    /// A scalar, which means something else as a key.
+    Scalar(Scalar),
+    /// A list or map.
+    Value(Value, Size),
 }
 
 /// What a copy of a value costs.
@@ -132,6 +127,13 @@ struct Size {
 }
 
 impl Size {
+    fn of_scalar(scalar: &Scalar) -> Size {
+        match scalar {
+            Scalar::Value(value) => Size::of(value),
+            Scalar::Merge | Scalar::NotJson(_) => Size { bytes: 64, depth: 0 },
+        }
+    }
+
     fn of(value: &Value) -> Size {
         let scalar = |bytes| Size { bytes: bytes + 64, depth: 0 };
         let around = |size: Size, (bytes, child): (usize, Size)| Size {
@@ -153,8 +155,8 @@ impl Size {
     }
 }
 
-#[derive(Default)]
-struct Builder {
+struct Builder<'t> {
+    text: &'t str,
     done: Documents,
     stack: Vec<Frame>,
     anchors: HashMap<usize, Anchored>,
@@ -165,29 +167,42 @@ struct Builder {
     copied: usize,
 }
 
-impl Builder {
-    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Box<Problem>> {
-        let marker = span.start;
+impl<'t> Builder<'t> {
+    fn new(text: &'t str) -> Self {
+        Builder {
+            text,
+            done: Documents::default(),
+            stack: Vec::new(),
+            anchors: HashMap::new(),
+            document: 1,
+            line: 0,
+            item_lines: Vec::new(),
+            nodes: 0,
+            copied: 0,
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>, mark: Mark) -> Result<(), Box<Problem>> {
         match event {
-            Event::DocumentStart(..) => {
-                self.document += 1;
+            Event::DocumentStart(_) => {
                 self.line = 0;
                 self.item_lines = Vec::new();
                 self.anchors.clear();
             }
-            Event::SequenceStart(_, anchor, _) => {
-                self.open(marker)?;
+            Event::DocumentEnd => {}
+            Event::SequenceStart { anchor } => {
+                self.open(mark)?;
                 if let [top] = self.stack.as_slice()
                     && top.is_at_items()
                 {
                     self.item_lines.clear();
                 }
-                self.stack.push(Frame::Seq { items: Vec::new(), anchor, start: marker });
+                self.stack.push(Frame::Seq { items: Vec::new(), anchor, start: mark });
             }
-            Event::MappingStart(_, anchor, _) => {
-                self.open(marker)?;
+            Event::MappingStart { anchor } => {
+                self.open(mark)?;
                 let (map, lines) = (Map::new(), Vec::new());
-                self.stack.push(Frame::Map { map, lines, key: None, anchor, start: marker });
+                self.stack.push(Frame::Map { map, lines, key: None, anchor, start: mark });
             }
             Event::SequenceEnd => {
                 if let Some(Frame::Seq { items, anchor, start }) = self.stack.pop() {
@@ -199,114 +214,146 @@ impl Builder {
                     self.close(Value::from(map), anchor, start)?;
                 }
             }
-            Event::Scalar(text, style, anchor, tag) => {
-                self.open(marker)?;
-                let scalar = self.scalar(&text, style, tag.as_deref(), marker)?;
-                let is_key = self.expects_key();
-                match scalar {
-                    Scalar::Merge if is_key => self.set_key(Name::Merge, marker),
-                    Scalar::Merge => self.close(Value::text("<<"), anchor, marker)?,
-                    Scalar::NotJson(key) if is_key => {
-                        self.close(Value::text(key), anchor, marker)?;
-                    }
-                    Scalar::Value(value) => {
-                        let value = if is_key { value } else { scalar::through_json(value) };
-                        self.close(value, anchor, marker)?;
-                    }
-                    Scalar::NotJson(_) => {
-                        let message = format!(
-                            "`{text}` is a YAML number that JSON and Kubernetes cannot hold"
-                        );
-                        return Err(self.problem(marker, message, false));
-                    }
+            Event::Scalar { mut text, style, anchor, tag } => {
+                self.open(mark)?;
+                if self.expects_key() && is_merge(&text, style, tag.as_deref()) {
+                    self.set_key(Name::Merge, mark);
+                    return Ok(());
                 }
+                let scalar = self.scalar(&mut text, style, tag.as_deref(), mark)?;
+                if anchor != 0 {
+                    self.copy(Size::of_scalar(&scalar), mark)?;
+                    self.anchors.insert(anchor, Anchored::Scalar(scalar.clone()));
+                }
+                self.place_scalar(scalar, &text, mark)?;
             }
             Event::Alias(id) => {
-                let Some(anchored) = self.anchors.get(&id) else {
-                    let message = "an alias stands inside the value that it refers to".to_owned();
-                    return Err(self.problem(marker, message, false));
-                };
-                self.copied += anchored.size.bytes;
-                self.check_copied(marker)?;
-                if self.stack.len() + anchored.size.depth > MAX_DEPTH {
-                    let message = format!("lists and maps nest more than {MAX_DEPTH} deep");
-                    return Err(self.problem(marker, message, true));
+                self.open(mark)?;
+                match self.anchors.get(&id) {
+                    Some(Anchored::Scalar(scalar)) => {
+                        let scalar = scalar.clone();
+                        self.copy(Size::of_scalar(&scalar), mark)?;
+                        let written = if let Scalar::NotJson(text) = scalar { text } else { "" };
+                        self.place_scalar(scalar, written, mark)?;
+                    }
+                    Some(Anchored::Value(Value::Seq(_), _)) if self.expects_merged() => {
+                        return Err(self.merges_no_map(mark));
+                    }
+                    Some(Anchored::Value(value, size)) => {
+                        let (value, size) = (value.clone(), *size);
+                        self.copy(size, mark)?;
+                        if self.stack.len() + size.depth > MAX_DEPTH {
+                            let message = format!("lists and maps nest more than {MAX_DEPTH} deep");
+                            return Err(self.problem(mark, message, true));
+                        }
+                        self.place(value, mark)?;
+                    }
+                    None => {
+                        let message = "an alias stands inside the value that it refers to";
+                        return Err(self.problem(mark, message.to_owned(), false));
+                    }
                 }
-                let value = anchored.value.clone();
-                self.open(marker)?;
-                self.close(value, 0, marker)?;
             }
-            _ => {}
         }
         Ok(())
     }
 
+    /// Resolves a scalar; takes its text where that is the result.
     fn scalar(
         &self,
-        text: &str,
-        style: ScalarStyle,
-        tag: Option<&Tag>,
-        marker: Marker,
+        text: &mut Cow<'_, str>,
+        style: Style,
+        tag: Option<&str>,
+        mark: Mark,
     ) -> Result<Scalar, Box<Problem>> {
         let Some(tag) = tag else {
-            return Ok(match style {
-                ScalarStyle::Plain => scalar::resolve(text),
-                _ => Scalar::Value(Value::text(text)),
-            });
+            return match (style, scalar::resolve(text)) {
+                (Style::Quoted, _) => {
+                    Ok(Scalar::Value(Value::Text(std::mem::take(text).into_owned())))
+                }
+                (Style::Json, Scalar::Value(Value::Text(_))) => Err(self.not_json(text, mark)),
+                (_, scalar) => Ok(scalar),
+            };
         };
         // A tag of YAML's own types must agree with the text; any other makes it a string.
         let resolved = scalar::resolve(text);
-        let agrees = match tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() {
+        let agrees = match tag.strip_prefix("tag:yaml.org,2002:") {
             Some("int") => {
                 matches!(resolved, Scalar::Value(Value::Number(Number::Int(_) | Number::Uint(_))))
             }
-            Some("float") => {
-                matches!(resolved, Scalar::Value(Value::Number(_)) | Scalar::NotJson(_))
-            }
+            Some("float") => matches!(
+                resolved,
+                Scalar::Value(Value::Number(Number::Int(_) | Number::Float(_)))
+                    | Scalar::NotJson(_)
+            ),
             Some("bool") => matches!(resolved, Scalar::Value(Value::Bool(_))),
             Some("null") => matches!(resolved, Scalar::Value(Value::Null)),
             Some("timestamp") => matches!(resolved, Scalar::Value(Value::Text(_))),
             Some("binary") => {
                 // As in Go, this is the content and not the base64 text that a Secret has.
-                let bytes = STANDARD.decode(text.replace(['\n', '\r'], "")).ok();
+                let bytes = BASE64.decode(text.replace(['\n', '\r'], "")).ok();
                 match bytes.map(String::from_utf8) {
                     Some(Ok(decoded)) => return Ok(Scalar::Value(Value::Text(decoded))),
                     _ => false,
                 }
             }
-            _ => return Ok(Scalar::Value(Value::text(text))),
+            _ => return Ok(Scalar::Value(Value::Text(std::mem::take(text).into_owned()))),
         };
         if agrees {
             Ok(resolved)
         } else {
             // The text itself may be a secret.
-            let message = format!("the value does not fit its tag `{}`", tag.original());
-            Err(self.problem(marker, message, false))
+            let message = format!("the value does not fit its tag `{}`", short_tag(tag));
+            Err(self.problem(mark, message, false))
         }
     }
 
-    /// Accounts for a node that begins at `marker`.
-    fn open(&mut self, marker: Marker) -> Result<(), Box<Problem>> {
+    fn not_json(&self, text: &str, mark: Mark) -> Box<Problem> {
+        let message = format!("`{text}` is a YAML number that JSON and Kubernetes cannot hold");
+        self.problem(mark, message, false)
+    }
+
+    /// Puts a scalar where it belongs, as a key or a value.
+    fn place_scalar(
+        &mut self,
+        scalar: Scalar,
+        written: &str,
+        mark: Mark,
+    ) -> Result<(), Box<Problem>> {
+        let value = match scalar {
+            Scalar::Merge => Value::text("<<"),
+            Scalar::NotJson(key) if self.expects_key() => Value::text(key),
+            Scalar::NotJson(_) => return Err(self.not_json(written, mark)),
+            Scalar::Value(value) if self.expects_key() => value,
+            Scalar::Value(value) => scalar::through_json(value),
+        };
+        self.place(value, mark)
+    }
+
+    /// Accounts for a node that begins at `mark`.
+    fn open(&mut self, mark: Mark) -> Result<(), Box<Problem>> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             let message = format!("the file has more than {MAX_NODES} values");
-            return Err(self.problem(marker, message, true));
+            return Err(self.problem(mark, message, true));
         }
         if self.stack.is_empty() {
-            self.line = marker.line();
+            self.line = mark.line;
         }
         if let [top, Frame::Seq { .. }] = self.stack.as_slice()
             && top.is_at_items()
         {
-            self.item_lines.push(marker.line());
+            self.item_lines.push(mark.line);
         }
         Ok(())
     }
 
-    fn check_copied(&self, marker: Marker) -> Result<(), Box<Problem>> {
+    /// Accounts for a copy that anchors and aliases make.
+    fn copy(&mut self, size: Size, mark: Mark) -> Result<(), Box<Problem>> {
+        self.copied += size.bytes;
         if self.copied > MAX_COPIED {
             let message = format!("anchors and aliases repeat more than {MAX_COPIED} bytes");
-            return Err(self.problem(marker, message, true));
+            return Err(self.problem(mark, message, true));
         }
         Ok(())
     }
@@ -315,20 +362,34 @@ impl Builder {
         matches!(self.stack.last(), Some(Frame::Map { key: None, .. }))
     }
 
-    fn set_key(&mut self, name: Name, marker: Marker) {
+    /// Whether the value of a `<<` comes next.
+    fn expects_merged(&self) -> bool {
+        let Some(Frame::Map { key: Some(key), .. }) = self.stack.last() else { return false };
+        matches!(key.name, Name::Merge)
+    }
+
+    fn merges_no_map(&self, mark: Mark) -> Box<Problem> {
+        self.problem(mark, "`<<` merges maps, and this is none".to_owned(), false)
+    }
+
+    fn set_key(&mut self, name: Name, mark: Mark) {
         if let Some(Frame::Map { key, .. }) = self.stack.last_mut() {
-            *key = Some(PendingKey { name, marker });
+            *key = Some(PendingKey { name, mark });
         }
     }
 
-    /// Puts a finished value, which begins at `marker`, where it belongs.
-    fn close(&mut self, value: Value, anchor: usize, marker: Marker) -> Result<(), Box<Problem>> {
+    /// Ends a list or map that began at `mark`.
+    fn close(&mut self, value: Value, anchor: usize, mark: Mark) -> Result<(), Box<Problem>> {
         if anchor != 0 {
             let size = Size::of(&value);
-            self.copied += size.bytes;
-            self.check_copied(marker)?;
-            self.anchors.insert(anchor, Anchored { value: value.clone(), size });
+            self.copy(size, mark)?;
+            self.anchors.insert(anchor, Anchored::Value(value.clone(), size));
         }
+        self.place(value, mark)
+    }
+
+    /// Puts a finished value, which begins at `mark`, where it belongs.
+    fn place(&mut self, value: Value, mark: Mark) -> Result<(), Box<Problem>> {
         match self.stack.last_mut() {
             None => {
                 if !value.is_null() {
@@ -343,27 +404,26 @@ impl Builder {
             Some(Frame::Seq { items, .. }) => items.push(value),
             Some(Frame::Map { map, lines, key, .. }) => match key.take() {
                 None => match scalar::key(value) {
-                    Some(name) => *key = Some(PendingKey { name: Name::Key(name), marker }),
+                    Some(name) => *key = Some(PendingKey { name: Name::Key(name), mark }),
                     None => {
                         let message = "a map key must be a string, number or boolean".to_owned();
-                        return Err(self.problem(marker, message, false));
+                        return Err(self.problem(mark, message, false));
                     }
                 },
-                Some(PendingKey { name: Name::Merge, marker }) => {
+                Some(PendingKey { name: Name::Merge, mark }) => {
                     if merge(map, value).is_none() {
-                        let message = "`<<` merges maps, and this is none".to_owned();
-                        return Err(self.problem(marker, message, false));
+                        return Err(self.merges_no_map(mark));
                     }
                     lines.resize(map.len(), 0);
                 }
-                Some(PendingKey { name: Name::Key(name), marker }) => {
+                Some(PendingKey { name: Name::Key(name), mark }) => {
                     let (index, previous) = map.insert_full(name, value);
                     lines.resize(map.len(), 0);
-                    let first = std::mem::replace(&mut lines[index], marker.line());
+                    let first = std::mem::replace(&mut lines[index], mark.line);
                     // Line 0: the earlier value was merged in, and overriding it is the purpose.
                     if previous.is_some() && first != 0 {
                         let name = map.get_index(index).map(|(name, _)| name.clone());
-                        self.duplicate(name.unwrap_or_default(), first, marker);
+                        self.duplicate(name.unwrap_or_default(), first, mark);
                     }
                 }
             },
@@ -371,7 +431,7 @@ impl Builder {
         Ok(())
     }
 
-    fn duplicate(&mut self, name: String, first: usize, last: Marker) {
+    fn duplicate(&mut self, name: String, first: usize, last: Mark) {
         if self.done.duplicates.len() == MAX_DUPLICATES {
             return;
         }
@@ -391,18 +451,41 @@ impl Builder {
             document: self.document,
             path,
             first,
-            last: (last.line(), last.col() + 1),
+            last: (last.line, last.column(self.text)),
         });
     }
 
-    fn problem(&self, marker: Marker, message: String, limit: bool) -> Box<Problem> {
+    fn problem(&self, mark: Mark, message: String, limit: bool) -> Box<Problem> {
         Box::new(Problem {
             message,
-            document: self.document.max(1),
-            line: marker.line().max(1),
-            column: marker.col() + 1,
+            document: self.document,
+            line: mark.line,
+            column: mark.column(self.text),
             limit,
         })
+    }
+}
+
+/// Go decodes base64 without regard to the bits that are left over.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+/// Whether a key merges maps: a plain `<<`, or one that a tag says to be so.
+fn is_merge(text: &str, style: Style, tag: Option<&str>) -> bool {
+    text == "<<"
+        && match tag {
+            None => style == Style::Plain,
+            Some(tag) => matches!(tag, "!" | "tag:yaml.org,2002:merge"),
+        }
+}
+
+/// A tag as it is usually written.
+fn short_tag(tag: &str) -> String {
+    match tag.strip_prefix("tag:yaml.org,2002:") {
+        Some(name) => format!("!!{name}"),
+        None => tag.to_owned(),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::crds::Crds;
 use super::notes::{CLIENT_SIDE_LIMIT, INSTALLED};
-use super::readme::{contents, one_line, provenance, values};
+use super::readme::{contents, provenance, values};
 use super::{Description, Part};
 use crate::emit::{escape, in_text, yaml};
+use crate::escape::markdown::{self, code};
 use crate::ir::{Object, Unit};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -37,7 +38,7 @@ pub(super) fn crds(unit: &Unit, description: &Description<'_>, crds: &Crds) -> (
         if size > CLIENT_SIDE_LIMIT {
             note.push_str(" (too large for client-side `kubectl apply`; Helm does not mind)");
         }
-        let _ = writeln!(readme, "- `{}`, {size} bytes{note}", crd.name());
+        let _ = writeln!(readme, "- {}, {size} bytes{note}", code(crd.name()));
     }
     provenance(&mut readme, description);
     let notes = format!(
@@ -103,7 +104,7 @@ fn head(name: &str, description: &Description<'_>) -> String {
     format!(
         "# {name}\n\nFor version {} of the operator, compiled from its OLM bundle by bundle2chart. Do not edit: \
          change bundles.toml and build again.\n\n",
-        one_line(&description.bundle.csv.version)
+        markdown::text(&description.bundle.csv.version)
     )
 }
 

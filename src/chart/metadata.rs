@@ -2,7 +2,7 @@
 
 use super::crds::{Crds, SUBCHART};
 use super::{Description, Part};
-use crate::emit::yaml;
+use crate::emit::{CRDS_SUBCHART, yaml};
 use crate::ir::{Map, Value};
 
 /// The chart's own metadata: versions, what it is, and what it was made of. No timestamps.
@@ -46,7 +46,7 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
         set(
             "dependencies",
             Value::Seq(vec![Value::map([
-                ("name", Value::text("crds")),
+                ("name", Value::text(CRDS_SUBCHART)),
                 ("version", Value::text(description.version.to_string())),
             ])]),
         );
@@ -56,6 +56,8 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     if part == Part::Main {
         let placement = Value::text(description.config.crds.as_str());
         annotations.insert("bundle2chart/crds".to_owned(), placement);
+        let watch = Value::text(description.watch.annotation());
+        annotations.insert("bundle2chart/watch".to_owned(), watch);
     }
     if description.config.strip_descriptions {
         annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
@@ -69,7 +71,7 @@ pub(super) fn crds_chart(description: &Description<'_>) -> String {
     let name = &description.config.name;
     plain(&Map::from_iter([
         ("apiVersion".to_owned(), "v2".into()),
-        ("name".to_owned(), "crds".into()),
+        ("name".to_owned(), Value::text(CRDS_SUBCHART)),
         ("version".to_owned(), Value::text(description.version.to_string())),
         ("description".to_owned(), Value::text(format!("CustomResourceDefinitions of {name}"))),
         ("type".to_owned(), "application".into()),

@@ -19,9 +19,9 @@ pub use crds::InstalledFirst;
 pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
-use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX};
-use crate::emit::CERTIFICATE_TEMPLATE;
-use crate::ir::{Object, Phase, Unit};
+use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
+use crate::emit::{CERTIFICATE_TEMPLATE, CHART_LOCK, chart_lock};
+use crate::ir::{Object, Phase, ReadPaths, Unit};
 use crds::Crds;
 use std::collections::BTreeMap;
 
@@ -50,6 +50,8 @@ pub struct Description<'a> {
     pub version: &'a semver::Version,
     /// Namespace that the README installs it into.
     pub namespace: &'a str,
+    /// Which namespaces the operator watches.
+    pub watch: &'a Watch,
     /// Bytes-independent name of where the bundle came from, as configured.
     pub origin: &'a str,
     /// Images that the chart refers to.
@@ -96,8 +98,8 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
         separate && object.kind() == "CustomResourceDefinition" && !object.has_expression()
     });
     let companions = Companions { crds: crds.is_some(), operands: operands.is_some() };
-    let objects = &unit.objects;
-    unit.values.retain(|value| objects.iter().any(|object| object.reads(&value.path)));
+    let read = ReadPaths::of(&unit.objects);
+    unit.values.retain(|value| read.contains(&value.path));
     let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
     parts
         .into_iter()
@@ -113,9 +115,9 @@ fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
     let (taken, left) = std::mem::take(&mut unit.objects).into_iter().partition(belongs);
     unit.objects = left;
     let objects: Vec<Object> = taken;
-    let values = unit.values.iter();
-    let values = values.filter(|value| objects.iter().any(|object| object.reads(&value.path)));
-    Some(Unit { values: values.cloned().collect(), objects, constraints: Vec::new() })
+    let read = ReadPaths::of(&objects);
+    let values = unit.values.iter().filter(|value| read.contains(&value.path)).cloned().collect();
+    Some(Unit { values, objects, constraints: Vec::new() })
 }
 
 fn chart(unit: &Unit, description: &Description<'_>, part: Part, companions: Companions) -> Chart {
@@ -134,6 +136,7 @@ fn chart(unit: &Unit, description: &Description<'_>, part: Part, companions: Com
     let subchart = crds.folder == crds::SUBCHART;
     if subchart {
         files.insert("charts/crds/Chart.yaml".to_owned(), metadata::crds_chart(description));
+        files.insert(CHART_LOCK.to_owned(), chart_lock(description.version));
     }
     files.insert("Chart.yaml".to_owned(), metadata::chart(description, part, &crds));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));

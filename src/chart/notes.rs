@@ -1,6 +1,7 @@
 //! NOTES.txt: what a person sees after `helm install`.
 
 use super::crds::Crds;
+use super::readme::watched;
 use super::{Companions, Description, Part};
 use crate::config::Layout;
 use crate::emit::{escape, in_text};
@@ -23,6 +24,7 @@ pub(super) fn notes(
     companions: Companions,
 ) -> String {
     let mut text = INSTALLED.to_owned();
+    let _ = writeln!(text, "The operator watches {}.", escape(&watched(description.watch)));
     let mut deployments: Vec<&str> =
         unit.objects.iter().filter(|o| o.kind() == "Deployment").map(|o| o.name()).collect();
     deployments.sort_unstable();

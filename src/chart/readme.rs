@@ -5,6 +5,7 @@ use super::crds::Crds;
 use super::notes::{CLIENT_SIDE_LIMIT, pull_namespaces};
 use super::{Companions, Description, Part};
 use crate::config::{CertificateProvider, Layout, Watch};
+use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,17 +20,17 @@ pub(super) fn readme(
     let name = &description.config.name;
     let csv = &description.bundle.csv;
     let mut text = format!("# {name}\n\n");
-    let title = one_line(csv.spec_text("displayName"));
+    let title = markdown::text(csv.spec_text("displayName"));
     let title = if title.is_empty() { name.clone() } else { title };
     let _ = write!(
         text,
         "{title} {}, compiled from its OLM bundle by bundle2chart. Do not edit: change bundles.toml and build again.\n\n\
          ## Install\n\n",
-        one_line(&csv.version)
+        markdown::text(&csv.version)
     );
     if !description.config.depends_on.is_empty() {
         let names: Vec<String> =
-            description.config.depends_on.iter().map(|name| format!("`{name}`")).collect();
+            description.config.depends_on.iter().map(|name| code(name)).collect();
         let _ = write!(text, "Install first: {}.\n\n", names.join(", "));
     }
     install(&mut text, description, companions);
@@ -38,16 +39,10 @@ pub(super) fn readme(
         let _ = write!(
             text,
             "\nOn OpenShift it is for versions up to {}; before an upgrade beyond that, upgrade it.\n",
-            one_line(maximum)
+            markdown::text(maximum)
         );
     }
-    if let Some(Watch::Namespaces(namespaces)) = &description.config.watch {
-        let _ = write!(
-            text,
-            "\nThe operator watches these namespaces, which must exist: {}.\n",
-            namespaces.join(", ")
-        );
-    }
+    let _ = write!(text, "\nThe operator watches {}.\n", watched(description.watch));
     certificate_section(&mut text, unit, description);
     contents(&mut text, unit);
     values(&mut text, unit);
@@ -61,11 +56,22 @@ pub(super) fn readme(
             );
         }
         for image in description.images {
-            let _ = writeln!(text, "- `{image}`");
+            let _ = writeln!(text, "- {}", code(image));
         }
     }
     provenance(&mut text, description);
     text
+}
+
+/// Returns what an operator watches, for a sentence.
+pub(super) fn watched(watch: &Watch) -> String {
+    match watch {
+        Watch::All => "all namespaces".to_owned(),
+        Watch::Own => "the namespace of the release and no other".to_owned(),
+        Watch::Namespaces(names) => {
+            format!("these namespaces, which must exist: {}", names.join(", "))
+        }
+    }
 }
 
 /// The commands, in order.
@@ -114,7 +120,7 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
             Value::Expr(Expr::Text(path)) => default(path),
             _ => None,
         })
-        .map(|namespace| format!("`{namespace}`"))
+        .map(code)
         .collect();
     if namespaces.is_empty() {
         return;
@@ -127,7 +133,8 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
         ),
         name => write!(
             text,
-            "\nIts images are pulled with the secret `{name}`, which must exist in {namespaces}. "
+            "\nIts images are pulled with the secret {}, which must exist in {namespaces}. ",
+            code(name)
         ),
     };
     text.push_str(
@@ -183,17 +190,17 @@ pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
     let csv = &description.bundle.csv;
     let _ = write!(
         text,
-        "\n## Provenance\n\n| | |\n|---|---|\n| bundle | `{}` |\n",
-        description.origin
+        "\n## Provenance\n\n| | |\n|---|---|\n| bundle | {} |\n",
+        code(description.origin)
     );
     if let Some(image) = &description.bundle.image {
-        let _ = writeln!(text, "| digest | `{}` |", image.digest);
+        let _ = writeln!(text, "| digest | {} |", code(&image.digest));
     }
     let _ = write!(
         text,
-        "| package | `{}` |\n| ClusterServiceVersion | `{}` |\n",
-        one_line(&description.bundle.package),
-        csv.name()
+        "| package | {} |\n| ClusterServiceVersion | {} |\n",
+        code(&description.bundle.package),
+        code(csv.name())
     );
 }
 
@@ -206,7 +213,7 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
     let config = description.config;
     let issuer = match &config.issuer {
         Some(issuer) => {
-            format!(" The {} `{}` signs them; it must exist before.", issuer.kind, issuer.name)
+            format!(" The {} {} signs them; it must exist before.", issuer.kind, code(&issuer.name))
         }
         None => String::new(),
     };
@@ -239,8 +246,7 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
         .chain(csv.api_services.iter().map(|service| service.deployment.as_str()))
         .filter(|name| unit.names("Deployment").contains(*name))
         .collect();
-    let deployments: Vec<String> =
-        deployments.into_iter().map(|name| format!("`{name}`")).collect();
+    let deployments: Vec<String> = deployments.into_iter().map(code).collect();
     let _ = writeln!(text, " ({}). {words}", deployments.join(", "));
 }
 
@@ -251,7 +257,7 @@ pub(super) fn contents(text: &mut String, unit: &Unit) {
     }
     text.push_str("\n## Contents\n\n| Kind | Objects |\n|---|---|\n");
     for (kind, count) in kinds {
-        let _ = writeln!(text, "| {kind} | {count} |");
+        let _ = writeln!(text, "| {} | {count} |", markdown::text(kind));
     }
 }
 
@@ -262,9 +268,9 @@ pub(super) fn values(text: &mut String, unit: &Unit) {
     text.push_str("\n## Values\n\n| Key | Type | Default | Description |\n|---|---|---|---|\n");
     for spec in &unit.values {
         let kind = spec.schema.get("type").and_then(|kind| kind.as_str()).unwrap_or("any");
-        let default = spec.default.to_string().replace('|', "\\|");
-        let description = spec.description.replace('|', "\\|");
-        let _ = writeln!(text, "| `{}` | {kind} | `{default}` | {description} |", spec.path);
+        let (path, default) = (code(&spec.path.to_string()), code(&spec.default.to_string()));
+        let description = sentence(&spec.description);
+        let _ = writeln!(text, "| {path} | {kind} | {default} | {description} |");
     }
 }
 
@@ -321,7 +327,7 @@ fn crd_section(
         } else {
             ""
         };
-        let _ = writeln!(text, "- `{name}`, {} bytes{note}", content.len());
+        let _ = writeln!(text, "- {}, {} bytes{note}", code(name), content.len());
     }
 }
 
@@ -340,11 +346,6 @@ fn stub_section(text: &mut String, crds: &Crds) {
     }
     text.push_str("\n\n");
     for name in &crds.stubs {
-        let _ = writeln!(text, "- `{name}`");
+        let _ = writeln!(text, "- {}", code(name));
     }
-}
-
-/// Text of a bundle in one line of Markdown.
-pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['`', '<', '|'], "")
 }

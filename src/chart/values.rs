@@ -1,6 +1,7 @@
 //! values.yaml with comments, and its closed JSON schema.
 
 use crate::emit::yaml;
+use crate::escape;
 use crate::ir::{Map, Unit, Value, ValueSpec};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
@@ -115,6 +116,7 @@ fn merge(into: &mut Json, from: Json) {
 
 /// Breaks text into lines of at most `width` characters where it has spaces.
 fn wrap(text: &str, width: usize) -> Vec<String> {
+    let text = escape::line(text);
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -1,6 +1,7 @@
 //! What this process gives sources to use: its environment, and a reporter on standard error.
 
 use super::Global;
+use crate::escape;
 use crate::source::{Access, Download, Environment, Reporter};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
@@ -36,6 +37,7 @@ impl Reporter for Terminal {
 
     #[expect(clippy::print_stderr, reason = "asked for with -v")]
     fn line(&self, line: &str) {
+        let line = escape::line(line);
         self.bars.suspend(|| eprintln!("{line}"));
     }
 
@@ -45,7 +47,7 @@ impl Reporter for Terminal {
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = self.bars.add(ProgressBar::new(size)).with_style(style);
-        bar.set_message(short(name));
+        bar.set_message(escape::line(&short(name)).into_owned());
         Box::new(Bar(bar))
     }
 }

@@ -8,12 +8,13 @@ use crate::config::Config;
 use crate::deploy;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::ownership::BUILD_REPORT;
-use crate::emit::{self, ChartFiles, Comparison, Written};
+use crate::emit::{self, BesideFiles, ChartFiles, Comparison, Staged, Writer, Written};
+use crate::escape::Lines;
 use crate::lock::{self, Lock};
-use crate::pipeline::{self, upgrade};
+use crate::pipeline;
+use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
 use crate::source::Supply;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Compile bundles to charts.
@@ -46,6 +47,7 @@ impl Build {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         };
+        output.configured(&config);
         let lock_path = lock::path_of(&global.config);
         let lock = lock::read(&lock_path).unwrap_or_else(|problems| {
             diagnostics.append(problems);
@@ -60,54 +62,90 @@ impl Build {
         }
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
         let supply = Supply::of(&config, access(global));
-        let built =
-            pipeline::build(&config, &supply, &lock, &self.names, jobs.map_or(1, Into::into));
+        let out = self.out.clone().unwrap_or_else(|| config.out());
+        let upgrades = Upgrades::new(&out, &config, &supply);
+        let target = if self.check {
+            Target::Compare(&out)
+        } else {
+            Target::Write(Writer::new(&out, self.replace))
+        };
+        let finish = |mut chart: ChartFiles| {
+            let moved = emit::crds_moved(&out, &chart);
+            let (upgrade, problems) = upgrades.report(&mut chart);
+            Finished {
+                built: BuiltChart::new(&chart, upgrade),
+                moved,
+                watch: emit::watch_changed(&out, &chart, &config.bundles),
+                problems,
+                done: target.take(&chart),
+            }
+        };
+        let jobs = jobs.map_or(1, Into::into);
+        let built = pipeline::build_with(&config, &supply, &lock, &self.names, jobs, finish);
         diagnostics.append(built.diagnostics);
         if global.verbose > 0 {
-            output.note(&built.counts.iter().fold(String::new(), |text, line| text + line + "\n"));
+            output.note(&built.counts.iter().collect());
         }
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
-        let (mut charts, release_bytes) = (built.charts, built.release_bytes);
-        let new_lock = lock.updated(&config, built.locked);
-        let out = self.out.clone().unwrap_or_else(|| config.out());
-        diagnostics.append(emit::crds_moved(&out, &charts));
-        let jobs = jobs.map_or(1, Into::into);
-        let reports = upgrade::reports(&mut charts, &out, &config, &supply, jobs);
-        diagnostics.append(reports.diagnostics);
+
+        let release_bytes = built.release_bytes;
+        // A lock that may not be written, or was written before decisions were recorded, is not stale
+        // for that.
+        let new_lock = if self.locked {
+            lock.clone()
+        } else {
+            let decided = if self.check { Vec::new() } else { built.decided };
+            lock.updated(&config, built.locked.into_iter().chain(decided).collect())
+        };
+        let (mut charts, mut done, mut found) = (Vec::new(), Vec::new(), Diagnostics::new());
+        for finished in built.charts {
+            diagnostics.extend(finished.moved);
+            diagnostics.extend(finished.watch);
+            found.append(finished.problems);
+            charts.push(finished.built);
+            done.push(finished.done);
+        }
+        diagnostics.append(found);
+        if diagnostics.has_errors() {
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        }
         // What is about some of the charts would forget the others.
         let beside = self.names.is_empty().then(|| {
             let mut files = deploy::files(&built.releases, &config.deploy);
-            let report = upgrade::summary(&charts, &reports.upgrades);
-            files.insert(BUILD_REPORT.to_owned(), report.into_bytes());
+            files.insert(BUILD_REPORT.to_owned(), upgrade::summary(&charts).into_bytes());
             files
         });
-        let result = if self.check {
-            let stale = (new_lock != lock).then_some(lock_path.as_path());
-            emit::compare_with(&out, &charts, beside.as_ref())
-                .map(|comparison| self.checked(&comparison, stale, output, &mut diagnostics, &out))
-        } else {
-            emit::write_with(&out, &charts, beside.as_ref(), self.replace).and_then(|written| {
+        let stale = (new_lock != lock).then_some(lock_path.as_path());
+        let result = match target.end(done, &charts, beside.as_ref()) {
+            Err(problems) => Err(problems),
+            Ok(Ended::Compared(comparison)) => {
+                Ok(self.checked(&comparison, stale, output, &mut diagnostics, &out))
+            }
+            Ok(Ended::Written(written)) => {
                 let mut summary = summary(&charts, &release_bytes, &written, &out);
                 diagnostics.append(written.warnings);
                 // Last, so that a lock never names what was not built.
-                if new_lock != lock && lock::write(&lock_path, &new_lock)? {
-                    let changes = lock::change::changes(&lock, &new_lock);
-                    let _ = writeln!(
-                        summary,
-                        "{}: {} changed; commit it",
-                        lock_path.display(),
-                        changes.len()
-                    );
-                }
-                Ok((Exit::Clean, summary))
-            })
+                let locked = match stale {
+                    Some(path) => lock::write(path, &new_lock),
+                    None => Ok(false),
+                };
+                locked.map(|changed| {
+                    if changed {
+                        let changes = lock::change::changes(&lock, &new_lock).len();
+                        let path = lock_path.display();
+                        summary.push(format!("{path}: {changes} changed; commit it"));
+                    }
+                    (Exit::Clean, summary)
+                })
+            }
         };
         let (exit, last_words) = result.unwrap_or_else(|problems| {
             diagnostics.append(problems);
-            (Exit::Error, String::new())
+            (Exit::Error, Lines::new())
         });
         output.diagnostics(&diagnostics);
         // What a person looks for comes last.
@@ -122,11 +160,11 @@ impl Build {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
         out: &Path,
-    ) -> (Exit, String) {
+    ) -> (Exit, Lines) {
         if self.names.is_empty() {
             diagnostics.append(comparison.orphan_warnings(out));
         }
-        let mut lines = String::new();
+        let mut lines = Lines::new();
         for (word, paths) in [
             ("missing", &comparison.missing),
             ("stale", &comparison.stale),
@@ -134,22 +172,96 @@ impl Build {
             ("foreign", &comparison.foreign),
         ] {
             for path in paths {
-                let _ = writeln!(lines, "{word} {}", path.display());
+                lines.push(format!("{word} {}", path.display()));
             }
         }
         if let Some(path) = stale_lock {
-            let _ = writeln!(lines, "stale {}", path.display());
+            lines.push(format!("stale {}", path.display()));
         }
         output.list(&lines);
         if comparison.is_current() && stale_lock.is_none() {
-            return (Exit::Clean, format!("{} is up to date\n", out.display()));
+            let last_words = format!("{} is up to date", out.display());
+            return (Exit::Clean, Lines::from_iter([last_words]));
         }
         let last_words = format!(
-            "{} is not what {} compiles to; run `bundle2chart build`\n",
+            "{} is not what {} compiles to; run `bundle2chart build`",
             out.display(),
             if self.names.is_empty() { "the configuration" } else { "the bundle" }
         );
-        (Exit::Findings, last_words)
+        (Exit::Findings, Lines::from_iter([last_words]))
+    }
+}
+
+/// What becomes of the charts of a build.
+enum Target<'a> {
+    /// They are compared with the output folder.
+    Compare(&'a Path),
+    /// They are written to it; or why they cannot be.
+    Write(Result<Writer, Diagnostics>),
+}
+
+/// What became of one chart.
+enum Done {
+    Compared(Comparison),
+    Staged(Staged),
+}
+
+/// What became of all of them.
+enum Ended {
+    Compared(Comparison),
+    Written(Written),
+}
+
+/// A chart that is out of memory.
+struct Finished {
+    built: BuiltChart,
+    /// A warning about CRDs that move.
+    moved: Option<Diagnostic>,
+    /// An error about namespaces that its operator would watch.
+    watch: Option<Diagnostic>,
+    /// Warnings about an earlier version that cannot be compared.
+    problems: Diagnostics,
+    done: Result<Done, Diagnostics>,
+}
+
+impl Target<'_> {
+    /// Compares or stages a chart.
+    fn take(&self, chart: &ChartFiles) -> Result<Done, Diagnostics> {
+        match self {
+            Target::Compare(out) => emit::compare_chart(out, chart).map(Done::Compared),
+            Target::Write(Ok(writer)) => writer.stage(chart).map(Done::Staged),
+            // Said once, at the end.
+            Target::Write(Err(_)) => Err(Diagnostics::new()),
+        }
+    }
+
+    /// Compares the rest, or puts the staged charts in their places.
+    fn end(
+        self,
+        done: Vec<Result<Done, Diagnostics>>,
+        charts: &[BuiltChart],
+        beside: Option<&BesideFiles>,
+    ) -> Result<Ended, Diagnostics> {
+        let (mut compared, mut staged) = (Comparison::default(), Vec::new());
+        let mut problems = Diagnostics::new();
+        for done in done {
+            match done {
+                Ok(Done::Compared(found)) => compared.append(found),
+                Ok(Done::Staged(chart)) => staged.push(chart),
+                Err(found) => problems.append(found),
+            }
+        }
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        match self {
+            Target::Compare(out) => {
+                let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
+                compared.append(emit::compare_rest(out, &dirs, beside)?);
+                Ok(Ended::Compared(compared))
+            }
+            Target::Write(writer) => writer?.finish(&staged, beside).map(Ended::Written),
+        }
     }
 }
 
@@ -184,12 +296,12 @@ pub(super) fn not_locked(
 
 /// A line for each chart, and one for all.
 fn summary(
-    charts: &[ChartFiles],
+    charts: &[BuiltChart],
     release_bytes: &BTreeMap<PathBuf, usize>,
     written: &Written,
     out: &Path,
-) -> String {
-    let mut text = String::new();
+) -> Lines {
+    let mut text = Lines::new();
     let width = charts.iter().map(|chart| chart.dir.as_os_str().len()).max().unwrap_or(0);
     for chart in charts {
         let what = if written.created.contains(&chart.dir) {
@@ -199,19 +311,14 @@ fn summary(
         } else {
             "unchanged"
         };
-        let (templates, crds) = chart.counts();
-        // The report is for people; Helm ignores it.
-        let report = emit::ownership::UPGRADE_REPORT;
-        let files = chart.files.iter().filter(|(path, _)| *path != report);
-        let bytes: usize = files.map(|(_, content)| content.len()).sum();
+        let BuiltChart { templates, crds, bytes, .. } = chart;
         let share = chart::release_percent(release_bytes.get(&chart.dir).copied().unwrap_or(0));
-        let _ = writeln!(
-            text,
+        text.push(format!(
             "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {share:>3} % of a release  {:>5} KiB",
             chart.dir.display(),
-            if crds == 1 { " " } else { "s" },
+            if *crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),
-        );
+        ));
     }
     let mut beside: BTreeMap<_, usize> = BTreeMap::new();
     let said = written.beside.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
@@ -220,15 +327,14 @@ fn summary(
     }
     for (name, count) in beside {
         let files = if count == 1 { "file" } else { "files" };
-        let _ = writeln!(text, "{:<width$}  updated    {count:>3} {files}", name.display());
+        text.push(format!("{:<width$}  updated    {count:>3} {files}", name.display()));
     }
-    let _ = writeln!(
-        text,
+    text.push(format!(
         "{}: {} created, {} updated, {} unchanged",
         out.display(),
         written.created.len(),
         written.updated.len(),
         written.unchanged.len()
-    );
+    ));
     text
 }

@@ -4,12 +4,12 @@ use super::Exit;
 use super::output::Output;
 use crate::bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
+use crate::escape::Lines;
 use crate::ir::Release;
 use crate::serving::profile::{self, NAMES};
 use crate::serving::{self, Manifest};
 use crate::source::{self, Limits};
 use clap::builder::PossibleValuesParser;
-use std::fmt::Write as _;
 
 /// Check manifests for serving models that anyone wrote.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(super) struct CheckServing {
 impl CheckServing {
     pub(super) fn run(&self, output: &mut Output) -> Exit {
         if self.list {
-            output.data(&list());
+            output.lines(&list());
             return Exit::Clean;
         }
         let mut diagnostics = Diagnostics::new();
@@ -69,12 +69,12 @@ impl CheckServing {
         let counted = |count: usize, what: &str| {
             format!("{count} {what}{}", if count == 1 { "" } else { "s" })
         };
-        output.note(&format!(
-            "{}: {}, {}\n",
+        output.note(&Lines::from_iter([format!(
+            "{}: {}, {}",
             counted(manifests.len(), "object"),
             counted(errors, "error"),
             counted(warnings, "warning")
-        ));
+        )]));
         if errors + warnings > 0 { Exit::Findings } else { Exit::Clean }
     }
 }
@@ -93,18 +93,16 @@ fn with_template_hint(mut diagnostic: Diagnostic) -> Diagnostic {
 }
 
 /// The invariants, one a line.
-fn list() -> String {
-    let mut text = String::new();
-    for invariant in serving::invariants::INVARIANTS {
-        let _ = writeln!(
-            text,
+fn list() -> Lines {
+    let line = |invariant: &serving::invariants::Invariant| {
+        format!(
             "{:<26} {:<8} {:<24} {} ({})",
             invariant.code.as_str(),
             invariant.severity.as_str(),
             invariant.field,
             invariant.reason,
             invariant.source
-        );
-    }
-    text
+        )
+    };
+    serving::invariants::INVARIANTS.iter().map(line).collect()
 }

@@ -7,6 +7,7 @@ use crate::config::{Config, Network};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::diff::render::{html, json, markdown, text};
 use crate::diff::{self, ChangeSet, Class, Ignore, Options, Pattern, values};
+use crate::escape::Lines;
 use crate::lock;
 use crate::pipeline::operand::{self, Operands};
 use crate::source::{Limits, Supply};
@@ -72,8 +73,11 @@ enum FailOn {
 
 impl Diff {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        if self.output.is_none() {
+            output.keep_stdout_for_result();
+        }
         let mut diagnostics = Diagnostics::new();
-        let set = self.compare(global, &mut diagnostics);
+        let set = self.compare(global, output, &mut diagnostics);
         output.diagnostics(&diagnostics);
         let Some((set, refused)) = set.filter(|_| !diagnostics.has_errors()) else {
             return Exit::Error;
@@ -91,13 +95,13 @@ impl Diff {
             Format::Html => html::render(&set),
         };
         match &self.output {
-            None => output.data(&report),
+            None => output.document(&report),
             Some(file) => {
                 if let Err(error) = write(file, &report) {
-                    output.error(&format!(
-                        "error: `{}` cannot be written: {error}\nhint: name a file in a folder that exists\n",
-                        file.display()
-                    ));
+                    output.error(&Lines::from_iter([
+                        format!("error: `{}` cannot be written: {error}", file.display()),
+                        "hint: name a file in a folder that exists".to_owned(),
+                    ]));
                     return Exit::Error;
                 }
             }
@@ -106,14 +110,19 @@ impl Diff {
             None => false,
             // An upgrade that stops at once does break.
             Some(_) if refused => true,
-            Some(FailOn::Breaking) => set.count(Class::Breaking) > 0,
-            Some(FailOn::Risky) => set.count(Class::Breaking) + set.count(Class::Risky) > 0,
+            Some(FailOn::Breaking) => set.has(Class::Breaking),
+            Some(FailOn::Risky) => set.has(Class::Breaking) || set.has(Class::Risky),
         };
         if failed || (self.exit_code && !set.is_empty()) { Exit::Findings } else { Exit::Clean }
     }
 
     /// The change set, and whether Helm refuses the values for the new side.
-    fn compare(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<(ChangeSet, bool)> {
+    fn compare(
+        &self,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<(ChangeSet, bool)> {
         let config = if global.config.exists() {
             let (config, found) = Config::read(&global.config);
             diagnostics.append(found);
@@ -121,6 +130,9 @@ impl Diff {
         } else {
             None
         };
+        if let Some(config) = &config {
+            output.configured(config);
+        }
         let supply = match &config {
             Some(config) => Supply::of(config, access(global)),
             None => {

@@ -15,38 +15,31 @@ pub(super) struct Explain {
 impl Explain {
     pub(super) fn run(&self, output: &mut Output) -> Exit {
         let Some(name) = &self.code else {
-            for code in Code::ALL {
-                output.data(&format!("{:<28} {}\n", code.as_str(), code.description()));
-            }
-            for rule in rules::all() {
-                output.data(&format!(
-                    "{:<28} {}: {}\n",
-                    rule.code,
-                    rule.class.as_str(),
-                    rule.title
-                ));
-            }
+            let codes = Code::ALL
+                .iter()
+                .map(|code| format!("{:<28} {}", code.as_str(), code.description()));
+            let changes = rules::all()
+                .map(|rule| format!("{:<28} {}: {}", rule.code, rule.class.as_str(), rule.title));
+            output.lines(&codes.chain(changes).collect());
             return Exit::Clean;
         };
         if let Some(rule) = rules::all().find(|rule| rule.code == name) {
-            output.data(&format!(
-                "{} ({})\n\n{}\n\n{}\n\nWhat to do: {}\n",
-                rule.code,
-                rule.class.as_str(),
+            let lines = [
+                &format!("{} ({})", rule.code, rule.class.as_str()),
+                "",
                 rule.title,
+                "",
                 rule.explanation,
-                rule.todo
-            ));
+                "",
+                &format!("What to do: {}", rule.todo),
+            ];
+            output.lines(&lines.into_iter().collect());
             return Exit::Clean;
         }
         match Code::ALL.iter().find(|code| code.as_str() == name) {
             Some(code) => {
-                output.data(&format!(
-                    "{}\n\n{}\n\n{}\n",
-                    code.as_str(),
-                    code.description(),
-                    code.explanation()
-                ));
+                let lines = [code.as_str(), "", code.description(), "", code.explanation()];
+                output.lines(&lines.into_iter().collect());
                 Exit::Clean
             }
             None => {
@@ -58,7 +51,8 @@ impl Explain {
                     [] => "`bundle2chart explain` lists all codes".to_owned(),
                     near => format!("did you mean {}?", near.join(" or ")),
                 };
-                output.error(&format!("error: there is no code `{name}`\nhint: {hint}\n"));
+                let lines = [format!("error: there is no code `{name}`"), format!("hint: {hint}")];
+                output.error(&lines.into_iter().collect());
                 Exit::Error
             }
         }

@@ -5,14 +5,14 @@ use super::{Cli, Exit};
 use clap::CommandFactory as _;
 
 pub(super) fn schema(output: &mut Output) -> Exit {
-    output.data(&format!("{:#}\n", crate::config::schema::json_schema()));
+    output.document(&format!("{:#}\n", crate::config::schema::json_schema()));
     Exit::Clean
 }
 
 pub(super) fn completions(shell: clap_complete::Shell, output: &mut Output) -> Exit {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "bundle2chart", &mut text);
-    output.data(&String::from_utf8_lossy(&text));
+    output.document(&String::from_utf8_lossy(&text));
     Exit::Clean
 }
 
@@ -21,6 +21,6 @@ pub(super) fn man(output: &mut Output) -> Exit {
     if clap_mangen::Man::new(Cli::command()).render(&mut text).is_err() {
         return Exit::Error;
     }
-    output.data(&String::from_utf8_lossy(&text));
+    output.document(&String::from_utf8_lossy(&text));
     Exit::Clean
 }

@@ -5,6 +5,7 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::config::Config;
 use crate::diag::Diagnostics;
+use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::source::{Reference, Supply};
 use crate::{images, pipeline};
@@ -52,7 +53,8 @@ fn mirror(text: &str) -> Result<String, String> {
 impl Images {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
         if self.mirror.is_some() && self.format != Format::Idms {
-            output.error("error: `--mirror` has a meaning with `--format idms` only\n");
+            let text = "error: `--mirror` has a meaning with `--format idms` only";
+            output.error(&Lines::from_iter([text]));
             return Exit::Error;
         }
         let (config, mut diagnostics) = Config::read(&global.config);
@@ -64,6 +66,7 @@ impl Images {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         };
+        output.configured(&config);
         let supply = Supply::of(&config, access(global));
         let jobs = std::thread::available_parallelism().map_or(1, Into::into);
         let (bundles, found) = pipeline::images(&config, &supply, &lock, &self.names, jobs);
@@ -73,7 +76,11 @@ impl Images {
             return Exit::Error;
         }
         let (text, found) = match (self.format, &self.mirror) {
-            (Format::List, _) => (images::list(&bundles), Diagnostics::new()),
+            (Format::List, _) => {
+                output.list(&images::list(&bundles));
+                output.diagnostics(&diagnostics);
+                return Exit::Clean;
+            }
             (Format::Json, _) => (images::json(&bundles), Diagnostics::new()),
             (Format::Skopeo, _) => images::skopeo(&bundles),
             (Format::Imageset, _) => images::image_set(&bundles),
@@ -82,7 +89,8 @@ impl Images {
             }
         };
         diagnostics.append(found);
-        output.list(&text);
+        output.keep_stdout_for_result();
+        output.document(&text);
         output.diagnostics(&diagnostics);
         Exit::Clean
     }

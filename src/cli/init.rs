@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::output::Output;
+use crate::escape::Lines;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -33,21 +34,20 @@ pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
         std::fs::File::create_new(config).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
     match created {
         Ok(()) => {
-            output.note(&format!(
-                "{} is ready: name your bundle in it, then run `bundle2chart build`\n",
-                config.display()
-            ));
+            let text = "is ready: name your bundle in it, then run `bundle2chart build`";
+            output.note(&Lines::from_iter([format!("{} {text}", config.display())]));
             Exit::Clean
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            output.error(&format!(
-                "error: {} exists and is left as it is\nhint: edit it, or name another file with `-c FILE`\n",
-                config.display()
-            ));
+            output.error(&Lines::from_iter([
+                format!("error: {} exists and is left as it is", config.display()),
+                "hint: edit it, or name another file with `-c FILE`".to_owned(),
+            ]));
             Exit::Error
         }
         Err(error) => {
-            output.error(&format!("error: cannot create {}: {error}\n", config.display()));
+            let text = format!("error: cannot create {}: {error}", config.display());
+            output.error(&Lines::from_iter([text]));
             Exit::Error
         }
     }

@@ -6,6 +6,7 @@ use super::{Exit, Global};
 use crate::config::keys::CERTIFICATES;
 use crate::config::{BundleConfig, CertificateProvider, Config, Network, Watch};
 use crate::diag::Diagnostics;
+use crate::escape;
 use crate::ir::Release;
 use crate::passes::LINTS;
 use crate::source::{self, Limits, Supply};
@@ -20,7 +21,8 @@ pub(super) struct Inspect {
     /// reference of an image, for which the mirrors of the configuration are asked first.
     #[arg(value_name = "PATH|REFERENCE")]
     bundle: String,
-    /// Print the compiled objects as a JSON array sorted by kind, namespace and name.
+    /// Print the compiled objects as a JSON array sorted by kind, namespace and name, and nothing
+    /// else to standard output.
     #[arg(long)]
     objects: bool,
     /// Namespace that the operator is installed in, instead of the one that the bundle suggests.
@@ -45,12 +47,17 @@ fn watch(text: &str) -> Result<Watch, String> {
 
 impl Inspect {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        if self.objects {
+            output.keep_stdout_for_result();
+        }
+        output.inspected(&self.bundle);
         let supply = if global.config.exists() {
             let (config, diagnostics) = Config::read(&global.config);
             let Some(config) = config else {
                 output.diagnostics(&diagnostics);
                 return Exit::Error;
             };
+            output.configured(&config);
             Supply::of(&config, access(global))
         } else {
             let (network, limits) = (Network::default(), Limits::default());
@@ -72,7 +79,8 @@ impl Inspect {
         settings.namespace.clone_from(&self.namespace);
         settings.watch.clone_from(&self.watch);
         settings.certificates = CertificateProvider::named(&self.certificates).unwrap_or_default();
-        let (compiled, found) = pipeline::compile(&files, &settings);
+        let (compiled, found) =
+            pipeline::compile_loaded((Some(loaded.clone()), found), &files, &settings);
         diagnostics.append(found);
         if self.objects {
             let Some(compiled) = compiled else {
@@ -81,12 +89,13 @@ impl Inspect {
             };
             let values = compiled.unit.default_values();
             let release = Release { namespace: &compiled.namespace, values: &values };
-            output.data(&objects(&compiled.unit, &release));
+            output.document(&objects(&compiled.unit, &release));
             output.diagnostics(&errors_and_warnings(diagnostics));
             return Exit::Clean;
         }
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
-        output.data(&inspect::report(&loaded, objects.unwrap_or_default(), &diagnostics));
+        let watch = settings.watch.as_ref();
+        output.list(&inspect::report(&loaded, objects.unwrap_or_default(), watch, &diagnostics));
         // What cannot be compiled can be looked at all the same.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
         // The report has the lints.
@@ -117,5 +126,5 @@ fn objects(unit: &crate::ir::Unit, release: &Release<'_>) -> String {
         .collect();
     objects.sort_by(|a, b| a.0.cmp(&b.0));
     let objects: Vec<serde_json::Value> = objects.into_iter().map(|(_, object)| object).collect();
-    format!("{:#}\n", serde_json::Value::Array(objects))
+    escape::json(&format!("{:#}\n", serde_json::Value::Array(objects))).into_owned()
 }

@@ -5,6 +5,7 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::config::{BundleConfig, Config};
 use crate::diag::Diagnostics;
+use crate::escape::Lines;
 use crate::lock::change::{Change, changes};
 use crate::source::Supply;
 use crate::{lock, pipeline};
@@ -37,6 +38,7 @@ impl LockCommand {
     fn locked(&self, global: &Global, output: &mut Output) -> Result<Exit, Diagnostics> {
         let (config, mut diagnostics) = Config::read(&global.config);
         let Some(config) = config else { return Err(diagnostics) };
+        output.configured(&config);
         let path = lock::path_of(&global.config);
         let old = lock::read(&path)?;
         let upgrade = self.upgrade.as_deref();
@@ -57,29 +59,39 @@ impl LockCommand {
             .collect();
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
         let supply = Supply::of(&config, access(global));
-        let (entries, found) = pipeline::lock(&supply, &needed, jobs.map_or(1, Into::into));
+        let (entries, found) = pipeline::lock(&supply, &old, &needed, jobs.map_or(1, Into::into));
         diagnostics.append(found);
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
         let new = old.updated(&config, entries);
         let changes = changes(&old, &new);
-        let lines: String = changes.iter().map(Change::describe).collect();
+        let mut lines = Lines::new();
+        changes.iter().map(Change::describe).for_each(|change| lines.append(change));
         output.list(&lines);
         output.diagnostics(&diagnostics);
         let locked = new.bundles.len();
         if changes.is_empty() {
-            output.note(&format!("{}: nothing changed, {locked} locked\n", path.display()));
+            output.note(&Lines::from_iter([format!(
+                "{}: nothing changed, {locked} locked",
+                path.display()
+            )]));
             return Ok(Exit::Clean);
         }
         if self.check {
             let count = changes.len();
-            output.note(&format!("{}: {count} would change, {locked} locked\n", path.display()));
+            output.note(&Lines::from_iter([format!(
+                "{}: {count} would change, {locked} locked",
+                path.display()
+            )]));
             return Ok(Exit::Findings);
         }
         lock::write(&path, &new)?;
         let count = changes.len();
-        output.note(&format!("{}: {count} changed, {locked} locked\n", path.display()));
+        output.note(&Lines::from_iter([format!(
+            "{}: {count} changed, {locked} locked",
+            path.display()
+        )]));
         Ok(Exit::Clean)
     }
 }

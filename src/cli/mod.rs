@@ -11,8 +11,12 @@ mod init;
 mod inspect;
 mod lock;
 mod output;
+mod repository;
 mod vendor;
 
+use crate::escape;
+use crate::jq;
+use crate::pipeline::STACK;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use output::Output;
 use std::path::PathBuf;
@@ -33,7 +37,7 @@ struct Global {
     /// The configuration.
     #[arg(short, long, global = true, value_name = "FILE", default_value = "bundles.toml")]
     config: PathBuf,
-    /// How problems are reported; anything but human goes to standard output.
+    /// How problems are reported; anything but human goes to standard output, unless a report is there.
     #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human)]
     message_format: MessageFormat,
     /// When to use colour.
@@ -117,10 +121,55 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Prints help, the version or what is wrong with the arguments, which the message quotes.
+#[expect(clippy::print_stderr, reason = "nothing is known yet of how to print")]
+fn usage(mut error: clap::Error) -> ExitCode {
+    // An argument stays on its line.
+    let arguments =
+        std::env::args_os().map(|text| escape::visible(&text.to_string_lossy()).into_owned());
+    if let Err(visible) = Cli::try_parse_from(arguments) {
+        error = visible;
+    }
+    let text = error.render().to_string();
+    let safe = escape::lines(&text);
+    if safe == text {
+        // With colours, where the terminal has them.
+        let _ = error.print();
+    } else {
+        eprint!("{safe}");
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
 /// Parses the arguments of this process and runs the command. Exit code 0: clean; 1: differences
 /// or findings; 2: wrong usage or an error.
+#[expect(clippy::disallowed_methods, reason = "runs the command on a thread with a large stack")]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    // A worker has no commands and no options, so it is none of the command line's business.
+    if std::env::args_os().nth(1).is_some_and(|first| first == jq::worker::ARGUMENT) {
+        return jq::worker::main();
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(error),
+    };
+    jq::run_in(own_program());
+
+    // The stack of the main thread is as large as the shell allows, which may be too small.
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK);
+        let running = thread.spawn_scoped(scope, || run(&cli));
+        match running.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(exit)) => exit,
+            // A panic has printed its message.
+            Ok(Err(_)) => ExitCode::from(101),
+            // The system has no thread to give.
+            Err(_) => run(&cli),
+        }
+    })
+}
+
+fn run(cli: &Cli) -> ExitCode {
     let mut output = Output::new(&cli.global);
     let exit = match &cli.command {
         Command::Init => init::run(&cli.global.config, &mut output),
@@ -137,4 +186,10 @@ pub fn main() -> ExitCode {
         Command::Man => generate::man(&mut output),
     };
     output.finish(exit).into()
+}
+
+/// This program, also when its file was replaced meanwhile.
+fn own_program() -> PathBuf {
+    let running = PathBuf::from("/proc/self/exe");
+    if running.exists() { running } else { std::env::current_exe().unwrap_or(running) }
 }

@@ -1,7 +1,11 @@
-//! Where things are printed: data to standard output, words for people to standard error.
+//! Results go to stdout, diagnostics and notes to stderr. What leaves the program is a document of
+//! a renderer that escapes, or [`Lines`].
 
+use super::repository::Repository;
 use super::{Colour, Exit, Global, MessageFormat};
+use crate::config::Config;
 use crate::diag::{self, Diagnostics};
+use crate::escape::Lines;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 /// The two streams and how to use them.
@@ -13,6 +17,9 @@ pub(super) struct Output {
     colours: bool,
     quiet: bool,
     broken: bool,
+    /// Whether stdout is the command's result, so that diagnostics of any format go to stderr.
+    has_result: bool,
+    repository: Repository,
 }
 
 impl Output {
@@ -36,7 +43,24 @@ impl Output {
             colours,
             quiet: global.quiet,
             broken: false,
+            has_result: false,
+            repository: Repository::of_working_folder(),
         }
+    }
+
+    /// Keeps stdout for one result: diagnostics of any format go to stderr.
+    pub(super) fn keep_stdout_for_result(&mut self) {
+        self.has_result = true;
+    }
+
+    /// Learns where the files of a configuration's bundles are, for places of diagnostics.
+    pub(super) fn configured(&mut self, config: &Config) {
+        self.repository.add(config);
+    }
+
+    /// Learns where the bundle is that was named on the command line.
+    pub(super) fn inspected(&mut self, bundle: &str) {
+        self.repository.add_argument(bundle);
     }
 
     /// Reports diagnostics in the chosen format.
@@ -47,16 +71,17 @@ impl Output {
         } else {
             diagnostics.clone()
         };
-        match self.format {
-            MessageFormat::Human => {
-                if !shown.is_empty() {
-                    let text = diag::human::render(&shown, self.colour);
-                    self.say(&text);
-                }
-            }
-            MessageFormat::Json => self.data(&diag::json::render(&shown)),
-            MessageFormat::Github => self.data(&diag::github::render(&shown)),
-            MessageFormat::Sarif => self.data(&diag::sarif::render(&shown)),
+        let locate = |place: &diag::Place| self.repository.locate(place);
+        let text = match self.format {
+            MessageFormat::Human => diag::human::render(&shown, self.colour),
+            MessageFormat::Json => diag::json::render(&shown),
+            MessageFormat::Github => diag::github::render(&shown, &locate),
+            MessageFormat::Sarif => diag::sarif::render(&shown, &locate),
+        };
+        if self.format == MessageFormat::Human || self.has_result {
+            self.say(&text);
+        } else {
+            self.document(&text);
         }
     }
 
@@ -77,27 +102,32 @@ impl Output {
     }
 
     /// Says something to a person, unless quiet.
-    pub(super) fn note(&mut self, text: &str) {
+    pub(super) fn note(&mut self, lines: &Lines) {
         if !self.quiet {
-            self.say(text);
+            self.say(lines.as_str());
         }
     }
 
     /// Says that the command failed, where a diagnostic has no place for it.
-    pub(super) fn error(&mut self, text: &str) {
-        self.say(text);
+    pub(super) fn error(&mut self, lines: &Lines) {
+        self.say(lines.as_str());
     }
 
-    /// Prints a list: data, unless diagnostics for programs are on standard output.
-    pub(super) fn list(&mut self, text: &str) {
+    /// Prints a list: a result, unless diagnostics for programs are on stdout.
+    pub(super) fn list(&mut self, lines: &Lines) {
         match self.format {
-            MessageFormat::Human => self.data(text),
-            _ => self.note(text),
+            MessageFormat::Human => self.document(lines.as_str()),
+            _ => self.note(lines),
         }
     }
 
-    /// Prints data.
-    pub(super) fn data(&mut self, text: &str) {
+    /// Prints lines as the result.
+    pub(super) fn lines(&mut self, lines: &Lines) {
+        self.document(lines.as_str());
+    }
+
+    /// Prints a document whose renderer has made it harmless.
+    pub(super) fn document(&mut self, text: &str) {
         if let Err(error) = std::io::stdout().lock().write_all(text.as_bytes()) {
             // A reader that has seen enough (such as `head`) is no error.
             self.broken |= error.kind() != ErrorKind::BrokenPipe;

@@ -6,10 +6,10 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::config::{Config, MirrorTarget};
 use crate::diag::Diagnostics;
+use crate::escape::Lines;
 use crate::lock::{self, Lock, Locked};
 use crate::source::{Pin, Supply, Vendored};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Copy the locked images into a folder or to a registry of your own.
@@ -37,6 +37,7 @@ impl Vendor {
     fn copy(&self, global: &Global, output: &mut Output) -> Result<Exit, Diagnostics> {
         let (config, mut diagnostics) = Config::read(&global.config);
         let Some(config) = config else { return Err(diagnostics) };
+        output.configured(&config);
         let path = lock::path_of(&global.config);
         let lock = lock::read(&path)?;
         diagnostics.append(not_locked(&lock, &config, &[], &path));
@@ -60,41 +61,43 @@ impl Vendor {
         };
         output.diagnostics(&diagnostics);
         let Vendored { images, copied, bytes } = done;
-        output.note(&format!(
-            "{target}: {images} image{}, {copied} blobs copied ({} KiB)\n",
+        output.note(&Lines::from_iter([format!(
+            "{target}: {images} image{}, {copied} blobs copied ({} KiB)",
             if images == 1 { "" } else { "s" },
             bytes.div_ceil(1024)
-        ));
+        )]));
         output.note(&advice(&config, &lock, &target));
         Ok(Exit::Clean)
     }
 }
 
 /// The mirrors that the configuration still needs.
-fn advice(config: &Config, lock: &Lock, target: &str) -> String {
+fn advice(config: &Config, lock: &Lock, target: &str) -> Lines {
     let hosts: BTreeSet<&str> =
         lock.bundles.iter().filter_map(|entry| entry.pin()?.reference.split('/').next()).collect();
     let is_target = |to: &MirrorTarget| match to {
         MirrorTarget::Layout(dir) => target == format!("oci-layout:{}", dir.display()),
         MirrorTarget::Registry(start) => target == start,
     };
-    let mut text = String::new();
+    let mut text = Lines::new();
     for host in hosts {
         if config.mirrors.iter().any(|mirror| mirror.from == host && is_target(&mirror.to)) {
             continue;
         }
         if text.is_empty() {
-            text.push_str("To build from it, add this to the configuration:\n");
+            text.push("To build from it, add this to the configuration:");
         }
-        text.push('\n');
+        text.push("");
         let is_of_host = |from: &str| {
             from.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if config.mirrors.iter().any(|mirror| is_of_host(&mirror.from)) {
             // The first one of a prefix counts, and a longer prefix before all others.
-            let _ = writeln!(text, "# in place of the mirrors of {host} that are there");
+            text.push(format!("# in place of the mirrors of {host} that are there"));
         }
-        let _ = write!(text, "[[mirror]]\nfrom = \"{host}\"\nto = \"{target}\"\n");
+        text.push("[[mirror]]");
+        text.push(format!("from = \"{host}\""));
+        text.push(format!("to = \"{target}\""));
     }
     text
 }

@@ -1,9 +1,8 @@
 //! Reading `bundles.toml` from disk.
-#![expect(clippy::disallowed_methods, reason = "the configuration is a file")]
 
 use super::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText};
-use std::fs::File;
+use crate::regular_file;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +49,7 @@ fn content(path: &Path) -> Result<String, (String, &'static str)> {
         (error.to_string(), hint)
     };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
+    let file = regular_file::open(path).map_err(unreadable)?;
     file.take(SIZE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > SIZE_LIMIT {
         let why = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);

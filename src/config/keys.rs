@@ -147,9 +147,10 @@ const SECRET: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0
 pub(super) const WATCHED_NAMESPACE: &str = NAMESPACE;
 
 const INCLUDE: &str = "jq filters: when there are any, only objects for which one of them is \
-    true are kept. A bundle's own filters are added to those of `[defaults]`.";
+    true are kept. A filter is a condition on one object, such as `.kind == \"Role\"`. A \
+    bundle's own filters are added to those of `[defaults]`.";
 const EXCLUDE: &str = "jq filters: objects for which one of them is true are dropped, also when \
-    `include` keeps them. A bundle's own filters are added to those of `[defaults]`.";
+    `include` keeps them, for example `.kind == \"Route\"`. A bundle's own filters are added to those of `[defaults]`.";
 const AUTH_READER: &str = "Whether the operator may read the API server's authentication \
     settings: adds a RoleBinding in kube-system. Default: false.";
 const CRDS_DOC: &str = "Where CRDs go. `subchart` (default): charts/crds, installed first and \
@@ -501,9 +502,9 @@ pub static BUNDLE: Table = Table {
         optional(
             "package",
             Kind::String(Some("^[^\\s]+$")),
-            "Name of the operator's package in `catalog`.",
-        )
-        .with(&["catalog"]),
+            "Name of the operator's package: the one to look for in `catalog`, and the one that an \
+             `image` or `path` must hold. Default for those: what bundles.lock records.",
+        ),
         optional(
             "channel",
             Kind::String(Some("^[^\\s]+$")),

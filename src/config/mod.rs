@@ -4,7 +4,7 @@ mod certificates;
 mod check;
 mod deploy;
 mod file;
-pub mod filter;
+mod filter;
 pub mod keys;
 mod operands;
 mod overlay;
@@ -16,7 +16,6 @@ pub(crate) mod suggest;
 pub(crate) mod text;
 mod tree;
 mod values;
-pub mod watchdog;
 
 pub use certificates::{CertificateProvider, Issuer};
 pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};
@@ -154,6 +153,8 @@ pub struct BundleConfig {
     pub name: String,
     /// Where the bundle comes from.
     pub source: Source,
+    /// The package that the bundle must be of. When missing: that of the lock file.
+    pub package: Option<Text>,
     /// Default namespace, for texts; the chart uses the release namespace. When missing: what the
     /// CSV suggests, or the name.
     pub namespace: Option<String>,
@@ -206,6 +207,7 @@ impl BundleConfig {
         BundleConfig {
             name: name.to_owned(),
             source,
+            package: None,
             namespace: None,
             watch: None,
             include: Vec::new(),
@@ -342,6 +344,42 @@ pub enum Watch {
     Own,
     /// These namespaces; one or more, no two the same.
     Namespaces(Vec<String>),
+}
+
+impl Watch {
+    /// Returns the value of the key `watch` that says it, as TOML.
+    pub fn to_toml(&self) -> String {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        match self {
+            Watch::All => quoted("all"),
+            Watch::Own => quoted("own"),
+            Watch::Namespaces(names) => {
+                let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+                format!("[{}]", names.join(", "))
+            }
+        }
+    }
+
+    /// Returns it in a few words: `all namespaces`.
+    pub fn describe(&self) -> String {
+        match self {
+            Watch::All => "all namespaces".to_owned(),
+            Watch::Own => "its own namespace".to_owned(),
+            Watch::Namespaces(names) => match names.as_slice() {
+                [name] => format!("the namespace {name}"),
+                names => format!("the namespaces {}", names.join(", ")),
+            },
+        }
+    }
+
+    /// Returns the text of an annotation of a chart: `all`, `own`, or names joined by commas.
+    pub fn annotation(&self) -> String {
+        match self {
+            Watch::All => "all".to_owned(),
+            Watch::Own => "own".to_owned(),
+            Watch::Namespaces(names) => names.join(","),
+        }
+    }
 }
 
 /// Where CRDs go in the chart.

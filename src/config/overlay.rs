@@ -6,6 +6,7 @@ use super::tree::{At, Fields, Reader};
 use super::{Filter, text};
 use crate::diag::{Code, Span};
 use crate::ir::Phase;
+use crate::jq::{self, Purpose};
 use serde_json::Value as Json;
 
 /// `[[bundle.overlay]]`
@@ -78,8 +79,8 @@ impl Reader<'_> {
         let mut patches = Vec::new();
         for (table, header) in fields.tables("patch") {
             let fields = self.fields(&PATCH, header, table);
-            let matches = fields.text("match").map(|at| self.program(at, Filter::check));
-            let patch = fields.text("patch").map(|at| self.program(at, Filter::check_patch));
+            let matches = fields.text("match").map(|at| self.program(at, Purpose::Filter));
+            let patch = fields.text("patch").map(|at| self.program(at, Purpose::Patch));
             if let (Some(matches), Some(patch)) = (matches, patch) {
                 patches.push(PatchConfig { matches, patch });
             }
@@ -88,12 +89,8 @@ impl Reader<'_> {
     }
 
     /// A jq program, reported when it cannot be used.
-    pub(super) fn program(
-        &mut self,
-        (program, range): At<&str>,
-        check: impl Fn(&str) -> Result<(), super::filter::FilterError>,
-    ) -> Filter {
-        if let Err(error) = check(program) {
+    pub(super) fn program(&mut self, (program, range): At<&str>, purpose: Purpose) -> Filter {
+        if let Err(error) = jq::check(program, purpose) {
             let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
             let part = text::locate(&self.source.text, range.clone(), error.range);
             self.error(code, &part, error.message, error.hint);

@@ -10,6 +10,7 @@ use super::{
 use super::{check, operands};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::diff::{Ignore, Pattern};
+use crate::jq::Purpose;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -305,7 +306,7 @@ impl Reader<'_> {
 
     fn filters(&mut self, fields: &Fields<'_>, key: &str) -> Vec<Filter> {
         let (items, _) = fields.texts(key).unwrap_or_default();
-        items.into_iter().map(|at| self.program(at, Filter::check)).collect()
+        items.into_iter().map(|at| self.program(at, Purpose::Filter)).collect()
     }
 
     fn catalog(&mut self, fields: &Fields<'_>) -> Option<Source> {
@@ -348,6 +349,12 @@ impl Reader<'_> {
             }
             (None, None) => None,
         };
+        // That of a catalog has been looked at with it.
+        let package = match &source {
+            Some(Source::Catalog(wanted)) => Some(wanted.package.clone()),
+            _ if fields.text("catalog").is_some() => None,
+            _ => fields.text("package").and_then(|at| self.word("package", at)),
+        };
         let own = self.settings(fields);
         let certificates = own.certificates.or(defaults.certificates).unwrap_or_default();
         self.issuer_is_used(fields, certificates);
@@ -365,6 +372,7 @@ impl Reader<'_> {
         let bundle = name.clone().zip(source).map(|((name, _), source)| BundleConfig {
             name: name.to_owned(),
             source,
+            package,
             namespace,
             watch: own.watch.or_else(|| defaults.watch.clone()),
             include: joined(&defaults.include, own.include),

@@ -162,10 +162,8 @@ mod tests {
                 Kind::StringOrFalse(pattern) => Some(pattern),
                 _ => None,
             });
-            // jq's regular expressions are at hand and close enough to those of ECMA 262.
-            let filter = format!("test({})", json!(pattern.unwrap()));
-            let program = super::super::filter::Program::compile(&filter).unwrap();
-            let by_schema = program.matches(&json!(value).into()).unwrap();
+            // These regular expressions are close enough to those of ECMA 262.
+            let by_schema = regex::Regex::new(pattern.unwrap()).unwrap().is_match(value);
             let name = if key == "name" { value } else { "a" };
             let source = if key == "image" { "" } else { "path = 'a'\n" };
             let other = if key == "name" { String::new() } else { format!("{key} = '{value}'\n") };

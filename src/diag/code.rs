@@ -62,19 +62,22 @@ codes! {
         "A jq filter does not compile."
         "The excerpt marks the position inside the filter where the jq reader stopped.";
     RefusedFilter "refused-filter"
-        "A jq filter uses something that a filter may not use."
-        "Filters decide whether one object is kept. They may not read files or the environment, and they may not use constructs that can run or allocate without end (def, reduce, foreach, label, range, repeat, recurse with a function, assignments, multiplication) or build values far larger than the object. `any`, `all`, `map` and `select` do what such filters are for.";
+        "A jq program uses something other than the object."
+        "All of jq is available that sees one object and answers. What reads the environment, the clock, the time zone, files or other input (`env`, `$ENV`, `now`, `localtime`, `input`, `import`), or writes to stderr or ends the process (`debug`, `stderr`, `halt`), is not: the same bundle and the same configuration must give the same chart everywhere. Very long and very deeply nested programs are refused as well.";
     RequiredVersion "required-version"
         "This bundle2chart is not the version that the configuration requires."
         "`required-version` in bundles.toml names the versions of bundle2chart that may build it. Install one of these, or change the requirement.";
 
     // --- passes: filters ------------------------------------------------------------------
     FilterFailed "filter-failed"
-        "A jq filter failed on an object."
-        "A filter that fails is neither true nor false, so the build stops rather than guess. Use `?` or `//` in the filter to say what a missing field means.";
-    FilterTimeout "filter-timeout"
-        "A jq filter ran for too long."
-        "A filter has a few seconds for all objects of a bundle. Make it simpler.";
+        "A jq filter failed on an object, or gives something other than a condition."
+        "An output of a filter is `true`, `false`, `null`, or the object itself, which `select` gives; a filter without output is false, and one with several outputs is true when any of them is. Anything else, such as the text of `exclude = ['\"Route\"']`, is probably not what was meant: write `.kind == \"Route\"`, and for a field that is set `.spec.replicas != null`. A filter that fails is neither true nor false. The build stops rather than guess; use `?` or `//` in the filter to say what a missing field means.";
+    FilterBudget "filter-budget"
+        "A jq program took too many steps, or too much processor time or memory."
+        "A program may take 50 million steps for one object, 10 s of processor time, and 1 GiB of memory, which is far more than any condition on an object needs. What takes more usually has no end, or doubles a value with each step. Nothing is written.";
+    FilteredOut "filtered-out"
+        "Filters leave nothing of a bundle, or none of its Deployments or CRDs."
+        "Filters that leave nothing are an error, because such a chart would install nothing. That no Deployment or no CRD is left where the bundle has some is a warning, because CRDs are sometimes installed by other means. `exclude = ['true']` excludes everything; a kind is excluded by `.kind == \"Route\"`.";
     UnusedFilter "unused-filter"
         "A jq filter matched no object."
         "The filter may be misspelt, or the bundle no longer ships what it was written for.";
@@ -189,13 +192,13 @@ codes! {
         "Paths are relative and `/`-separated, without empty segments, `.`, `..`, backslashes and control characters; a chart cannot be inside another one, and a path cannot be a file and a folder at once.";
     OutputBusy "output-busy"
         "Another build is writing to the output folder."
-        "Builds into one output folder take turns, so that a tree is always the result of one build. Wait for the other one; the lock ends with its process, also when it is killed.";
+        "Builds into one output folder take turns, so that it is always the result of one build. Wait for the other one; the lock ends with its process, also when it is killed.";
     OutputUnsuitable "output-unsuitable"
-        "The output folder cannot be replaced as a whole."
-        "The whole output folder is replaced in one step, so that nobody ever sees half of it. That is not possible when it is a mount point, the working folder or a file, or when it holds mount points or special files such as sockets.";
+        "The output folder, or a chart in it, cannot be replaced."
+        "Each chart folder is replaced in one step, so that nobody ever sees half of a chart. That is not possible when the output folder is a file, or when the chart folder holds the working directory.";
     OutputFailed "output-failed"
         "The operating system refused to read or write the output folder."
-        "The message names the path and the cause. As an error it means that the output folder is as it was; as a warning, that the new output is complete and something of the old is left beside it, which the next build removes.";
+        "The message names the path and the cause. As an error it means that the output folder is as it was; as a warning, that the new output is complete and something of the old is left in it, which the next build removes.";
 
     // --- source: folders, image layouts and tars ------------------------------------------
     InvalidReference "invalid-reference"
@@ -281,6 +284,12 @@ codes! {
     LockStale "lock-stale"
         "The lock file does not cover the configuration, and may not be changed."
         "With `--locked`, as in a release pipeline, nothing may be built that is not locked. Run `bundle2chart lock` and commit bundles.lock.";
+    PackageMismatch "package-mismatch"
+        "A bundle is of another package than bundles.toml, the catalog or bundles.lock says."
+        "A chart keeps its name, so another operator under the same name in bundles.toml would replace the first one on `helm upgrade`. `package` in a `[[bundle]]` says which package its image or path must hold; without it, that is the package in bundles.lock. For a bundle of a catalog, the package in its annotations must be the catalog's.";
+    WatchChanged "watch-changed"
+        "A new version of an operator would watch other namespaces, and bundles.toml does not say which."
+        "Without `watch`, the install modes of the bundle decide: all namespaces where it supports AllNamespaces, else its own. A version that adds AllNamespaces would turn its Roles into ClusterRoles, with access to Secrets of all namespaces if they include any. bundles.lock records what was decided; another default stops the build until `watch` says which one is wanted. What `watch` says always holds.";
     // --- source: catalogs -----------------------------------------------------------------
     NotACatalog "not-a-catalog"
         "A source is not a file-based catalog."
@@ -382,8 +391,8 @@ codes! {
 
     // --- bundle: what is left out, and what it needs ---------------------------------------
     IgnoredField "ignored-field"
-        "A definition in the ClusterServiceVersion has a field that does not exist."
-        "OLM reads definitions by the schema of a ClusterServiceVersion and drops what that does not have, and so does bundle2chart. What the author wanted with the field does not happen.";
+        "An object of the bundle has a field that does not exist."
+        "Kubernetes has types for objects of its own kinds, and OLM has them for the definitions in a ClusterServiceVersion. Both drop fields that these types do not have, except when the API server applies an object itself, as Helm 4 asks it to: then it refuses the object. So bundle2chart drops them. What the author wanted with the field does not happen; if it is only in the wrong place, a `[[bundle.patch]]` can move it. Custom resources, and other kinds whose types are not known, stay as they are.";
 
 
 
@@ -560,8 +569,8 @@ codes! {
         "Two manifests are the same object."
         "Objects are told apart by group, kind, namespace and name. Charts with fixed names, of which the upstream router chart has some, overwrite each other in one namespace. In a folder of variants, each is checked against the pods of the others.";
     ServingUnread "serving-unread"
-        "Pods are made by a kind that no rule knows."
-        "Rules look at the pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds that have a template in the same place, and at LLMInferenceServices. Other kinds are passed over.";
+        "Pods or a container's command are not looked at."
+        "Rules look at the pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds that have a template in the same place, and at LLMInferenceServices. Other kinds are passed over. So are commands whose variables expand to more text than any launch script has: nothing is said about their flags.";
     ServingRoute "serving-route"
         "Two routes take the same requests."
         "Where two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model is never asked, or the first one is asked for a model that it does not have.";

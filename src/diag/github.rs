@@ -1,21 +1,23 @@
 //! Diagnostics as workflow commands, which GitHub shows at the lines of a pull request.
 
-use super::location::Location;
+use super::location::Locate;
 use super::{Diagnostic, Diagnostics, Severity};
+use crate::escape;
 
-/// One command (`::error file=…,line=…::…`) for each of `diagnostics`, in order.
-pub fn render(diagnostics: &Diagnostics) -> String {
-    diagnostics.iter().map(command).collect()
+/// One command (`::error file=…,line=…::…`) for each of `diagnostics`, in order, at the place that
+/// `locate` finds.
+pub fn render(diagnostics: &Diagnostics, locate: &Locate<'_>) -> String {
+    diagnostics.iter().map(|diagnostic| command(diagnostic, locate)).collect()
 }
 
-fn command(diagnostic: &Diagnostic) -> String {
+fn command(diagnostic: &Diagnostic, locate: &Locate<'_>) -> String {
     let name = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "notice",
     };
     let place = &diagnostic.place;
-    let at = Location::from(place);
+    let at = locate(place);
     let mut properties = Vec::new();
     let mut property = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -23,7 +25,7 @@ fn command(diagnostic: &Diagnostic) -> String {
         }
     };
     let number = |value: Option<usize>| value.map(|value| value.to_string());
-    property("file", at.file.map(str::to_owned));
+    property("file", at.file.clone());
     property("line", number(at.line));
     // GitHub takes columns only together with a single line; the last column is inclusive.
     if at.end_line.is_none() || at.end_line == at.line {
@@ -38,20 +40,24 @@ fn command(diagnostic: &Diagnostic) -> String {
     property("title", Some(diagnostic.code.as_str().to_owned()));
 
     let mut message = diagnostic.message.clone();
-    let facts = [("bundle", &place.bundle), ("object", &place.object), ("path", &place.path)];
+    let facts = [
+        ("in", &at.inside),
+        ("bundle", &place.bundle),
+        ("object", &place.object),
+        ("path", &place.path),
+    ];
     for (name, fact) in facts {
         if let Some(fact) = fact {
             message.push_str(&format!("\n{name}: {fact}"));
         }
     }
     for (related, why) in &diagnostic.related {
-        let at = Location::from(related);
-        let place = [at.file.map(str::to_owned), number(at.line), number(at.column)];
-        let place: Vec<String> = place.into_iter().flatten().collect();
+        let at = locate(related);
+        let place = at.inside.clone().or_else(|| at.text());
         let object = related.object.as_deref().map(|object| format!(" ({object})"));
         message.push_str(&format!(
             "\n{}{}: {why}",
-            if place.is_empty() { "note".to_owned() } else { place.join(":") },
+            place.unwrap_or_else(|| "note".to_owned()),
             object.unwrap_or_default()
         ));
     }
@@ -61,20 +67,17 @@ fn command(diagnostic: &Diagnostic) -> String {
     format!("::{name} {}::{}\n", properties.join(","), escape_data(&message))
 }
 
-/// What the runner decodes in a message; anything else could end the command. Other control
-/// characters, which could steer a terminal that shows the log, are replaced.
+/// What the runner decodes in a message; anything else could end the command. What is hidden could
+/// steer a terminal that shows the log, and is shown.
 fn escape_data(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '%' => escaped.push_str("%25"),
-            '\r' => escaped.push_str("%0D"),
-            '\n' => escaped.push_str("%0A"),
-            control if control.is_control() => escaped.push(char::REPLACEMENT_CHARACTER),
-            plain => escaped.push(plain),
-        }
-    }
-    escaped
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| {
+            let line = line.replace('%', "%25").replace('\r', "%0D");
+            escape::line(&line).into_owned()
+        })
+        .collect();
+    lines.join("%0A")
 }
 
 fn escape_property(text: &str) -> String {
@@ -83,16 +86,16 @@ fn escape_property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Code, Diagnostic, Place, sample};
+    use super::super::{Code, Diagnostic, Location, Place, sample};
 
     #[test]
     fn one_command_each() {
-        let text = super::render(&sample::diagnostics());
+        let text = super::render(&sample::diagnostics(), &|place| Location::from(place));
         assert!(text.lines().all(|line| line.starts_with("::")));
         insta::assert_snapshot!(text, @r#"
         ::error file=bundles.toml,line=5,col=8,endColumn=13,title=duplicate-name::two bundles have the name `über`%0Abundles.toml:2:8: the first one%0Ahint: give each its own
         ::error file=bundles.toml,line=6,endLine=8,title=wrong-type::this range has several lines
-        ::warning file=manifests/role%3A a.yaml,line=14,col=3,title=filter-failed::100%25 of it fails,%0Ain two lines%0Abundle: lws%0Aobject: Role/a%0Apath: .rules[0].verbs%0Amanifests/b.yaml (Role/b): here �[31mtoo%0Anote: and where nobody knows
+        ::warning file=manifests/role%3A a.yaml,line=14,col=3,title=filter-failed::100%25 of it fails,%0Ain two lines%0Abundle: lws%0Aobject: Role/a%0Apath: .rules[0].verbs%0Amanifests/b.yaml (Role/b): here \u{1b}[31mtoo%0Anote: and where nobody knows
         ::notice title=unused-filter::nobody knows where
         ::notice file=bundles.toml,title=config-unreadable::only the file is known%0Ahint: look into it%0Awith two lines
         "#);
@@ -102,6 +105,6 @@ mod tests {
     fn nothing_in_a_message_or_a_file_name_ends_a_command() {
         let diagnostic = Diagnostic::note(Code::UnusedFilter, "100%\r\n::error::gone")
             .at(Place::file("a,b:c%\n::error::d.yaml"));
-        insta::assert_snapshot!(super::render(&diagnostic.into()), @r#"::notice file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ad.yaml,title=unused-filter::100%25%0D%0A::error::gone"#);
+        insta::assert_snapshot!(super::render(&diagnostic.into(), &|place| Location::from(place)), @r#"::notice file=a%2Cb%3Ac%25%0A\u{3a}%3Aerror%3A%3Ad.yaml,title=unused-filter::100%25%0D%0A\u{3a}:error::gone"#);
     }
 }

@@ -1,11 +1,12 @@
 //! Diagnostics for people: the excerpt, what is wrong, and what to do.
 
-use super::{Diagnostic, Diagnostics, Place, Severity, Span};
+use super::{Diagnostic, Diagnostics, Place, Severity, SourceText, Span};
+use crate::escape;
 use annotate_snippets::{
     Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
-    normalize_untrusted_str,
 };
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Width at which excerpts are cut, in columns: fixed, so that output does not depend on the
 /// terminal.
@@ -20,7 +21,8 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() }.term_width(WIDTH);
     let mut text = String::new();
     for diagnostic in diagnostics.iter() {
-        text.push_str(&renderer.render(&groups(diagnostic)));
+        let diagnostic = visible(diagnostic);
+        text.push_str(&escape::painted(&renderer.render(&groups(&diagnostic))));
         text.push_str("\n\n");
     }
     text.push_str(&count(diagnostics));
@@ -38,6 +40,49 @@ fn count(diagnostics: &Diagnostics) -> String {
         }
     });
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// The same finding without hidden characters, before colours are added. Hints may have several
+/// lines; everything else is one.
+fn visible(diagnostic: &Diagnostic) -> Diagnostic {
+    let line = |text: &String| escape::visible(text).into_owned();
+    let place = |place: &Place| Place {
+        bundle: place.bundle.as_ref().map(line),
+        file: place.file.as_ref().map(line),
+        object: place.object.as_ref().map(line),
+        path: place.path.as_ref().map(line),
+        span: place.span.as_ref().map(visible_span),
+        ..*place
+    };
+    let hint = |hint: &String| hint.split('\n').map(escape::visible).collect::<Vec<_>>().join("\n");
+    Diagnostic {
+        message: line(&diagnostic.message),
+        place: place(&diagnostic.place),
+        related: diagnostic.related.iter().map(|(at, why)| (place(at), line(why))).collect(),
+        hint: diagnostic.hint.as_ref().map(hint),
+        ..*diagnostic
+    }
+}
+
+/// The same part of a text whose hidden characters are shown, but for its tabs and line ends.
+fn visible_span(span: &Span) -> Span {
+    let shown = |text: &str| {
+        let keeps = |c: char| matches!(c, '\n' | '\r' | '\t');
+        text.split_inclusive(keeps).fold(String::new(), |out, part| {
+            let end =
+                part.len() - part.chars().last().filter(|c| keeps(*c)).map_or(0, char::len_utf8);
+            out + &escape::visible(&part[..end]) + &part[end..]
+        })
+    };
+    let SourceText { name, text } = span.source.as_ref();
+    let safe = shown(text);
+    if safe == *text && escape::visible(name) == *name {
+        return span.clone();
+    }
+    let range = range(span);
+    let offset = |at: usize| shown(&text[..at]).len();
+    let source = SourceText { name: escape::visible(name).into_owned(), text: safe };
+    Span::new(&Arc::new(source), offset(range.start)..offset(range.end))
 }
 
 fn groups(diagnostic: &Diagnostic) -> Vec<Group<'_>> {
@@ -59,12 +104,12 @@ fn groups(diagnostic: &Diagnostic) -> Vec<Group<'_>> {
     });
     let mut elements = where_is(place, context.collect());
     if let Some(hint) = &diagnostic.hint {
-        elements.push(note("hint", hint, Level::HELP));
+        elements.push(Level::HELP.with_name("hint").message(hint.as_str()).into());
     }
     let mut groups = vec![Group::with_title(title).elements(elements)];
     for (related, why) in &diagnostic.related {
         if shared(related).is_none() {
-            let title = Level::NOTE.secondary_title(normalize_untrusted_str(why));
+            let title = Level::NOTE.secondary_title(why.as_str());
             groups.push(Group::with_title(title).elements(where_is(related, Vec::new())));
         }
     }
@@ -84,7 +129,7 @@ fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'
                 .into(),
         );
     } else if let Some(file) = &place.file {
-        let mut origin = Origin::path(normalize_untrusted_str(file));
+        let mut origin = Origin::path(file.as_str());
         if let Some(line) = place.line {
             origin = origin.line(line);
             if let Some(column) = place.column {
@@ -102,14 +147,10 @@ fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'
     ];
     for (name, fact) in facts {
         if let Some(fact) = fact {
-            elements.push(note(name, &fact, Level::NOTE));
+            elements.push(Level::NOTE.with_name(name).message(fact).into());
         }
     }
     elements
-}
-
-fn note<'a>(name: &'static str, text: &str, level: Level<'a>) -> Element<'a> {
-    level.with_name(name).message(normalize_untrusted_str(text)).into()
 }
 
 /// The range of `span`, moved onto what can be underlined in its text.
@@ -150,14 +191,13 @@ mod tests {
         8 | | ]
           | |_^
 
-        warning[filter-failed]: 100% of it fails,
-                                in two lines
+        warning[filter-failed]: 100% of it fails,\nin two lines
         --> manifests/role: a.yaml:14:3
          = bundle: lws
          = document: 2
          = object: Role/a
          = path: .rules[0].verbs
-        note: here ␛[31mtoo
+        note: here \u{1b}[31mtoo
         --> manifests/b.yaml
          = object: Role/b
         note: and where nobody knows
@@ -209,5 +249,16 @@ mod tests {
             .related(Place::file("d\u{1b}[2J"), "e\u{1b}[2J")
             .hint("f\u{1b}[2J");
         assert!(!render(&diagnostic.into(), false).contains(['\u{1b}', '\u{7}']));
+    }
+
+    #[test]
+    fn excerpts_are_visible_and_underlined_where_they_were() {
+        let text = "a = \"\u{9b}x\"\r\n\tb = \"\u{202e}c\" # ##[error]d\r\n";
+        let source = SourceText { name: "bundles\n.toml".to_owned(), text: text.to_owned() };
+        let start = text.find("\"\u{202e}").unwrap();
+        let span = Span::new(&Arc::new(source), start..start + "\"\u{202e}c\"".len());
+        let shown =
+            render(&Diagnostic::error(Code::WrongType, "x").at(Place::span(span)).into(), false);
+        insta::assert_snapshot!(shown);
     }
 }

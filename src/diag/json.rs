@@ -8,6 +8,7 @@
 
 use super::location::Location;
 use super::{Diagnostic, Diagnostics, Place};
+use crate::escape;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -35,7 +36,7 @@ struct Where<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     bundle: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
+    file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +58,8 @@ pub fn render(diagnostics: &Diagnostics) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics.iter() {
         // Strings and numbers always have a JSON form.
-        text.push_str(&serde_json::to_string(&line(diagnostic)).unwrap_or_default());
+        let json = serde_json::to_string(&line(diagnostic)).unwrap_or_default();
+        text.push_str(&escape::json(&json));
         text.push('\n');
     }
     text
@@ -79,7 +81,7 @@ fn place(place: &Place) -> Option<Where<'_>> {
     if *place == Place::default() {
         return None;
     }
-    let Location { file, line, column, end_line, end_column } = Location::from(place);
+    let Location { file, line, column, end_line, end_column, .. } = Location::from(place);
     Some(Where {
         bundle: place.bundle.as_deref(),
         file,

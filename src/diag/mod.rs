@@ -13,6 +13,7 @@ mod sample;
 pub mod sarif;
 
 pub use code::Code;
+pub use location::{Locate, Location};
 
 use std::ops::Range;
 use std::sync::Arc;

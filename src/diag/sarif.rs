@@ -1,11 +1,13 @@
 //! Diagnostics as SARIF 2.1.0, for code scanning services.
 
-use super::location::Location;
+use super::location::Locate;
 use super::{Code, Diagnostic, Diagnostics, Place};
+use crate::escape;
 use serde_json::{Map, Value, json};
 
-/// A SARIF log with one run, pretty-printed; its rules are all diagnostic codes.
-pub fn render(diagnostics: &Diagnostics) -> String {
+/// A SARIF log with one run, pretty-printed; its rules are all diagnostic codes. Results are at the
+/// places that `locate` finds.
+pub fn render(diagnostics: &Diagnostics, locate: &Locate<'_>) -> String {
     let rules: Vec<Value> = Code::ALL
         .iter()
         .map(|code| {
@@ -26,15 +28,18 @@ pub fn render(diagnostics: &Diagnostics) -> String {
                 "rules": rules,
             }},
             "columnKind": "unicodeCodePoints",
-            "results": diagnostics.iter().map(result).collect::<Vec<_>>(),
+            "results": diagnostics.iter().map(|found| result(found, locate)).collect::<Vec<_>>(),
         }],
     });
     // `{:#}` of a JSON value is its pretty-printed form.
-    format!("{log:#}\n")
+    escape::json(&format!("{log:#}\n")).into_owned()
 }
 
-fn result(diagnostic: &Diagnostic) -> Value {
+fn result(diagnostic: &Diagnostic, locate: &Locate<'_>) -> Value {
     let mut message = diagnostic.message.clone();
+    if let Some(inside) = locate(&diagnostic.place).inside {
+        message.push_str(&format!("\nin: {inside}"));
+    }
     if let Some(hint) = &diagnostic.hint {
         message.push_str(&format!("\nhint: {hint}"));
     }
@@ -44,15 +49,19 @@ fn result(diagnostic: &Diagnostic) -> Value {
         "level": diagnostic.severity.as_str(),
         "message": { "text": message },
     });
-    if let Some(location) = location(&diagnostic.place) {
+    if let Some(location) = location(&diagnostic.place, locate) {
         result["locations"] = json!([location]);
     }
     let related: Vec<Value> = diagnostic
         .related
         .iter()
         .filter_map(|(place, why)| {
-            let mut location = location(place)?;
-            location["message"] = json!({ "text": why });
+            let mut location = location(place, locate)?;
+            let text = match locate(place).inside {
+                Some(inside) => format!("{why}\nin: {inside}"),
+                None => why.clone(),
+            };
+            location["message"] = json!({ "text": text });
             Some(location)
         })
         .collect();
@@ -62,10 +71,10 @@ fn result(diagnostic: &Diagnostic) -> Value {
     result
 }
 
-fn location(place: &Place) -> Option<Value> {
+fn location(place: &Place, locate: &Locate<'_>) -> Option<Value> {
     let mut location = Map::new();
-    let at = Location::from(place);
-    if let Some(file) = at.file {
+    let at = locate(place);
+    if let Some(file) = &at.file {
         let mut physical = json!({ "artifactLocation": { "uri": uri(file) } });
         let region: Map<String, Value> = [
             ("startLine", at.line),
@@ -93,10 +102,10 @@ fn location(place: &Place) -> Option<Value> {
     (!location.is_empty()).then_some(Value::Object(location))
 }
 
-/// `file` as a relative URI reference: everything but unreserved characters and `/` is encoded
-/// (RFC 3986, section 2).
+/// `file` as a URI reference: everything but unreserved characters and `/` is encoded (RFC 3986,
+/// section 2). What is outside of the repository is an absolute URI (SARIF 2.1.0, 3.4.3).
 fn uri(file: &str) -> String {
-    let mut uri = String::new();
+    let mut uri = if file.starts_with('/') { "file://".to_owned() } else { String::new() };
     for byte in file.replace('\\', "/").bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
@@ -110,12 +119,15 @@ fn uri(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Code, sample};
+    use super::super::{Code, Location, sample};
     use serde_json::Value;
 
     #[test]
     fn a_log_with_rules_and_results() {
-        let log: Value = serde_json::from_str(&super::render(&sample::diagnostics())).unwrap();
+        let log: Value = serde_json::from_str(&super::render(&sample::diagnostics(), &|place| {
+            Location::from(place)
+        }))
+        .unwrap();
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
         assert_eq!(rules.len(), Code::ALL.len());
@@ -244,7 +256,7 @@ mod tests {
           },
           {
             "ruleId": "unused-filter",
-            "ruleIndex": 13,
+            "ruleIndex": 14,
             "level": "note",
             "message": {
               "text": "nobody knows where"

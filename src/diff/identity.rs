@@ -1,10 +1,9 @@
 //! Who an object is, and which object of one side is which of the other.
 
-use super::Side;
+use super::{Side, renames};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Who an object is in a cluster: an API version more or less makes it no other one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,20 +81,6 @@ pub struct Pairs<'a> {
     pub list: Vec<Pair<'a>>,
 }
 
-/// How alike two objects must be for one to be the other renamed, of 1.
-const ALIKE: f64 = 0.8;
-
-/// The same for two whose names differ only in numbers, such as versions.
-const ALIKE_BY_NAME: f64 = 0.4;
-
-/// Pairs of objects of one kind whose contents are compared; of more, only those that are called
-/// nearly the same.
-const MOST_PAIRS: usize = 10_000;
-
-/// Content that tells too little for a rename, in leaves; such objects are paired only when each
-/// is the only one of its kind that came or went.
-const TELLING: usize = 5;
-
 impl<'a> Pairs<'a> {
     /// Pairs the objects of two sides by identity, and what remains by content.
     pub fn of(old: &'a Side, new: &'a Side) -> Self {
@@ -120,7 +105,9 @@ impl<'a> Pairs<'a> {
         for (kind, gone) in &gone {
             // The name of a CRD is the name of its API: another name is another API.
             let came = came.get(kind).filter(|_| kind.0 != "CustomResourceDefinition");
-            for (from, to) in came.map(|came| renames(old, new, gone, came)).unwrap_or_default() {
+            for (from, to) in
+                came.map(|came| renames::pairs(old, new, gone, came)).unwrap_or_default()
+            {
                 renamed.extend([from, to]);
                 list.push(Pair {
                     id: to.clone(),
@@ -142,82 +129,4 @@ impl<'a> Pairs<'a> {
         list.sort_by(|a, b| a.id.cmp(&b.id));
         Pairs { list }
     }
-}
-
-/// Which of the objects that went is which of those that came, the most alike first.
-fn renames<'a>(
-    old: &Side,
-    new: &Side,
-    gone: &[&'a Identity],
-    came: &[&'a Identity],
-) -> Vec<(&'a Identity, &'a Identity)> {
-    let only = gone.len() == 1 && came.len() == 1;
-    let leaves = |side: &Side, ids: &[&Identity]| -> Vec<BTreeMap<u64, usize>> {
-        ids.iter().map(|id| side.objects.get(*id).map(leaves_of).unwrap_or_default()).collect()
-    };
-    let (before, after) = (leaves(old, gone), leaves(new, came));
-    let mut scored = Vec::new();
-    let many = gone.len() * came.len() > MOST_PAIRS;
-    for (from, before) in gone.iter().zip(&before) {
-        for (to, after) in came.iter().zip(&after) {
-            if many && stem(from) != stem(to) {
-                continue;
-            }
-            let telling = only || before.values().sum::<usize>() >= TELLING;
-            let score = alike(before, after);
-            let enough = if stem(from) == stem(to) { ALIKE_BY_NAME } else { ALIKE };
-            if telling && score >= enough {
-                scored.push((score, *from, *to));
-            }
-        }
-    }
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
-    let mut found: Vec<(&Identity, &Identity)> = Vec::new();
-    for (_, from, to) in scored {
-        if !found.iter().any(|(f, t)| *f == from || *t == to) {
-            found.push((from, to));
-        }
-    }
-    found
-}
-
-/// A name without its digits, and where it is.
-fn stem(id: &Identity) -> (&str, String) {
-    (&id.namespace, id.name.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect())
-}
-
-/// The leaves of an object with their paths, as numbers, but for its name and namespace.
-fn leaves_of(object: &Json) -> BTreeMap<u64, usize> {
-    fn walk(value: &Json, path: u64, name: &str, leaves: &mut BTreeMap<u64, usize>) {
-        let step = |key: &str| {
-            let mut hasher = DefaultHasher::new();
-            (path, key).hash(&mut hasher);
-            hasher.finish()
-        };
-        match value {
-            Json::Object(map) if !map.is_empty() => {
-                map.iter().for_each(|(key, value)| walk(value, step(key), name, leaves));
-            }
-            Json::Array(items) if !items.is_empty() => {
-                items.iter().for_each(|item| walk(item, step("[]"), name, leaves));
-            }
-            // Objects often repeat their own name in labels and selectors.
-            Json::String(text) if text == name => *leaves.entry(step("=name")).or_default() += 1,
-            leaf => *leaves.entry(step(&leaf.to_string())).or_default() += 1,
-        }
-    }
-    let mut leaves = BTreeMap::new();
-    let name = object.pointer("/metadata/name").and_then(Json::as_str).unwrap_or_default();
-    walk(object, 0, name, &mut leaves);
-    leaves
-}
-
-/// What part of all leaves is the same on both sides.
-fn alike(before: &BTreeMap<u64, usize>, after: &BTreeMap<u64, usize>) -> f64 {
-    let shared: usize = before
-        .iter()
-        .map(|(leaf, count)| after.get(leaf).map_or(0, |other| *count.min(other)))
-        .sum();
-    let total = before.values().sum::<usize>() + after.values().sum::<usize>() - shared;
-    if total == 0 { 0.0 } else { shared as f64 / total as f64 }
 }

@@ -10,6 +10,7 @@ pub mod path;
 pub mod pattern;
 pub mod plan;
 pub mod redact;
+mod renames;
 pub mod render;
 pub mod rules;
 mod side;
@@ -170,6 +171,8 @@ pub struct ChangeSet {
     pub old: String,
     /// What the new side is called.
     pub new: String,
+    /// What is to be known before everything else: that the sides are no upgrade.
+    pub notices: Vec<Finding>,
     /// The objects that differ, the worst first, then by kind, namespace and name.
     pub objects: Vec<ObjectChange>,
     /// What was left out on demand.
@@ -184,6 +187,11 @@ impl ChangeSet {
     /// How many changes are of this class.
     pub fn count(&self, class: Class) -> usize {
         self.objects.iter().map(|object| object.count(class)).sum()
+    }
+
+    /// Whether a change or a notice is of this class.
+    pub fn has(&self, class: Class) -> bool {
+        self.count(class) > 0 || self.notices.iter().any(|notice| notice.rule.class == class)
     }
 
     /// How many objects became so.
@@ -285,6 +293,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     let mut set = ChangeSet {
         old: old.label.clone(),
         new: new.label.clone(),
+        notices: rules::subject::judge(&old, &new),
         objects,
         ignored: Vec::new(),
         unchanged,
@@ -306,9 +315,12 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     set
 }
 
-/// How many changes there are of each code, for summaries.
+/// How many changes and notices there are of each code, for summaries.
 pub fn codes(set: &ChangeSet) -> BTreeMap<(Class, &'static str), usize> {
     let mut codes = BTreeMap::new();
+    for notice in &set.notices {
+        *codes.entry((notice.rule.class, notice.rule.code)).or_default() += 1;
+    }
     for (_, change) in set.changes() {
         *codes.entry((change.class(), change.code())).or_default() += 1;
     }

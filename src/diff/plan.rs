@@ -2,6 +2,7 @@
 
 use super::rules::{self, Sides};
 use super::{Action, CHART_KIND, ChangeSet, Class, ObjectChange};
+use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -72,18 +73,14 @@ const REASONS: usize = 5;
 fn with(set: &ChangeSet, wanted: impl Fn(&super::Finding) -> bool) -> Vec<String> {
     let mut items = Vec::new();
     for object in &set.objects {
-        let mut reasons: Vec<&str> = Vec::new();
         let findings = object.changes.iter().flat_map(|change| &change.findings);
-        for finding in findings.filter(|finding| wanted(finding)) {
-            if !reasons.contains(&finding.reason.as_str()) {
-                reasons.push(&finding.reason);
-            }
-        }
+        let findings = findings.filter(|finding| wanted(finding));
+        let reasons: IndexSet<&str> = findings.map(|finding| finding.reason.as_str()).collect();
         let more = match reasons.len().saturating_sub(REASONS) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        reasons.truncate(REASONS);
+        let reasons: Vec<&str> = reasons.into_iter().take(REASONS).collect();
         if !reasons.is_empty() {
             items.push(format!("{}: {}{more}", object.id, reasons.join("; ")));
         }
@@ -209,7 +206,8 @@ fn delete(set: &ChangeSet) -> Step {
     let mut found: Vec<&super::Identity> = Vec::new();
     for (object, change) in set.changes() {
         let fixed = change.findings.iter().any(|f| f.rule.code == "immutable-field");
-        if fixed && !found.contains(&&object.id) {
+        // The changes of an object come one after the other.
+        if fixed && found.last() != Some(&&object.id) {
             found.push(&object.id);
         }
     }

@@ -58,6 +58,10 @@ pub struct Side {
     pub objects: BTreeMap<Identity, Json>,
     /// The chart, where it is one.
     pub chart: Option<ChartFacts>,
+    /// The package of its operator; empty when it is not known.
+    pub package: String,
+    /// Version of its operator; empty when it is not known.
+    pub operator_version: String,
     /// The release namespace that it was rendered for.
     pub namespace: String,
     /// Objects that were there twice; the last one counts.

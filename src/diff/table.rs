@@ -33,7 +33,8 @@ fn diff(old: Of, new: Of) -> ChangeSet {
 }
 
 fn found(set: &ChangeSet) -> BTreeSet<&'static str> {
-    set.changes().flat_map(|(_, change)| &change.findings).map(|f| f.rule.code).collect()
+    let of_changes = set.changes().flat_map(|(_, change)| &change.findings);
+    of_changes.chain(&set.notices).map(|f| f.rule.code).collect()
 }
 
 fn one(object: Json) -> Of {

@@ -3,17 +3,16 @@
 //! They are not in folders of their own, so an ownership file in the output folder itself lists
 //! them. Whatever it does not list is not ours, is kept, and is never overwritten.
 
-#![expect(clippy::disallowed_methods, reason = "compares with what is in the output folder")]
-
 use super::compare::{OWNERSHIP_LIMIT, has_content, is_marked, sha256_of};
 use super::failure::failed;
 use super::ownership::{self, is_chart_path};
-use super::tree::{ChartFiles, name_some};
+use super::tree::name_some;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::regular_file;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Content by `/`-separated path from the output folder.
 pub type BesideFiles = BTreeMap<String, Vec<u8>>;
@@ -33,10 +32,8 @@ pub(super) struct BesideInspection {
     pub(super) foreign: Vec<String>,
     /// The 1-based line of the ownership file that cannot be understood.
     damaged: Option<usize>,
-    /// The ownership file; nothing when there are no files.
-    marker: Option<String>,
-    /// Every path that is wanted or was written by us.
-    ours: BTreeSet<PathBuf>,
+    /// The ownership file; it is not written when there are no files.
+    marker: String,
 }
 
 impl BesideInspection {
@@ -48,7 +45,15 @@ impl BesideInspection {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed("read", &marker, &error)),
             Ok(metadata) if metadata.is_file() && metadata.len() <= OWNERSHIP_LIMIT => {
-                Some(fs::read_to_string(&marker).map_err(|e| failed("read", &marker, &e))?)
+                let text = regular_file::read(&marker, OWNERSHIP_LIMIT);
+                let text = text.map_err(|e| failed("read", &marker, &e))?;
+                match String::from_utf8(text) {
+                    Ok(text) => Some(text),
+                    Err(_) => {
+                        found.damaged = Some(1);
+                        return Ok(found);
+                    }
+                }
             }
             Ok(_) => {
                 found.damaged = Some(1);
@@ -63,14 +68,15 @@ impl BesideInspection {
             }
             None => BTreeMap::new(),
         };
-        found.marker = (!files.is_empty()).then(|| ownership::beside_text(files));
-        match (&recorded, &found.marker) {
-            (None, Some(_)) => found.missing.push(ownership::FILE_NAME.to_owned()),
-            (Some(_), None) => found.extra.push(ownership::FILE_NAME.to_owned()),
-            (Some(old), Some(new)) if old != new => {
+        found.marker = ownership::beside_text(files);
+        match &recorded {
+            None if files.is_empty() => {}
+            None => found.missing.push(ownership::FILE_NAME.to_owned()),
+            Some(_) if files.is_empty() => found.extra.push(ownership::FILE_NAME.to_owned()),
+            Some(old) if *old != found.marker => {
                 found.stale.push(ownership::FILE_NAME.to_owned());
             }
-            _ => {}
+            Some(_) => {}
         }
         for (path, content) in files {
             found.wanted(root, path, content, owned.get(path))?;
@@ -82,8 +88,6 @@ impl BesideInspection {
                 found.note_edit(&file, path, sum)?;
             }
         }
-        let paths = files.keys().chain(owned.keys()).map(PathBuf::from);
-        found.ours = paths.chain([PathBuf::from(ownership::FILE_NAME)]).collect();
         let BesideInspection { missing, stale, extra, edited, foreign, .. } = &mut found;
         for list in [missing, stale, extra, edited, foreign] {
             list.sort();
@@ -140,24 +144,17 @@ impl BesideInspection {
         self.missing.is_empty() && self.stale.is_empty() && self.extra.is_empty()
     }
 
-    /// Paths from the output folder that the new tree does not have from the old one.
-    pub(super) fn rewritten(&self) -> impl Iterator<Item = &Path> {
-        self.ours.iter().map(PathBuf::as_path)
-    }
-
-    /// Paths from the output folder that may disappear with the old tree.
-    pub(super) fn disposable(&self) -> impl Iterator<Item = PathBuf> {
-        let missing: BTreeSet<&Path> = self.missing.iter().map(Path::new).collect();
-        self.ours.iter().filter(move |path| !missing.contains(path.as_path())).cloned()
-    }
-
-    /// What the new tree has of them.
-    pub(super) fn contents<'a>(
+    /// What a build stages: the files that change, and the ownership file in any case.
+    pub(super) fn changed<'a>(
         &'a self,
         files: &'a BesideFiles,
     ) -> impl Iterator<Item = (&'a str, &'a [u8])> {
-        let marker = self.marker.iter().map(|text| (ownership::FILE_NAME, text.as_bytes()));
-        files.iter().map(|(path, content)| (path.as_str(), content.as_slice())).chain(marker)
+        // Both are sorted.
+        let lists = [&self.missing, &self.stale];
+        let differs = move |path: &String| lists.iter().any(|l| l.binary_search(path).is_ok());
+        let changed = files.iter().filter(move |(path, _)| differs(path));
+        let marker = [(ownership::FILE_NAME, self.marker.as_bytes())];
+        changed.map(|(path, content)| (path.as_str(), content.as_slice())).chain(marker)
     }
 
     /// Why it is not known which files are ours.
@@ -232,7 +229,9 @@ fn obstacle(root: &Path, path: &str) -> Result<Option<String>, Diagnostics> {
 }
 
 /// Refuses files that could not be written beside these charts in any folder.
-pub(super) fn check(files: &BesideFiles, charts: &[ChartFiles]) -> Result<(), Diagnostics> {
+pub(super) fn check(files: &BesideFiles, dirs: &[&Path]) -> Result<(), Diagnostics> {
+    let around = dirs.iter().flat_map(|dir| dir.ancestors().map(move |around| (around, *dir)));
+    let around: BTreeMap<&Path, &Path> = around.collect();
     let mut problems = Diagnostics::new();
     let mut refuse = |path: &str, why: String| {
         problems.push(Diagnostic::error(Code::ChartPath, why).at(Place::file(path)));
@@ -246,11 +245,10 @@ pub(super) fn check(files: &BesideFiles, charts: &[ChartFiles]) -> Result<(), Di
             refuse(path, format!("`{folder}` would be a file and the folder of `{path}`"));
         }
         let file = Path::new(path);
-        for chart in charts {
-            if file.starts_with(&chart.dir) || chart.dir.starts_with(file) {
-                let dir = chart.dir.display();
-                refuse(path, format!("`{path}` would be in the way of the chart `{dir}`"));
-            }
+        let inside = |folder: &Path| around.get(folder).filter(|dir| **dir == folder);
+        if let Some(dir) = around.get(file).or_else(|| file.ancestors().find_map(inside)) {
+            let dir = dir.display();
+            refuse(path, format!("`{path}` would be in the way of the chart `{dir}`"));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }

@@ -1,22 +1,25 @@
 //! How the output folder differs from the charts that a build makes. Only reads.
 
-#![expect(clippy::disallowed_methods, reason = "compares with what is in the output folder")]
-
 use super::beside::{self, BesideFiles, BesideInspection};
+use super::chart_lock::{CHART_LOCK, is_written_by_helm};
 use super::failure::failed;
 use super::ownership::{self, Ownership};
-use super::swap::Site;
-use super::tree::{ChartFiles, check_charts};
+use super::stage::{STAGE, Site};
+use super::tree::{ChartFiles, check_chart, check_charts, check_dirs};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::regular_file;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// Bytes of an ownership file that are read; a longer one is damaged.
 pub(super) const OWNERSHIP_LIMIT: u64 = 8 << 20;
+
+/// Bytes of a Chart.lock that are read; Helm's with one dependency has about 200.
+const CHART_LOCK_LIMIT: u64 = 4 << 10;
 
 /// Differences between the output folder and the charts. Paths are relative to the output folder
 /// and sorted.
@@ -44,6 +47,20 @@ impl Comparison {
             && self.foreign.is_empty()
     }
 
+    /// Adds the differences of other charts.
+    pub fn append(&mut self, other: Comparison) {
+        for (list, more) in [
+            (&mut self.missing, other.missing),
+            (&mut self.stale, other.stale),
+            (&mut self.extra, other.extra),
+            (&mut self.foreign, other.foreign),
+            (&mut self.orphans, other.orphans),
+        ] {
+            list.extend(more);
+            list.sort();
+        }
+    }
+
     /// A warning for each orphan. Makes sense only where all configured charts were compared.
     pub fn orphan_warnings(&self, out: &Path) -> Diagnostics {
         let warning = |dir: &PathBuf| {
@@ -61,62 +78,71 @@ impl Comparison {
 
 /// Compares the output folder `out` with `charts`.
 ///
-/// Nothing is written: where a killed build left the old tree aside, it is read there.
+/// Nothing is written.
 ///
 /// # Errors
 /// [`Code::ChartPath`] for charts that cannot be written anywhere, [`Code::OutputUnsuitable`] where
 /// `out` is not a folder, [`Code::OutputFailed`] where it cannot be read.
 pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnostics> {
-    compare_with(out, charts, None)
-}
-
-/// [`compare`], also with the files `beside` the charts, where these are known.
-///
-/// # Errors
-/// As [`compare`], and [`Code::OwnershipFile`] where it is not known which of them are ours.
-pub fn compare_with(
-    out: &Path,
-    charts: &[ChartFiles],
-    beside: Option<&BesideFiles>,
-) -> Result<Comparison, Diagnostics> {
     check_charts(charts)?;
-    beside.map_or(Ok(()), |files| beside::check(files, charts))?;
-    let site = Site::of(out)?;
-    let root = site.readable();
     let mut comparison = Comparison::default();
     let mut problems = Diagnostics::new();
-    if let Some(files) = beside {
-        let found = BesideInspection::of(root, files)?;
-        problems.append(found.damage(root));
-        let paths = |paths: Vec<String>| paths.into_iter().map(PathBuf::from);
-        comparison.missing.extend(paths(found.missing));
-        comparison.stale.extend(paths(found.stale));
-        comparison.extra.extend(paths(found.extra));
-        comparison.foreign.extend(paths(found.foreign));
-    }
-    for chart in charts {
-        match Inspection::of(root, chart) {
-            Ok(found) => {
-                let below = |paths: Vec<String>| paths.into_iter().map(|p| chart.dir.join(p));
-                comparison.missing.extend(below(found.missing));
-                comparison.stale.extend(below(found.stale));
-                comparison.extra.extend(below(found.extra));
-                comparison.foreign.extend(found.foreign.iter().map(|p| chart.dir.join(p)));
-            }
+    let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
+    let compared = charts.iter().map(|chart| compare_chart(out, chart));
+    for found in compared.chain([compare_rest(out, &dirs, None)]) {
+        match found {
+            Ok(found) => comparison.append(found),
             Err(problem) => problems.append(problem),
         }
     }
-    match orphans(root, charts) {
-        Ok(orphans) => comparison.orphans = orphans,
-        Err(problem) => problems.append(problem),
+    if problems.has_errors() { Err(problems) } else { Ok(comparison) }
+}
+
+/// Compares the folder of one chart in the output folder `out` with the chart.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_chart(out: &Path, chart: &ChartFiles) -> Result<Comparison, Diagnostics> {
+    check_chart(chart)?;
+    let site = Site::of(out)?;
+    let found = Inspection::of(&site.out, chart)?;
+    let below = |paths: Vec<String>| paths.into_iter().map(|path| chart.dir.join(path)).collect();
+    Ok(Comparison {
+        missing: below(found.missing),
+        stale: below(found.stale),
+        extra: below(found.extra),
+        foreign: found.foreign.iter().map(|path| chart.dir.join(path)).collect(),
+        orphans: Vec::new(),
+    })
+}
+
+/// Compares what is in the output folder `out` besides the charts in `dirs`: the files `beside`
+/// them, where these are known, and charts that are not among them.
+///
+/// # Errors
+/// As [`compare`], and [`Code::OwnershipFile`] where it is not known which of the files are ours.
+pub fn compare_rest(
+    out: &Path,
+    dirs: &[&Path],
+    beside: Option<&BesideFiles>,
+) -> Result<Comparison, Diagnostics> {
+    check_dirs(dirs)?;
+    let site = Site::of(out)?;
+    let mut comparison = Comparison::default();
+    if let Some(files) = beside {
+        beside::check(files, dirs)?;
+        let found = BesideInspection::of(&site.out, files)?;
+        let damage = found.damage(&site.out);
+        if damage.has_errors() {
+            return Err(damage);
+        }
+        let paths = |paths: Vec<String>| paths.into_iter().map(PathBuf::from).collect();
+        comparison.missing = paths(found.missing);
+        comparison.stale = paths(found.stale);
+        comparison.extra = paths(found.extra);
+        comparison.foreign = paths(found.foreign);
     }
-    if problems.has_errors() {
-        return Err(problems);
-    }
-    let Comparison { missing, stale, extra, foreign, orphans } = &mut comparison;
-    for list in [missing, stale, extra, foreign, orphans] {
-        list.sort();
-    }
+    comparison.orphans = orphans(&site.out, dirs)?;
     Ok(comparison)
 }
 
@@ -150,7 +176,8 @@ pub(super) struct Inspection {
     pub(super) extra: Vec<String>,
     /// Those of `stale` and `extra` whose content is not what we wrote.
     pub(super) edited: Vec<String>,
-    /// Files that we did not write, except those that have the content that we want to write.
+    /// Files that we did not write, except those that have the content that we want to write, and
+    /// a Chart.lock that Helm wrote.
     pub(super) foreign: Vec<PathBuf>,
 }
 
@@ -224,6 +251,7 @@ impl Inspection {
             }
             match owned.get(path) {
                 Some(sum) => self.note_edit(path, &file, &metadata, sum)?,
+                None if is_lock_of_helm(&file, path, &metadata)? => {}
                 None => self.foreign.push(PathBuf::from(path)),
             }
         }
@@ -233,6 +261,9 @@ impl Inspection {
                 Some((name, sum)) => {
                     self.note_edit(&name, &folder.join(&path), &metadata, sum)?;
                     self.extra.push(name);
+                }
+                None if is_lock_of_helm(&folder.join(&path), &path, &metadata)? => {
+                    self.extra.push(CHART_LOCK.to_owned());
                 }
                 None => self.foreign.push(path),
             }
@@ -259,6 +290,23 @@ impl Inspection {
         }
         Ok(())
     }
+}
+
+/// Whether this file of a chart folder is the Chart.lock that Helm itself wrote there.
+fn is_lock_of_helm(
+    file: &Path,
+    path: impl AsRef<Path>,
+    metadata: &Metadata,
+) -> Result<bool, Diagnostics> {
+    if path.as_ref() != Path::new(CHART_LOCK)
+        || !metadata.is_file()
+        || metadata.len() > CHART_LOCK_LIMIT
+    {
+        return Ok(false);
+    }
+    let content =
+        regular_file::read(file, CHART_LOCK_LIMIT).map_err(|e| failed("read", file, &e))?;
+    Ok(std::str::from_utf8(&content).is_ok_and(is_written_by_helm))
 }
 
 /// What keeps the chart from having a folder at `dir`, or that there is none yet.
@@ -291,7 +339,8 @@ fn standing(folder: &Path) -> Result<Standing, Diagnostics> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Standing::Unmarked),
         Err(error) => return Err(failed("read", &file, &error)),
     }
-    let content = fs::read(&file).map_err(|e| failed("read", &file, &e))?;
+    let content =
+        regular_file::read(&file, OWNERSHIP_LIMIT).map_err(|e| failed("read", &file, &e))?;
     Ok(match String::from_utf8(content).map(|text| Ownership::parse(&text)) {
         Ok(Ok(ownership)) => Standing::Ours(ownership),
         Ok(Err(line)) => Standing::Damaged(line),
@@ -321,9 +370,9 @@ pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Diagnostics {
     failed("read", &path, &error)
 }
 
-/// Folders that we wrote, of charts that are not among `charts`.
-fn orphans(root: &Path, charts: &[ChartFiles]) -> Result<Vec<PathBuf>, Diagnostics> {
-    let names: BTreeSet<_> = charts.iter().filter_map(|chart| chart.dir.iter().next()).collect();
+/// Folders that we wrote, of charts that are not among those in `dirs`.
+fn orphans(root: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Diagnostics> {
+    let names: BTreeSet<_> = dirs.iter().filter_map(|dir| dir.iter().next()).collect();
     let mut orphans = Vec::new();
     if fs::symlink_metadata(root).is_err() {
         return Ok(orphans);
@@ -335,7 +384,8 @@ fn orphans(root: &Path, charts: &[ChartFiles]) -> Result<Vec<PathBuf>, Diagnosti
         if !entry.file_type().is_dir() {
             continue;
         }
-        if entry.depth() == 1 && names.contains(entry.file_name()) {
+        let configured = names.contains(entry.file_name()) || entry.file_name() == STAGE;
+        if entry.depth() == 1 && configured {
             walk.skip_current_dir();
         } else if is_marked(entry.path())
             && let Ok(dir) = entry.path().strip_prefix(root)
@@ -359,12 +409,12 @@ pub(super) fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> i
         return Ok(false);
     }
     let mut found = Vec::with_capacity(content.len());
-    File::open(file)?.take(metadata.len() + 1).read_to_end(&mut found)?;
+    regular_file::open(file)?.take(metadata.len() + 1).read_to_end(&mut found)?;
     Ok(found == content)
 }
 
 pub(super) fn sha256_of(file: &Path) -> io::Result<String> {
-    let mut file = File::open(file)?;
+    let mut file = regular_file::open(file)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {

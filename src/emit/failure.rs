@@ -24,13 +24,12 @@ fn hint(kind: io::ErrorKind) -> Option<&'static str> {
              limit) and build again",
         ),
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Some(
-            "the new tree is staged beside the output folder and swapped in, so the output \
-             folder, all in it and the folder that holds it must be writable; correct that or \
-             choose another folder with `--out`",
+            "the output folder and the charts in it must be writable; correct that or choose \
+             another folder with `--out`",
         ),
         Kind::CrossesDevices | Kind::ResourceBusy => Some(
-            "the output folder cannot be swapped when it is a mount point or comes from a layer \
-             of a container image; choose a folder inside it with `--out`",
+            "a chart cannot be replaced when its folder is a mount point or comes from a layer of \
+             a container image; choose another folder with `--out`",
         ),
         _ => None,
     }

@@ -1,31 +1,76 @@
-//! CRDs that are in another place of a chart than in the version before. Only reads.
+//! What a chart has otherwise than the version before: the place of its CRDs, and the namespaces that
+//! its operator watches. Only reads.
 
 #![expect(clippy::disallowed_methods, reason = "looks at what is in the output folder")]
 
 use super::ownership;
-use super::swap::Site;
 use super::tree::ChartFiles;
-use crate::config::CrdPlacement;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::config::{BundleConfig, CrdPlacement};
+use crate::diag::{Code, Diagnostic, Place};
+use crate::regular_file;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a Chart.yaml that are looked at.
 const LONGEST: u64 = 1 << 20;
 /// The annotation of a chart that says where its bundle's CRDs are.
-const ANNOTATION: &str = "bundle2chart/crds: ";
+const CRDS: &str = "bundle2chart/crds: ";
+/// The annotation of a chart that says what its operator watches.
+const WATCH: &str = "bundle2chart/watch: ";
 
-/// A warning for each chart whose CRDs move: they are somewhere else in the version before it that
-/// is in the output folder, or in what is replaced. What cannot be read is nothing to compare with.
-pub fn crds_moved(out: &Path, charts: &[ChartFiles]) -> Diagnostics {
-    let Ok(site) = Site::of(out) else { return Diagnostics::new() };
-    let root = site.readable();
-    let moved = charts.iter().filter_map(|chart| {
-        let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
-        let (dir, before) = previous(root, chart)?;
-        (before != now).then(|| warning(out, chart, &dir, before, now))
-    });
-    moved.collect()
+/// Returns a warning when the CRDs of a chart move: they are somewhere else in the version before it
+/// that is in the output folder, or in what is replaced. What cannot be read is nothing to compare
+/// with.
+pub fn crds_moved(out: &Path, chart: &ChartFiles) -> Option<Diagnostic> {
+    let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
+    let (dir, before) = previous(out, chart, placement_in)?;
+    (before != now).then(|| warning(out, chart, &dir, before, now))
+}
+
+/// Returns an error when the operator of a chart would watch other namespaces than in the version
+/// before it that is in the output folder, and the one of `bundles` that it comes from has no `watch`
+/// in bundles.toml. This is for bundles that the lock does not have, such as those of a path.
+pub fn watch_changed(
+    out: &Path,
+    chart: &ChartFiles,
+    bundles: &[BundleConfig],
+) -> Option<Diagnostic> {
+    let name = chart.dir.iter().next()?.to_str()?;
+    let bundle = bundles.iter().find(|bundle| bundle.name == name && bundle.watch.is_none())?;
+    let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
+    let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
+
+    // What was built under this version has been decided.
+    let own = read(&out.join(&chart.dir)).map(|before| (chart.dir.clone(), before));
+    let (dir, before) = own.or_else(|| previous(out, chart, read))?;
+    (before != now).then(|| watch_error(bundle, &out.join(dir), &before, &now))
+}
+
+fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> Diagnostic {
+    let toml = |text: &str| match text {
+        "all" | "own" => format!("\"{text}\""),
+        names => {
+            let names: Vec<String> = names.split(',').map(|name| format!("\"{name}\"")).collect();
+            format!("[{}]", names.join(", "))
+        }
+    };
+    let message = format!(
+        "`{}` would watch {now} instead of {before}, as the chart `{}` does, because the install modes of \
+         the bundle changed: {}",
+        bundle.name,
+        chart.display(),
+        match now {
+            "all" => "its Roles become ClusterRoles, valid in all namespaces",
+            _ => "custom resources in other namespaces are no longer reconciled",
+        }
+    );
+    let keep = match now {
+        "all" => format!("watch = {} to keep it, or ", toml(before)),
+        _ => String::new(),
+    };
+    Diagnostic::error(Code::WatchChanged, message)
+        .at(Place::span(bundle.span.clone()))
+        .hint(format!("write {keep}watch = {} to accept", toml(now)))
 }
 
 fn warning(
@@ -81,8 +126,12 @@ fn templates(placement: CrdPlacement) -> bool {
     matches!(placement, CrdPlacement::Templates | CrdPlacement::Separate)
 }
 
-/// The newest version of the chart that is older than this one, else what this one replaces.
-fn previous(root: &Path, chart: &ChartFiles) -> Option<(PathBuf, CrdPlacement)> {
+/// Reads the newest version of the chart that is older than this one, else what this one replaces.
+fn previous<T>(
+    root: &Path,
+    chart: &ChartFiles,
+    read: impl Fn(&Path) -> Option<T>,
+) -> Option<(PathBuf, T)> {
     let name = chart.dir.iter().next()?;
     let mut dirs = vec![chart.dir.clone()];
     if chart.dir.components().count() > 1 {
@@ -100,18 +149,23 @@ fn previous(root: &Path, chart: &ChartFiles) -> Option<(PathBuf, CrdPlacement)> 
         // The newest first, and this one last.
         dirs.reverse();
     }
-    dirs.into_iter().find_map(|dir| Some((dir.clone(), placement_in(&root.join(dir))?)))
+    dirs.into_iter().find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
 }
 
 /// Where the CRDs of a chart that we wrote are.
 fn placement_in(folder: &Path) -> Option<CrdPlacement> {
+    placement(&chart_yaml(folder)?).or_else(|| placement_of_old(folder))
+}
+
+/// Chart.yaml of a chart that we wrote.
+fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
     fs::symlink_metadata(folder.join(ownership::FILE_NAME)).ok()?;
     let file = folder.join("Chart.yaml");
     let metadata = fs::symlink_metadata(&file).ok()?;
     if !metadata.is_file() || metadata.len() > LONGEST {
         return None;
     }
-    placement(&fs::read(&file).ok()?).or_else(|| placement_of_old(folder))
+    regular_file::read(&file, LONGEST).ok()
 }
 
 /// The same of a chart that was written before charts said it.
@@ -129,9 +183,14 @@ fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
     crds.then_some(CrdPlacement::Templates)
 }
 
-/// What our own Chart.yaml says: one line, as this crate writes it.
+/// What our own Chart.yaml says of CRDs.
 fn placement(chart: &[u8]) -> Option<CrdPlacement> {
+    CrdPlacement::named(&annotation(chart, CRDS)?)
+}
+
+/// An annotation of our own Chart.yaml: one line, as this crate writes it.
+fn annotation(chart: &[u8], key: &str) -> Option<String> {
     let text = std::str::from_utf8(chart).ok()?;
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(ANNOTATION))?;
-    CrdPlacement::named(line.trim())
+    let value = text.lines().find_map(|line| line.trim_start().strip_prefix(key))?;
+    Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }

@@ -114,7 +114,7 @@ pub(super) fn parse_beside(text: &str) -> Result<BTreeMap<String, String>, usize
 }
 
 /// SHA-256 of `content` in lower-case hexadecimal.
-fn sha256(content: &[u8]) -> String {
+pub(super) fn sha256(content: &[u8]) -> String {
     hexadecimal(&Sha256::digest(content))
 }
 

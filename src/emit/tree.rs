@@ -1,17 +1,21 @@
-//! Writes charts to the output folder: all of them or none, at whatever moment the process dies.
+//! Writes charts to the output folder, whatever moment the process dies at.
 //!
-//! The whole new output tree is staged beside the old one and then exchanged with it in one step.
-//! Files that do not change are the same files in both trees. Files that bundle2chart did not
-//! write are carried over, and never overwritten: a chart folder that holds any is refused.
+//! Each chart is staged when it is compiled. When all are, they are exchanged with those in the
+//! output folder one by one, and then the files beside them: a build that fails changes nothing, and
+//! after a kill each chart is the old one or the new one. Files that bundle2chart did not write are
+//! never overwritten: a chart folder that holds any is refused. Nothing else is touched.
 
 use super::beside::{self, BesideFiles, BesideInspection};
-use super::compare::{Inspection, Standing};
+use super::compare::{Inspection, OWNERSHIP_LIMIT, Standing};
 use super::ownership::{self, Ownership, is_chart_path};
-use super::stage::Stage;
-use super::swap::{Site, exists, remove_tree};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use super::stage::{Lock, Site};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::regular_file;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// How many files a message names before it counts the rest.
 const NAMED_FILES: usize = 5;
@@ -62,19 +66,229 @@ pub struct Written {
     pub unchanged: Vec<PathBuf>,
     /// Files beside the charts that were written or removed, sorted, without the ownership file.
     pub beside: Vec<PathBuf>,
-    /// Warnings about what could not be cleaned up after the new tree was in place.
+    /// Warnings about what could not be cleaned up after all was in place.
     pub warnings: Diagnostics,
+}
+
+/// What a build does with a chart folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// There was none.
+    Created,
+    /// Its files change.
+    Updated,
+    /// It is there exactly so.
+    Unchanged,
+}
+
+/// A chart that is ready to take its place.
+#[derive(Clone, Debug)]
+pub struct Staged {
+    /// Folder of the chart relative to the output folder.
+    pub dir: PathBuf,
+    /// What a build does with it.
+    pub change: Change,
+    /// Digest of its ownership file.
+    marker: String,
+}
+
+/// A build that writes to an output folder.
+///
+/// Dropped without [`Writer::finish`], it leaves the output folder as it was.
+#[derive(Debug)]
+pub struct Writer {
+    site: Site,
+    replace: bool,
+    /// Held since the first chart that changes.
+    lock: Mutex<Option<Lock>>,
+    /// Whether a chart could not be staged. Most likely the next one cannot be either, for the
+    /// same reason, which is told once.
+    failed: AtomicBool,
+}
+
+impl Writer {
+    /// Begins a build. `replace` allows new content under a chart version that exists, and to
+    /// overwrite files edited by hand.
+    ///
+    /// # Errors
+    /// [`Code::OutputUnsuitable`] where `out` is something else than a folder, and the errors of
+    /// cleaning up after a killed build.
+    pub fn new(out: &Path, replace: bool) -> Result<Self, Diagnostics> {
+        let site = Site::of(out)?;
+        let lock = if site.has_leftovers() { Some(site.lock()?) } else { None };
+        Ok(Writer { site, replace, lock: Mutex::new(lock), failed: AtomicBool::new(false) })
+    }
+
+    /// Stages a chart, unless it is in the output folder exactly so. May be called by several
+    /// threads at a time.
+    ///
+    /// # Errors
+    /// All reasons for which the chart cannot be written: the codes of the section "the output
+    /// folder" of [`Code`].
+    pub fn stage(&self, chart: &ChartFiles) -> Result<Staged, Diagnostics> {
+        check_chart(chart)?;
+        let mut found = self.inspect(chart)?;
+        if !found.is_current() && self.lock()? {
+            // Only what is seen under the lock counts.
+            found = self.inspect(chart)?;
+        }
+
+        let change = match found.standing {
+            _ if found.is_current() => Change::Unchanged,
+            Standing::Absent => Change::Created,
+            _ => Change::Updated,
+        };
+        if change != Change::Unchanged {
+            if self.failed.load(Ordering::Relaxed) {
+                return Err(Diagnostics::new());
+            }
+            let staged = self.site.stage_chart(chart, &found);
+            staged.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))?;
+        }
+        let marker = ownership::sha256(found.marker.as_bytes());
+        Ok(Staged { dir: chart.dir.clone(), change, marker })
+    }
+
+    fn inspect(&self, chart: &ChartFiles) -> Result<Inspection, Diagnostics> {
+        let found = Inspection::of(&self.site.out, chart)?;
+        let refused = refusals(&self.site.out, chart, &found, self.replace);
+        if refused.is_empty() { Ok(found) } else { Err(refused) }
+    }
+
+    /// Locks the output folder, and returns whether it was not locked before.
+    fn lock(&self) -> Result<bool, Diagnostics> {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_some() {
+            return Ok(false);
+        }
+        *lock = Some(self.site.lock()?);
+        Ok(true)
+    }
+
+    /// Puts the staged charts in their places, and exactly these files of ours `beside` them; where
+    /// these are not known, those that are there stay. Other versions of a chart, other charts and
+    /// all other files are kept. When nothing differs, nothing on the disk is touched.
+    ///
+    /// # Errors
+    /// All reasons for which nothing was changed.
+    pub fn finish(
+        self,
+        charts: &[Staged],
+        beside: Option<&BesideFiles>,
+    ) -> Result<Written, Diagnostics> {
+        let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
+        check_dirs(&dirs)?;
+        let mut written = Written::default();
+        for chart in charts {
+            let list = match chart.change {
+                Change::Created => &mut written.created,
+                Change::Updated => &mut written.updated,
+                Change::Unchanged => &mut written.unchanged,
+            };
+            list.push(chart.dir.clone());
+        }
+        let beside = beside.map_or(Ok(Vec::new()), |files| self.stage_beside(files, &dirs))?;
+        let changed: Vec<&Path> = charts
+            .iter()
+            .filter(|chart| chart.change != Change::Unchanged)
+            .map(|chart| chart.dir.as_path())
+            .collect();
+        if changed.is_empty() && beside.is_empty() {
+            return Ok(written);
+        }
+
+        self.check_unchanged(charts)?;
+        self.check_working_folder(&changed)?;
+        let left = self.site.install(&changed)?;
+        let warning = |problem: Diagnostic| Diagnostic {
+            severity: Severity::Warning,
+            hint: Some("the new output is complete; the next build cleans up".to_owned()),
+            ..problem
+        };
+        written.warnings = left.into_iter().map(warning).collect();
+        let is_marker = |path: &PathBuf| path.as_os_str() == ownership::FILE_NAME;
+        written.beside = beside.into_iter().filter(|path| !is_marker(path)).collect();
+        Ok(written)
+    }
+
+    /// Stages the files beside the charts that change, and returns their paths.
+    fn stage_beside(
+        &self,
+        files: &BesideFiles,
+        dirs: &[&Path],
+    ) -> Result<Vec<PathBuf>, Diagnostics> {
+        beside::check(files, dirs)?;
+        let inspect = || -> Result<BesideInspection, Diagnostics> {
+            let found = BesideInspection::of(&self.site.out, files)?;
+            let refused = found.refusals(&self.site.out, self.replace);
+            if refused.is_empty() { Ok(found) } else { Err(refused) }
+        };
+        let mut found = inspect()?;
+        if !found.is_current() && self.lock()? {
+            found = inspect()?;
+        }
+        if found.is_current() {
+            return Ok(Vec::new());
+        }
+
+        for (path, content) in found.changed(files) {
+            self.site.stage_beside(path, content)?;
+        }
+        let paths = [&found.missing, &found.stale, &found.extra].into_iter().flatten();
+        let mut paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// Refuses to go on when another build changed a chart before this one had the lock.
+    fn check_unchanged(&self, charts: &[Staged]) -> Result<(), Diagnostics> {
+        for chart in charts.iter().filter(|chart| chart.change == Change::Unchanged) {
+            let folder = self.site.out.join(&chart.dir);
+            let marker = folder.join(ownership::FILE_NAME);
+            let marker = regular_file::read(&marker, OWNERSHIP_LIMIT).unwrap_or_default();
+            if ownership::sha256(&marker) != chart.marker {
+                let message = format!("another build wrote `{}` meanwhile", folder.display());
+                return Err(Diagnostic::error(Code::OutputBusy, message)
+                    .at(Place::file(folder.display().to_string()))
+                    .hint("build again")
+                    .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to replace the folder that this process works in: it would go on working in the old
+    /// one.
+    fn check_working_folder(&self, charts: &[&Path]) -> Result<(), Diagnostics> {
+        let Ok(here) = fs::canonicalize(".") else { return Ok(()) };
+        for folder in charts.iter().map(|chart| self.site.out.join(chart)) {
+            if fs::canonicalize(&folder).is_ok_and(|folder| here.starts_with(folder)) {
+                let shown = folder.display();
+                let message = format!("cannot replace `{shown}`: it holds the working directory");
+                return Err(Diagnostic::error(Code::OutputUnsuitable, message)
+                    .at(Place::file(shown.to_string()))
+                    .hint("change to a folder outside of the chart and build again")
+                    .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_some() {
+            // What cannot be removed now is removed by the next build.
+            let _ = self.site.remove_stage();
+        }
+    }
 }
 
 /// Makes the output folder `out` hold exactly these `charts` beside whatever else it holds.
 ///
-/// Other versions of a chart, charts not in `charts` and all files that bundle2chart did not
-/// write are kept. When nothing differs, nothing on the disk is touched. `replace` allows new
-/// content under a chart version that exists, and to overwrite files edited by hand.
-///
 /// # Errors
-/// All reasons for which nothing was written, and then the output folder is as it was: the codes
-/// of the section "the output folder" of [`Code`].
+/// All reasons for which nothing was written, and then the output folder is as it was.
 pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written, Diagnostics> {
     write_with(out, charts, None, replace)
 }
@@ -91,120 +305,16 @@ pub fn write_with(
     replace: bool,
 ) -> Result<Written, Diagnostics> {
     check_charts(charts)?;
-    beside.map_or(Ok(()), |files| beside::check(files, charts))?;
-    let site = Site::of(out)?;
-    if !site.has_leftovers() {
-        let plan = Plan::of(&site.out, charts, beside, replace)?;
-        if plan.is_done() {
-            return Ok(plan.written);
+    let writer = Writer::new(out, replace)?;
+    let mut problems = Diagnostics::new();
+    let mut staged = Vec::new();
+    for chart in charts {
+        match writer.stage(chart) {
+            Ok(chart) => staged.push(chart),
+            Err(found) => problems.append(found),
         }
     }
-    let _lock = site.lock()?;
-    site.recover()?;
-    // Only what is seen under the lock counts.
-    let mut plan = Plan::of(&site.out, charts, beside, replace)?;
-    if plan.is_done() {
-        return Ok(plan.written);
-    }
-    site.check_swappable()?;
-    let warnings = plan.stage(&site).and_then(|()| site.swap(&plan.ours())).inspect_err(|_| {
-        // What cannot be removed now is removed by the next build.
-        let _ = if exists(&site.stage) { remove_tree(&site.stage) } else { Ok(()) };
-    })?;
-    plan.written.warnings = warnings;
-    Ok(plan.written)
-}
-
-/// What a build has to change.
-struct Plan<'a> {
-    changed: Vec<(&'a ChartFiles, Inspection)>,
-    /// The files beside the charts, where any of them changes.
-    beside: Option<(&'a BesideFiles, BesideInspection)>,
-    written: Written,
-}
-
-impl<'a> Plan<'a> {
-    fn of(
-        root: &Path,
-        charts: &'a [ChartFiles],
-        beside: Option<&'a BesideFiles>,
-        replace: bool,
-    ) -> Result<Self, Diagnostics> {
-        let mut plan = Plan { changed: Vec::new(), beside: None, written: Written::default() };
-        let mut problems = Diagnostics::new();
-        if let Some(files) = beside {
-            let found = BesideInspection::of(root, files)?;
-            problems.append(found.refusals(root, replace));
-            if !found.is_current() {
-                let paths = [&found.missing, &found.stale, &found.extra].into_iter().flatten();
-                plan.written.beside =
-                    paths.filter(|p| *p != ownership::FILE_NAME).map(PathBuf::from).collect();
-                plan.written.beside.sort();
-                plan.beside = Some((files, found));
-            }
-        }
-        for chart in charts {
-            let found = match Inspection::of(root, chart) {
-                Ok(found) => found,
-                Err(problem) => {
-                    problems.append(problem);
-                    continue;
-                }
-            };
-            problems.append(refusals(root, chart, &found, replace));
-            let list = match found.standing {
-                _ if found.is_current() => &mut plan.written.unchanged,
-                Standing::Absent => &mut plan.written.created,
-                _ => &mut plan.written.updated,
-            };
-            list.push(chart.dir.clone());
-            if !found.is_current() {
-                plan.changed.push((chart, found));
-            }
-        }
-        if problems.is_empty() { Ok(plan) } else { Err(problems) }
-    }
-
-    fn is_done(&self) -> bool {
-        self.changed.is_empty() && self.beside.is_none()
-    }
-
-    fn stage(&self, site: &Site) -> Result<(), Diagnostics> {
-        let mut rewritten: BTreeSet<&Path> =
-            self.changed.iter().map(|(chart, _)| chart.dir.as_path()).collect();
-        if let Some((_, found)) = &self.beside {
-            rewritten.extend(found.rewritten());
-        }
-        let mut stage = Stage::carry(&site.out, &site.stage, &rewritten)?;
-        for (chart, found) in &self.changed {
-            stage.add_chart(chart, found)?;
-        }
-        if let Some((files, found)) = &self.beside {
-            for (path, content) in found.contents(files) {
-                stage.add_file(Path::new(path), content)?;
-            }
-        }
-        stage.finish()
-    }
-
-    /// Files, relative to the output folder, that may disappear with the old tree.
-    fn ours(&self) -> BTreeSet<PathBuf> {
-        let mut ours = BTreeSet::new();
-        if let Some((_, found)) = &self.beside {
-            ours.extend(found.disposable());
-        }
-        for (chart, found) in &self.changed {
-            let recorded = match &found.standing {
-                Standing::Ours(recorded) => Some(recorded.sums.keys()),
-                _ => None,
-            };
-            ours.extend(
-                recorded.into_iter().flatten().chain(&found.same).map(|p| chart.dir.join(p)),
-            );
-            ours.insert(chart.dir.join(ownership::FILE_NAME));
-        }
-        ours
-    }
+    if problems.is_empty() { writer.finish(&staged, beside) } else { Err(problems) }
 }
 
 /// Why a chart must not be written over what is there.
@@ -335,40 +445,56 @@ pub(super) fn name_some(paths: &[String]) -> String {
 
 /// Refuses charts that could not be written to any folder.
 pub(super) fn check_charts(charts: &[ChartFiles]) -> Result<(), Diagnostics> {
+    let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
     let mut problems = Diagnostics::new();
-    let mut refuse = |chart: &ChartFiles, message: String| {
-        problems.push(
-            Diagnostic::error(Code::ChartPath, message)
-                .at(Place::file(chart.dir.display().to_string())),
-        );
-    };
-    let mut dirs = BTreeSet::new();
-    for chart in charts {
-        let shown = chart.dir.display();
-        if !chart.dir.to_str().is_some_and(is_chart_path) {
-            refuse(chart, format!("`{shown}` cannot be the folder of a chart"));
-        }
-        if !dirs.insert(chart.dir.as_path()) {
-            refuse(chart, format!("two charts have the folder `{shown}`"));
-        }
-        if chart.version.chars().any(char::is_control) {
-            refuse(chart, format!("the version of the chart `{shown}` has control characters"));
-        }
-        for path in chart.files.keys() {
-            if !is_chart_path(path) {
-                refuse(chart, format!("`{path}` cannot be the path of a file in a chart"));
-            }
-            let as_folder = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
-            for folder in as_folder.filter(|folder| chart.files.contains_key(*folder)) {
-                refuse(chart, format!("`{folder}` would be a file and the folder of `{path}`"));
-            }
-        }
+    for checked in charts.iter().map(check_chart).chain([check_dirs(&dirs)]) {
+        problems.append(checked.err().unwrap_or_default());
     }
-    for chart in charts {
-        for outer in chart.dir.ancestors().skip(1).filter(|outer| dirs.contains(outer)) {
-            let (inner, outer) = (chart.dir.display(), outer.display());
-            refuse(chart, format!("the chart `{inner}` would be inside the chart `{outer}`"));
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// Refuses a chart that could not be written to any folder.
+pub(super) fn check_chart(chart: &ChartFiles) -> Result<(), Diagnostics> {
+    let mut problems = Diagnostics::new();
+    let mut refuse = |message: String| problems.push(bad_path(&chart.dir, message));
+    let shown = chart.dir.display();
+    if !chart.dir.to_str().is_some_and(is_chart_path) {
+        refuse(format!("`{shown}` cannot be the folder of a chart"));
+    }
+    if chart.version.chars().any(char::is_control) {
+        refuse(format!("the version of the chart `{shown}` has control characters"));
+    }
+    for path in chart.files.keys() {
+        if !is_chart_path(path) {
+            refuse(format!("`{path}` cannot be the path of a file in a chart"));
+        }
+        let as_folder = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+        for folder in as_folder.filter(|folder| chart.files.contains_key(*folder)) {
+            refuse(format!("`{folder}` would be a file and the folder of `{path}`"));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// Refuses chart folders that could not be beside each other.
+pub(super) fn check_dirs(dirs: &[&Path]) -> Result<(), Diagnostics> {
+    let mut problems = Diagnostics::new();
+    let mut known = BTreeSet::new();
+    for dir in dirs {
+        if !known.insert(*dir) {
+            problems.push(bad_path(dir, format!("two charts have the folder `{}`", dir.display())));
+        }
+    }
+    for dir in dirs {
+        for outer in dir.ancestors().skip(1).filter(|outer| known.contains(outer)) {
+            let (inner, outer) = (dir.display(), outer.display());
+            let message = format!("the chart `{inner}` would be inside the chart `{outer}`");
+            problems.push(bad_path(dir, message));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+fn bad_path(dir: &Path, message: String) -> Diagnostic {
+    Diagnostic::error(Code::ChartPath, message).at(Place::file(dir.display().to_string()))
 }

@@ -3,37 +3,37 @@
 use super::{BundleImages, Image, Use, UseKind};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::yaml;
+use crate::escape::{self, Lines};
 use crate::ir::{Map, Value};
 use crate::source::Reference;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// For people: the images of each bundle, one a line, with what is wrong with them and where they
 /// are used.
-pub fn list(bundles: &[BundleImages]) -> String {
-    let mut text = String::new();
+pub fn list(bundles: &[BundleImages]) -> Lines {
+    let mut lines = Lines::new();
     for (index, BundleImages { bundle, images }) in bundles.iter().enumerate() {
-        let _ = writeln!(text, "{}{bundle}", if index > 0 { "\n" } else { "" });
-        if images.is_empty() {
-            text.push_str("  none\n");
+        if index > 0 {
+            lines.push("");
         }
-        let width = images.iter().map(|image| image.reference.chars().count()).max().unwrap_or(0);
+        lines.push(bundle);
+        if images.is_empty() {
+            lines.push("  none");
+        }
+        let references: Vec<_> =
+            images.iter().map(|image| escape::visible(&image.reference)).collect();
+        let width = references.iter().map(|text| text.chars().count()).max().unwrap_or(0);
         let flags_width = images.iter().map(|image| flags(image).len()).max().unwrap_or(0);
         let flags_width = if flags_width > 0 { flags_width + 2 } else { 0 };
-        for image in images {
+        for (image, reference) in images.iter().zip(references) {
             let uses: Vec<String> = image.uses.iter().map(in_words).collect();
-            let line = format!(
-                "  {:<width$}  {:<flags_width$}{}",
-                image.reference,
-                flags(image),
-                uses.join(", ")
-            );
-            text.push_str(line.trim_end());
-            text.push('\n');
+            let flags = flags(image);
+            let line = format!("  {reference:<width$}  {flags:<flags_width$}{}", uses.join(", "));
+            lines.push(line.trim_end());
         }
     }
-    text
+    lines
 }
 
 fn flags(image: &Image) -> String {
@@ -84,7 +84,7 @@ pub fn json(bundles: &[BundleImages]) -> String {
             })
         })
     });
-    format!("{:#}\n", Json::Array(images.collect()))
+    escape::json(&format!("{:#}\n", Json::Array(images.collect()))).into_owned()
 }
 
 /// For `skopeo sync --src yaml --dest docker`. Without `--all`, skopeo copies one platform of an

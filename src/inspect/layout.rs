@@ -1,31 +1,34 @@
 //! Lists and sentences that fit a terminal.
 
-use std::fmt::Write as _;
+use crate::escape::{self, Lines};
 
 /// Columns of a report.
 pub(super) const WIDTH: usize = 100;
 
 /// `text` behind `lead`; what does not fit goes on the next lines, `indent` columns in.
-pub(super) fn paragraph(lead: &str, indent: usize, text: &str) -> String {
-    let mut lines = lead.to_owned();
+pub(super) fn paragraph(lead: &str, indent: usize, text: &str) -> Lines {
+    let text = escape::visible(text);
+    let mut lines = Lines::new();
+    let mut line = lead.to_owned();
     let mut column = lead.chars().count();
     for (index, word) in text.split_whitespace().enumerate() {
         let length = word.chars().count();
         if index > 0 && column + 1 + length > WIDTH {
-            let _ = write!(lines, "\n{:indent$}", "");
+            lines.push(&line);
+            line = " ".repeat(indent);
             column = indent;
         } else if index > 0 {
-            lines.push(' ');
+            line.push(' ');
             column += 1;
         }
-        lines.push_str(word);
+        line.push_str(word);
         column += length;
     }
-    lines.push('\n');
+    lines.push(line);
     lines
 }
 
-/// The items that fit on one line after `lead`, at least one, and `…` for the others.
+/// A line with the items that fit after `lead`, at least one, and `…` for the others.
 pub(super) fn cut(lead: &str, items: &[&str]) -> String {
     let line = |count: usize| {
         let more = if count < items.len() { ", …" } else { "" };
@@ -33,7 +36,7 @@ pub(super) fn cut(lead: &str, items: &[&str]) -> String {
     };
     let fits = |count: &usize| line(*count).chars().count() <= WIDTH;
     let count = (1..=items.len()).rev().find(fits).unwrap_or(1.min(items.len()));
-    line(count) + "\n"
+    line(count)
 }
 
 /// A few items of a list inside a sentence.
@@ -55,20 +58,21 @@ mod tests {
     fn lines_break_between_words_only() {
         let word = "x".repeat(60);
         let text = paragraph("- ", 2, &format!("{word} {word} end"));
-        assert_eq!(text, format!("- {word}\n  {word} end\n"));
+        assert_eq!(text.as_str(), format!("- {word}\n  {word} end\n"));
         let long = "y".repeat(150);
-        assert_eq!(paragraph("", 0, &long), format!("{long}\n"), "nothing can be done");
+        let text = paragraph("", 0, &long);
+        assert_eq!(text.as_str(), format!("{long}\n"), "nothing can be done");
     }
 
     #[test]
     fn a_list_is_cut_where_the_line_ends() {
         let name = "n".repeat(30);
         let names = [name.as_str(); 5];
-        assert_eq!(cut("a ", &names), format!("a {name}, {name}, {name}, …\n"));
-        assert_eq!(cut("a ", &names[..3]), format!("a {name}, {name}, {name}\n"));
+        assert_eq!(cut("a ", &names), format!("a {name}, {name}, {name}, …"));
+        assert_eq!(cut("a ", &names[..3]), format!("a {name}, {name}, {name}"));
         let long = "y".repeat(150);
-        assert_eq!(cut("", &[&long, "b"]), format!("{long}, …\n"));
-        assert_eq!(cut("a", &[]), "a\n");
+        assert_eq!(cut("", &[&long, "b"]), format!("{long}, …"));
+        assert_eq!(cut("a", &[]), "a");
     }
 
     #[test]

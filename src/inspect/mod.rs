@@ -5,25 +5,31 @@ mod layout;
 mod rules;
 
 use crate::bundle::{Bundle, Requirement};
+use crate::config::Watch;
 use crate::diag::Diagnostics;
-use crate::emit::yaml;
+use crate::escape::Lines;
 use crate::images;
-use crate::ir::{Object, Value};
+use crate::ir::{Map, Number, Object, Value};
+use crate::olm;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// A readable report. `objects` are what the bundle compiles to, empty when it is refused, and
-/// `diagnostics` what was said about it.
-pub fn report(bundle: &Bundle, objects: &[Object], diagnostics: &Diagnostics) -> String {
-    let mut text = String::new();
-    head(&mut text, bundle);
+/// `diagnostics` what was said about it. `watch` is what was asked for; nothing stands for the default.
+pub fn report(
+    bundle: &Bundle,
+    objects: &[Object],
+    watch: Option<&Watch>,
+    diagnostics: &Diagnostics,
+) -> Lines {
+    let mut text = Lines::new();
+    head(&mut text, bundle, watch);
     section(&mut text, "Needs attention off OpenShift");
     let findings = attention::attention(bundle, objects, diagnostics);
     if findings.is_empty() {
-        text.push_str("  nothing\n");
+        text.push("  nothing");
     }
     for finding in findings {
-        text.push_str(&layout::paragraph("  - ", 4, &finding));
+        text.append(layout::paragraph("  - ", 4, &finding));
     }
     contents(&mut text, bundle, objects);
     permissions(&mut text, bundle);
@@ -33,16 +39,17 @@ pub fn report(bundle: &Bundle, objects: &[Object], diagnostics: &Diagnostics) ->
     text
 }
 
-fn section(text: &mut String, title: &str) {
-    let _ = write!(text, "\n{title}\n");
+fn section(text: &mut Lines, title: &str) {
+    text.push("");
+    text.push(title);
 }
 
-fn head(text: &mut String, bundle: &Bundle) {
+fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
     let csv = &bundle.csv;
     let mut row = |name: &str, value: &str| {
         let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
         if !value.is_empty() {
-            let _ = writeln!(text, "{name:<14} {value}");
+            text.push(format!("{name:<14} {value}"));
         }
     };
     row("Package", &bundle.package);
@@ -73,6 +80,13 @@ fn head(text: &mut String, bundle: &Bundle) {
         "Install modes",
         if modes.is_empty() { "none".to_owned() } else { modes.join(", ") }.as_str(),
     );
+    let watched = match watch {
+        Some(watch) => watch.describe(),
+        None => olm::default_watch(&bundle.csv)
+            .map(|watch| format!("{} (default)", watch.describe()))
+            .unwrap_or_default(),
+    };
+    row("Watches", &watched);
     row("Namespace", bundle.suggested_namespace().unwrap_or_default());
     if let Some(image) = &bundle.image {
         let bytes: u64 = image.layers.iter().map(|(_, size)| size).sum();
@@ -87,7 +101,7 @@ fn minimum_version(version: &str) -> String {
     if version.is_empty() { String::new() } else { format!("{version} or later") }
 }
 
-fn contents(text: &mut String, bundle: &Bundle, objects: &[Object]) {
+fn contents(text: &mut Lines, bundle: &Bundle, objects: &[Object]) {
     section(text, if objects.is_empty() { "Ships" } else { "Installs" });
     let shipped: Vec<&Object> = bundle.crds.iter().chain(&bundle.objects).collect();
     let all: Vec<&Object> = if objects.is_empty() { shipped } else { objects.iter().collect() };
@@ -100,11 +114,11 @@ fn contents(text: &mut String, bundle: &Bundle, objects: &[Object]) {
     for (kind, mut names) in kinds {
         names.sort_unstable();
         let lead = format!("  {kind:<width$}  {:>2}  ", names.len());
-        text.push_str(&layout::cut(&lead, &names));
+        text.push(layout::cut(&lead, &names));
     }
 }
 
-fn permissions(text: &mut String, bundle: &Bundle) {
+fn permissions(text: &mut Lines, bundle: &Bundle) {
     let csv = &bundle.csv;
     section(text, "May do");
     for (permissions, scope) in [
@@ -120,30 +134,30 @@ fn permissions(text: &mut String, bundle: &Bundle) {
             }
         }
         for (accounts, rules) in same {
-            let _ = writeln!(text, "  {} {scope}", layout::few(&accounts));
-            text.push_str(&rules::lines(rules.as_seq().unwrap_or_default(), 4));
+            text.push(format!("  {} {scope}", layout::few(&accounts)));
+            text.append(rules::lines(rules.as_seq().unwrap_or_default(), 4));
         }
     }
     if csv.permissions.is_empty() && csv.cluster_permissions.is_empty() {
-        text.push_str("  nothing: the CSV asks for no permissions\n");
+        text.push("  nothing: the CSV asks for no permissions");
     }
 }
 
-fn webhooks(text: &mut String, bundle: &Bundle) {
+fn webhooks(text: &mut Lines, bundle: &Bundle) {
     let csv = &bundle.csv;
     if csv.webhooks.is_empty() && csv.api_services.is_empty() {
         return;
     }
     section(text, "Serves");
     for webhook in &csv.webhooks {
-        let _ = writeln!(text, "  {:<26} {}", webhook.kind.as_str(), webhook.name);
+        text.push(format!("  {:<26} {}", webhook.kind.as_str(), webhook.name));
     }
-    for service in &csv.api_services {
-        let _ = writeln!(text, "  {:<26} {}", "APIService", service.name());
+    for service in csv.served_versions() {
+        text.push(format!("  {:<26} {}", "APIService", service.name()));
     }
 }
 
-fn custom_resources(text: &mut String, bundle: &Bundle) {
+fn custom_resources(text: &mut Lines, bundle: &Bundle) {
     if bundle.crds.is_empty() && bundle.csv.required_crds.is_empty() {
         return;
     }
@@ -159,23 +173,55 @@ fn custom_resources(text: &mut String, bundle: &Bundle) {
             .iter()
             .filter_map(|version| version.get("name").and_then(Value::as_str))
             .collect();
-        let bytes = yaml::plain(&crd.root).map_or(0, |text| text.len());
+        let bytes = map_bytes(&crd.root);
         let scope = crd.at(&["spec", "scope"]).and_then(Value::as_str).unwrap_or("?");
         let size = size(bytes as u64);
         let lead = format!("  {:<width$}  {scope:<10}  {size:>8}  ", crd.name());
-        text.push_str(&layout::cut(&lead, &versions));
+        text.push(layout::cut(&lead, &versions));
     }
     for crd in needed {
-        let _ = writeln!(text, "  {:<width$}  from another operator", crd.name);
+        text.push(format!("  {:<width$}  from another operator", crd.name));
     }
 }
 
-fn image_list(text: &mut String, bundle: &Bundle, objects: &[Object]) {
+/// Bytes of a map as compact JSON, which is what the API server receives and stores.
+fn map_bytes(map: &Map) -> usize {
+    let entries = map.iter().map(|(key, value)| text_bytes(key) + 1 + bytes(value));
+    2 + entries.sum::<usize>() + map.len().saturating_sub(1)
+}
+
+fn bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(true) => 4,
+        Value::Bool(false) => 5,
+        Value::Number(Number::Int(number)) => number.to_string().len(),
+        Value::Number(Number::Uint(number)) => number.to_string().len(),
+        Value::Number(Number::Float(number)) => number.to_string().len(),
+        Value::Text(text) => text_bytes(text),
+        Value::Seq(items) => {
+            2 + items.iter().map(bytes).sum::<usize>() + items.len().saturating_sub(1)
+        }
+        Value::Map(map) => map_bytes(map),
+        // A bundle has none.
+        Value::Expr(_) | Value::When(_) => 0,
+    }
+}
+
+fn text_bytes(text: &str) -> usize {
+    let byte = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    2 + text.bytes().map(byte).sum::<usize>()
+}
+
+fn image_list(text: &mut Lines, bundle: &Bundle, objects: &[Object]) {
     section(text, "Images");
     let images = images::pulled(&images::collect(objects, bundle, None));
     if images.is_empty() {
         let known = if objects.is_empty() { "not known" } else { "none found" };
-        let _ = writeln!(text, "  {known}");
+        text.push(format!("  {known}"));
     }
     let mut repository = "";
     for image in &images {
@@ -183,13 +229,13 @@ fn image_list(text: &mut String, bundle: &Bundle, objects: &[Object]) {
             // Too long for a line: images of one repository under its name.
             Some((name, digest)) if image.len() + 2 > layout::WIDTH => {
                 if name != repository {
-                    let _ = writeln!(text, "  {name}");
+                    text.push(format!("  {name}"));
                 }
-                let _ = writeln!(text, "    @{digest}");
+                text.push(format!("    @{digest}"));
                 repository = name;
             }
             _ => {
-                let _ = writeln!(text, "  {image}");
+                text.push(format!("  {image}"));
                 repository = "";
             }
         }

@@ -1,12 +1,13 @@
 //! RBAC rules in few words, the dangerous ones first.
 
 use super::layout;
+use crate::escape::Lines;
 use crate::ir::Value;
 use indexmap::{IndexMap, IndexSet};
 
 /// What rules allow, as lines: rules with the same verbs are one line, and what deserves a second
 /// look comes first, marked with `!`.
-pub(super) fn lines(rules: &[Value], indent: usize) -> String {
+pub(super) fn lines(rules: &[Value], indent: usize) -> Lines {
     let mut lines: Vec<Line> = Vec::new();
     for rule in rules {
         let line = Line::of(rule);
@@ -21,7 +22,11 @@ pub(super) fn lines(rules: &[Value], indent: usize) -> String {
     }
     lines.sort_by_key(|line| line.dangers.is_empty());
     let space = " ".repeat(indent);
-    lines.iter().map(|line| layout::paragraph(&space, indent + 4, &line.text())).collect()
+    let mut text = Lines::new();
+    for line in lines {
+        text.append(layout::paragraph(&space, indent + 4, &line.text()));
+    }
+    text
 }
 
 /// Verbs on resources, and why that is dangerous.
@@ -158,7 +163,7 @@ mod tests {
     }
 
     fn line(groups: &[&str], resources: &[&str], verbs: &[&str]) -> String {
-        lines(&[rule(groups, resources, verbs)], 0)
+        lines(&[rule(groups, resources, verbs)], 0).as_str().to_owned()
     }
 
     #[test]
@@ -185,7 +190,7 @@ mod tests {
             rule(&["apps", ""], &["pods"], &["get"]),
         ];
         assert_eq!(
-            lines(&rules, 2),
+            lines(&rules, 2).as_str(),
             "  get: pods, services; pods (apps)\n  delete: deployments (apps)\n"
         );
     }
@@ -198,7 +203,7 @@ mod tests {
             rule(&["*"], &["*"], &["*"]),
         ];
         assert_eq!(
-            lines(&rules, 0),
+            lines(&rules, 0).as_str(),
             "! reads secrets (get): secrets\n\
              ! cluster admin (all verbs): all resources (every API group)\n\
              get: pods\n"
@@ -217,13 +222,13 @@ mod tests {
             ("nonResourceURLs", Value::texts(["/metrics"])),
             ("verbs", Value::texts(["get"])),
         ]);
-        assert_eq!(lines(&[paths], 0), "get: the path /metrics\n");
+        assert_eq!(lines(&[paths], 0).as_str(), "get: the path /metrics\n");
         let named = Value::map([
             ("apiGroups", Value::texts([""])),
             ("resources", Value::texts(["configmaps"])),
             ("resourceNames", Value::texts(["a", "b"])),
             ("verbs", Value::texts(["update"])),
         ]);
-        assert_eq!(lines(&[named], 0), "update: configmaps named a and b\n");
+        assert_eq!(lines(&[named], 0).as_str(), "update: configmaps named a and b\n");
     }
 }

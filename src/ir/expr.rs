@@ -114,17 +114,6 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// Whether it depends on this path of the values, or on a part of what stands there.
-    pub fn reads(&self, path: &ValuesPath) -> bool {
-        let below = |read: &ValuesPath| read.segments().starts_with(path.segments());
-        match self {
-            Expr::Concat(parts) | Expr::Truncated(parts, _) => parts.iter().any(|part| {
-                matches!(part, Part::Image(image) if below(&image.own) || below(&image.registry))
-            }),
-            _ => self.path().is_some_and(below),
-        }
-    }
-
     /// The path of the values that it stands for, if any.
     pub fn path(&self) -> Option<&ValuesPath> {
         match self {
@@ -150,16 +139,4 @@ pub enum Condition {
     Any(Vec<Condition>),
     /// All of these hold; never empty.
     All(Vec<Condition>),
-}
-
-impl Condition {
-    /// Whether it depends on this path of the values.
-    pub fn reads(&self, path: &ValuesPath) -> bool {
-        match self {
-            Condition::Set(read) => read == path,
-            Condition::Any(conditions) | Condition::All(conditions) => {
-                conditions.iter().any(|condition| condition.reads(path))
-            }
-        }
-    }
 }

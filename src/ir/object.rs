@@ -1,6 +1,6 @@
 //! Kubernetes objects with their provenance.
 
-use super::{Condition, Expr, Map, Value, ValuesPath};
+use super::{Condition, Expr, Map, Step, Value};
 use crate::diag::Place;
 
 /// Why [`Origin::Added`] Secrets are there that pods pull their images with.
@@ -160,6 +160,20 @@ impl Object {
         self.root.get(*first)?.at(rest)
     }
 
+    /// Removes the entry of a map at the end of these steps.
+    pub fn remove(&mut self, steps: &[Step]) -> Option<Value> {
+        let (Step::Key(last), above) = steps.split_last()? else { return None };
+        let Some((Step::Key(first), above)) = above.split_first() else {
+            return self.root.shift_remove(last);
+        };
+        let parent =
+            above.iter().try_fold(self.root.get_mut(first)?, |value, step| match step {
+                Step::Key(key) => value.as_map_mut()?.get_mut(key),
+                Step::Index(index) => value.as_seq_mut()?.get_mut(*index),
+            })?;
+        parent.as_map_mut()?.shift_remove(last)
+    }
+
     /// Whether this can only be written as a template.
     pub fn has_expression(&self) -> bool {
         self.when.is_some() || self.root.values().any(Value::has_expression)
@@ -194,12 +208,6 @@ impl Object {
         let mut found = Vec::new();
         self.root.values().for_each(|value| value.expressions(&mut found));
         found
-    }
-
-    /// Whether an expression or the condition of it reads this path of the values.
-    pub fn reads(&self, path: &ValuesPath) -> bool {
-        let conditional = self.when.as_ref().is_some_and(|condition| condition.reads(path));
-        conditional || self.expressions().into_iter().any(|expr| expr.reads(path))
     }
 
     /// Who it is.

@@ -20,6 +20,18 @@ pub enum Step {
     Index(usize),
 }
 
+/// Spells steps as a JSON path: `.a["b/c"][0]`.
+pub fn path_of(steps: &[Step]) -> String {
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            Step::Key(key) => push_key(&mut path, key),
+            Step::Index(index) => path.push_str(&format!("[{index}]")),
+        }
+    }
+    path
+}
+
 /// Takes a JSON path apart as far as it can be read: `.a["b/c"][0]`.
 pub fn steps(path: &str) -> Vec<Step> {
     let mut steps = Vec::new();
@@ -58,6 +70,7 @@ mod tests {
         }
         let keys = ["spec", "a/b", "say \"x\"", "c"].map(|key| Step::Key(key.to_owned()));
         assert_eq!(steps(&path), keys);
+        assert_eq!(path_of(&steps(".a[3][\"b/c\"]")), ".a[3][\"b/c\"]");
         assert_eq!(steps("nonsense"), []);
         assert_eq!(steps(".a[1"), [Step::Key("a".to_owned())]);
     }

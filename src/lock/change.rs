@@ -1,7 +1,8 @@
 //! What differs between two locks, for people.
 
 use super::{Bytes, Lock, Locked};
-use std::fmt::Write as _;
+use crate::config::Watch;
+use crate::escape::Lines;
 
 /// A difference between two locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,37 +35,46 @@ pub fn changes<'l>(old: &'l Lock, new: &'l Lock) -> Vec<Change<'l>> {
 
 impl Change<'_> {
     /// Two or three lines: what moved, from where to where, and what that means.
-    pub fn describe(&self) -> String {
-        let mut text = String::new();
-        let _ = match self {
-            Change::Added(new) => writeln!(
-                text,
-                "{}: added\n  {}\n  {}  {} {}",
-                new.name,
-                new.bytes.origin(),
-                short(new.bytes.digest()),
-                new.csv,
-                new.csv_version
-            ),
+    pub fn describe(&self) -> Lines {
+        let lines = match self {
+            Change::Added(new) => vec![
+                format!("{}: added", new.name),
+                format!("  {}", new.bytes.origin()),
+                format!("  {}  {} {}", short(new.bytes.digest()), new.csv, new.csv_version),
+            ],
             Change::Removed(old) => {
-                writeln!(text, "{}: removed\n  {}", old.name, old.bytes.origin())
+                vec![format!("{}: removed", old.name), format!("  {}", old.bytes.origin())]
             }
             Change::Moved(old, new) => {
                 let line = |before: &str, after: &str| {
                     if before == after { after.to_owned() } else { format!("{before} → {after}") }
                 };
-                writeln!(
-                    text,
-                    "{}: {}\n  {}\n  {}",
-                    new.name,
-                    meaning(old, new),
-                    line(old.bytes.origin(), new.bytes.origin()),
-                    line(&short(old.bytes.digest()), &short(new.bytes.digest()))
-                )
+                let digests = line(&short(old.bytes.digest()), &short(new.bytes.digest()));
+                let mut lines = vec![
+                    format!("{}: {}", new.name, meaning(old, new)),
+                    format!("  {}", line(old.bytes.origin(), new.bytes.origin())),
+                    format!("  {digests}"),
+                ];
+                lines.extend(decisions(old, new));
+                lines
             }
         };
-        text
+        lines.into_iter().collect()
     }
+}
+
+/// Returns a line for each decision that was recorded and is another one now.
+fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
+    let watch = |entry: &Locked| entry.decisions.watch.as_ref().map(Watch::to_toml);
+    let keys = [
+        ("package", old.decisions.package.clone(), new.decisions.package.clone()),
+        ("watch", watch(old), watch(new)),
+    ];
+    let line = |(key, old, new): (&str, Option<String>, Option<String>)| {
+        let (old, new) = old.zip(new)?;
+        (old != new).then(|| format!("  {key}: {old} → {new}"))
+    };
+    keys.into_iter().filter_map(line).collect()
 }
 
 /// What a move means to those who install the chart.
@@ -73,6 +83,11 @@ fn meaning(old: &Locked, new: &Locked) -> String {
         return format!("{} → {}", old.csv_version, new.csv_version);
     }
     let same_origin = old.bytes.origin() == new.bytes.origin();
+    let only_decided = old.decisions != new.decisions
+        && Locked { decisions: old.decisions.clone(), ..new.clone() } == *old;
+    if only_decided {
+        return format!("{} as before: package and install mode recorded", new.csv_version);
+    }
     let what = match (old.bytes.digest() == new.bytes.digest(), &new.bytes) {
         (true, _) if !same_origin => "the same bytes from another place",
         (true, _) if old.config_hash != new.config_hash => "the same bytes, asked for otherwise",
@@ -94,7 +109,7 @@ fn short(digest: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::LockedImage;
+    use super::super::{Decisions, LockedImage};
     use super::*;
     use crate::source::ImageIdentity;
 
@@ -123,6 +138,7 @@ mod tests {
             bytes,
             csv: "a.v1".to_owned(),
             csv_version: version.to_owned(),
+            decisions: Decisions::default(),
         }
     }
 
@@ -159,10 +175,19 @@ mod tests {
                 "a: 1.0.0 as before: the same bytes, asked for otherwise\n  quay.io/a/b:1\n  :x\n",
             ),
         ] {
-            assert_eq!(Change::Moved(&old, &new).describe(), expected);
+            assert_eq!(Change::Moved(&old, &new).describe().as_str(), expected);
         }
+        let decided = |watch: Watch| Locked {
+            decisions: Decisions { package: Some("a".to_owned()), watch: Some(watch) },
+            ..old.clone()
+        };
+        assert_eq!(
+            Change::Moved(&decided(Watch::Own), &decided(Watch::All)).describe().as_str(),
+            "a: 1.0.0 as before: package and install mode recorded\n  quay.io/a/b:1\n  :x\n  watch: \
+             \"own\" → \"all\"\n"
+        );
         let [old, new] = ["x", "y"].map(|digest| locked("1.0.0", "h", embedded(digest)));
         let text = Change::Moved(&old, &new).describe();
-        assert!(text.contains("the catalog has something else"), "{text}");
+        assert!(text.as_str().contains("the catalog has something else"), "{text}");
     }
 }

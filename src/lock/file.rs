@@ -1,10 +1,10 @@
-#![expect(clippy::disallowed_methods, reason = "the lock is a file")]
 //! `bundles.lock` on disk.
 
 use super::Lock;
 use super::format::{self, REVISION};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
-use std::fs::{self, File};
+use crate::regular_file;
+use std::fs;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub fn parse(name: String, text: String) -> Result<Lock, Diagnostics> {
 
 fn content(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(SIZE_LIMIT + 1).read_to_end(&mut bytes)?;
+    regular_file::open(path)?.take(SIZE_LIMIT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > SIZE_LIMIT {
         return Err(io::Error::other(format!("it is larger than {} MiB", SIZE_LIMIT >> 20)));
     }

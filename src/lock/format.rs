@@ -1,6 +1,7 @@
 //! The text of `bundles.lock`.
 
-use super::{Bytes, Lock, Locked, LockedImage};
+use super::{Bytes, Decisions, Lock, Locked, LockedImage};
+use crate::config::Watch;
 use crate::source::ImageIdentity;
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -11,7 +12,8 @@ pub(super) const VERSION: u32 = 1;
 
 /// What has been added to the format since its version began; files of a later revision are read,
 /// but not written, because that would lose what was added.
-pub(super) const REVISION: u32 = 0;
+/// Revision 1 added `package` and `watch`.
+pub(super) const REVISION: u32 = 1;
 
 const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
                     edit it.\n";
@@ -56,6 +58,33 @@ struct Entry {
     layers: Option<Vec<Blob>>,
     csv: String,
     csv_version: String,
+    package: Option<String>,
+    watch: Option<LockedWatch>,
+}
+
+/// The key `watch` of bundles.toml once more.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum LockedWatch {
+    Word(Word),
+    Namespaces(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    All,
+    Own,
+}
+
+impl From<LockedWatch> for Watch {
+    fn from(watch: LockedWatch) -> Self {
+        match watch {
+            LockedWatch::Word(Word::All) => Watch::All,
+            LockedWatch::Word(Word::Own) => Watch::Own,
+            LockedWatch::Namespaces(names) => Watch::Namespaces(names),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -128,6 +157,7 @@ impl Entry {
             bytes,
             csv: self.csv,
             csv_version: self.csv_version,
+            decisions: Decisions { package: self.package, watch: self.watch.map(Watch::from) },
         })
     }
 }
@@ -194,7 +224,14 @@ impl Locked {
             writeln!(text, "]")?;
         }
         writeln!(text, "csv = {}", quoted(&self.csv))?;
-        writeln!(text, "csv-version = {}", quoted(&self.csv_version))
+        writeln!(text, "csv-version = {}", quoted(&self.csv_version))?;
+        if let Some(package) = &self.decisions.package {
+            writeln!(text, "package = {}", quoted(package))?;
+        }
+        if let Some(watch) = &self.decisions.watch {
+            writeln!(text, "watch = {}", watch.to_toml())?;
+        }
+        Ok(())
     }
 }
 
@@ -224,6 +261,14 @@ mod tests {
             bytes: Bytes::Image(image(name, index)),
             csv: format!("{name}.v1"),
             csv_version: "1.0.0".to_owned(),
+            decisions: Decisions {
+                package: Some(name.to_owned()),
+                watch: Some(match name {
+                    "a" => Watch::All,
+                    "b" => Watch::Own,
+                    _ => Watch::Namespaces(vec!["one".to_owned(), "two".to_owned()]),
+                }),
+            },
         };
         let embedded = |name: &str, catalog: Option<LockedImage>| Locked {
             bytes: Bytes::Embedded { digest: digest("6"), catalog },
@@ -248,7 +293,7 @@ mod tests {
         insta::assert_snapshot!(text(&lock()), @r#"
         # Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not edit it.
         version = 1
-        revision = 0
+        revision = 1
 
         [[bundle]]
         name = "a"
@@ -262,6 +307,8 @@ mod tests {
         ]
         csv = "a.v1"
         csv-version = "1.0.0"
+        package = "a"
+        watch = "all"
 
         [[bundle]]
         name = "b"
@@ -277,6 +324,8 @@ mod tests {
         ]
         csv = "b.v1"
         csv-version = "1.0.0"
+        package = "b"
+        watch = "own"
 
         [[bundle]]
         name = "c"
@@ -284,6 +333,8 @@ mod tests {
         embedded = "sha256:6666666666666666666666666666666666666666666666666666666666666666"
         csv = "c.v1"
         csv-version = "1.0.0"
+        package = "c"
+        watch = ["one", "two"]
 
         [[bundle]]
         name = "d"
@@ -298,12 +349,14 @@ mod tests {
         ]
         csv = "d.v1"
         csv-version = "1.0.0"
+        package = "d"
+        watch = ["one", "two"]
         "#);
     }
 
     #[test]
     fn a_later_revision_is_read_and_a_later_version_is_not() {
-        let later = text(&lock()).replace("revision = 0", "revision = 7\nnew = true");
+        let later = text(&lock()).replace("revision = 1", "revision = 7\nnew = true");
         assert!(parse(&later).is_ok_and(|read| read.revision == 7 && read.lock == lock()));
         let other = text(&lock()).replace("version = 1\n", "version = 2\n");
         assert!(parse(&other).is_err_and(|fault| fault.message.contains("version 2")));

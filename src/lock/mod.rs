@@ -5,13 +5,14 @@
 //! moves a digest; `lock --upgrade` does, and [`change`] says what that means.
 
 pub mod change;
+mod decision;
 mod file;
 mod format;
 
 pub use file::{parse, path_of, read, write};
 
 use crate::bundle::Bundle;
-use crate::config::{BundleConfig, Config, Source, VersionRequest};
+use crate::config::{BundleConfig, Config, Source, VersionRequest, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::source::{BundleFiles, ImageIdentity, Pin, digest_of_parts};
 
@@ -36,6 +37,19 @@ pub struct Locked {
     pub csv: String,
     /// Version of the ClusterServiceVersion.
     pub csv_version: String,
+    /// What was decided when it was locked.
+    pub decisions: Decisions,
+}
+
+/// What a bundle decides where bundles.toml does not. A later bundle that decides it otherwise stops
+/// the build. Lock files of revision 0 do not have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decisions {
+    /// The package.
+    pub package: Option<String>,
+    /// Which namespaces the operator watches: what bundles.toml says, else the install mode that
+    /// the bundle makes the default.
+    pub watch: Option<Watch>,
 }
 
 /// What tells the bytes of a bundle from others.
@@ -100,7 +114,14 @@ impl Locked {
             bytes,
             csv: bundle.csv.name().to_owned(),
             csv_version: bundle.csv.version.clone(),
+            decisions: Decisions::of(config, bundle),
         })
+    }
+
+    /// Returns the entry with the decisions of the bundle that it is about, when it has others.
+    pub fn with_decisions(&self, config: &BundleConfig, bundle: &Bundle) -> Option<Self> {
+        let decisions = Decisions::of(config, bundle);
+        (self.decisions != decisions).then(|| Locked { decisions, ..self.clone() })
     }
 
     /// How to read the image again, the bundle's or that of the catalog that holds it.
@@ -136,6 +157,13 @@ impl Lock {
         self.bundles.iter().find(|entry| entry.name == config.name && entry.config_hash == hash)
     }
 
+    /// Returns an error for each decision of the bundle that bundles.toml leaves to it and that
+    /// differs from the recorded one, whatever source the entry of this name is about.
+    pub fn check_decisions(&self, config: &BundleConfig, bundle: &Bundle) -> Diagnostics {
+        let recorded = self.bundles.iter().find(|entry| entry.name == config.name);
+        recorded.map_or_else(Diagnostics::new, |entry| decision::check(entry, config, bundle))
+    }
+
     /// The bundles, of those named (all when none is), that have no entry and need one.
     pub fn missing<'c>(&self, config: &'c Config, names: &[String]) -> Vec<&'c BundleConfig> {
         config
@@ -153,7 +181,8 @@ impl Lock {
         self.bundles.iter().filter(|entry| !is_used(entry)).collect()
     }
 
-    /// The lock with these entries in it, and without those of bundles that are gone.
+    /// The lock with these entries in it, with what bundles.toml decides, and without the entries of
+    /// bundles that are gone.
     #[must_use]
     pub fn updated(&self, config: &Config, entries: Vec<Locked>) -> Lock {
         let mut bundles: Vec<Locked> = config
@@ -161,7 +190,12 @@ impl Lock {
             .iter()
             .filter_map(|bundle| {
                 let new = entries.iter().find(|entry| entry.name == bundle.name);
-                new.or_else(|| self.entry(bundle)).cloned()
+                let mut entry = new.or_else(|| self.entry(bundle)).cloned()?;
+                // An entry without decisions gets all of them when its bundle is read.
+                if entry.decisions.watch.is_some() && bundle.watch.is_some() {
+                    entry.decisions.watch.clone_from(&bundle.watch);
+                }
+                Some(entry)
             })
             .collect();
         bundles.sort_by(|a, b| a.name.cmp(&b.name));

@@ -22,8 +22,8 @@ pub(super) fn objects(
     for server in servers {
         let mut services = bundle
             .csv
-            .api_services
-            .iter()
+            .served_versions()
+            .into_iter()
             .filter(|service| service.deployment == server.deployment.name)
             .peekable();
         if services.peek().is_none() {

@@ -236,7 +236,7 @@ fn host(server: &Server<'_>, end: &str) -> Vec<Part> {
 }
 
 fn values_path(server: &Server<'_>, key: &str) -> ValuesPath {
-    ValuesPath::new(["certificates", server.deployment.name.as_str(), key])
+    ValuesPath::new(["certificates", server.value_key.as_str(), key])
 }
 
 fn generated(server: &Server<'_>, field: CertificateField) -> Value {

@@ -4,7 +4,7 @@
 //! where a person would search for them.
 
 use super::webhook;
-use crate::bundle::{Bundle, InstallMode, WebhookDescription, WebhookKind};
+use crate::bundle::{ApiServiceDescription, Bundle, InstallMode, WebhookDescription, WebhookKind};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Value, dns_subdomain};
 use indexmap::IndexMap;
@@ -19,6 +19,7 @@ pub(super) fn validate(bundle: &Bundle) -> Diagnostics {
     install_modes(bundle, &mut diagnostics);
     servers_exist(bundle, &mut diagnostics);
     unique(bundle, &mut diagnostics);
+    one_server(bundle, &mut diagnostics);
     names(bundle, &mut diagnostics);
     converted_once(bundle, &mut diagnostics);
     converted_crds(bundle, &mut diagnostics);
@@ -68,7 +69,7 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             format!("webhook of type `{}` with name `{}`", webhook.kind.as_str(), webhook.name);
         (what, &webhook.deployment, &webhook.place)
     });
-    let services = csv.api_services.iter().map(|service| {
+    let services = csv.served_versions().into_iter().map(|service| {
         (format!("owned APIService `{}`", service.name()), &service.deployment, &service.place)
     });
     let known: Vec<&str> = csv.deployments.iter().map(|d| d.name.as_str()).collect();
@@ -92,25 +93,47 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 }
 
 fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
-    let webhooks = bundle.csv.webhooks.iter().map(|w| {
-        let what = format!("webhook `{}` of type `{}`", webhook::name(w), w.kind.as_str());
-        (what, &w.place)
-    });
-    let services = bundle.csv.api_services.iter();
-    let services = services.map(|s| (format!("APIService `{}`", s.name()), &s.place));
-    let mut seen: IndexMap<String, &str> = IndexMap::new();
-    for (what, entry) in webhooks.chain(services) {
-        match seen.get(&what) {
+    let mut seen: IndexMap<(&str, &str), &str> = IndexMap::new();
+    for webhook in &bundle.csv.webhooks {
+        let (name, kind) = (webhook::name(webhook), webhook.kind.as_str());
+        match seen.get(&(name, kind)) {
             None => {
-                seen.insert(what, entry);
+                seen.insert((name, kind), &webhook.place);
             }
             Some(first) => diagnostics.push(
-                Diagnostic::error(Code::DuplicateWebhook, format!("duplicate {what}"))
-                    .at(bundle.csv.place(entry))
-                    .related(bundle.csv.place(first), "the first one")
-                    .hint("only one of the two could exist in a cluster"),
+                Diagnostic::error(
+                    Code::DuplicateWebhook,
+                    format!("duplicate webhook `{name}` of type `{kind}`"),
+                )
+                .at(bundle.csv.place(&webhook.place))
+                .related(bundle.csv.place(first), "the first one")
+                .hint("only one of the two could exist in a cluster"),
             ),
         }
+    }
+}
+
+/// Kinds of one version have one APIService, which leads to one port of one Service.
+fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    let csv = &bundle.csv;
+    for last in csv.served_versions() {
+        let same = |entry: &&ApiServiceDescription| {
+            entry.deployment == last.deployment && entry.port == last.port
+        };
+        let entries = csv.api_services.iter().filter(|entry| entry.name() == last.name());
+        let Some(other) = entries.clone().find(|entry| !same(entry)) else { continue };
+        diagnostics.push(
+            Diagnostic::warning(
+                Code::CsvMismatch,
+                format!(
+                    "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port {} of `{}` for `{}`; the last one counts, as in OLM",
+                    last.name(), other.port, other.deployment, other.plural, last.port, last.deployment, last.plural
+                ),
+            )
+            .at(csv.place(&last.place))
+            .related(csv.place(&other.place), "the other one")
+            .hint("an APIService has one server for all kinds of its version; correct the CSV"),
+        );
     }
 }
 
@@ -127,7 +150,7 @@ fn names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let what = format!("a webhook of type `{}`", webhook.kind.as_str());
         check(what, webhook::name(webhook), place(bundle, &webhook.place, ".generateName"));
     }
-    for service in &bundle.csv.api_services {
+    for service in bundle.csv.served_versions() {
         check("an owned APIService".to_owned(), &service.name(), bundle.csv.place(&service.place));
     }
 }

@@ -19,7 +19,7 @@ mod webhook;
 pub use apiservice::auth_reader_name;
 pub use kinds::{supported_kinds, supported_scope};
 pub use rbac::role_base;
-pub use targets::Targets;
+pub use targets::{Targets, default_watch};
 
 use crate::bundle::Bundle;
 use crate::config::{CertificateProvider, Issuer, PodConfig, Watch};

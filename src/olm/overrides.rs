@@ -102,9 +102,9 @@ fn add_new(map: &mut Map, key: &str, items: &[Json]) {
     }
 }
 
+/// Sets what the configuration has of the affinity; what is empty there erases.
 fn affine(pod: &mut Map, affinity: &Json) {
-    let empty = |json: &Json| json.as_object().is_some_and(serde_json::Map::is_empty);
-    if empty(affinity) {
+    if affinity.as_object().is_some_and(serde_json::Map::is_empty) {
         pod.shift_remove("affinity");
         return;
     }
@@ -113,14 +113,57 @@ fn affine(pod: &mut Map, affinity: &Json) {
         *own = Value::from(Map::new());
     }
     let Some(own) = own.as_map_mut() else { return };
-    for (part, value) in affinity.as_object().into_iter().flatten() {
-        if empty(value) {
+    let parts = affinity.as_object().into_iter().flatten().filter(|(_, part)| !part.is_null());
+    for (part, value) in parts {
+        let value = Value::from(value);
+        if selects_nothing(&value) {
             own.shift_remove(part);
         } else {
-            own.insert(part.clone(), Value::from(value));
+            own.insert(part.clone(), value);
         }
     }
-    if own.is_empty() {
+    if own.values().all(selects_nothing) {
         pod.shift_remove("affinity");
+    }
+}
+
+/// Whether a part of an affinity has neither required nor preferred terms.
+fn selects_nothing(part: &Value) -> bool {
+    match part {
+        Value::Null => true,
+        Value::Seq(items) => items.is_empty(),
+        Value::Map(map) => map.values().all(selects_nothing),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Release;
+    use serde_json::json;
+
+    /// The affinity of a pod that has one of its own, with that of a configuration.
+    fn affinity(configured: &Json) -> Json {
+        let own = json!({"affinity": {
+            "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]},
+        }});
+        let Value::Map(mut pod) = Value::from(&own) else { unreachable!("a map") };
+        affine(&mut pod, configured);
+        Release { namespace: "", values: &Json::Null }.value(&Value::Map(pod))["affinity"].clone()
+    }
+
+    /// operator-controller, `applyAffinityConfig`: a part without terms is empty, however it is
+    /// written.
+    #[test]
+    fn an_empty_affinity_erases() {
+        let terms =
+            json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}});
+        for empty in [json!({}), json!({"nodeAffinity": {}}), json!({"nodeAffinity": terms})] {
+            assert_eq!(affinity(&empty), Json::Null, "{empty}");
+        }
+        let other = json!({"podAffinity": terms, "nodeAffinity": null});
+        let kept = json!({"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]});
+        assert_eq!(affinity(&other), json!({"nodeAffinity": kept}));
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::bundle::{ApiServiceDescription, Bundle, StrategyDeployment, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Map, Number, Object, Origin, Value, account};
+use crate::ir::{Expr, Map, Number, Object, Origin, Value, account, value_keys};
 
 /// Longest name of a Service and of a label's value (RFC 1035, section 2.3.1).
 const LONGEST_NAME: usize = 63;
@@ -13,6 +13,8 @@ const LONGEST_NAME: usize = 63;
 pub(super) struct Server<'a> {
     /// The strategy deployment.
     pub(super) deployment: &'a StrategyDeployment,
+    /// Its key in the values.
+    pub(super) value_key: String,
     /// Name of its Service.
     pub(super) service: String,
     /// Name of the Secret with its certificate, and of the Certificate that fills it.
@@ -50,14 +52,17 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
         place: &service.place,
         origin: &service.origin,
     };
+    let services = csv.served_versions();
     let endpoints: Vec<Endpoint<'_>> =
-        csv.webhooks.iter().map(of_webhook).chain(csv.api_services.iter().map(of_api)).collect();
+        csv.webhooks.iter().map(of_webhook).chain(services.into_iter().map(of_api)).collect();
+    let names = csv.deployments.iter().map(|deployment| deployment.name.as_str());
+    let keys = value_keys(names, &csv.version);
     let mut servers = Vec::new();
     for deployment in &csv.deployments {
         let own: Vec<&Endpoint<'_>> =
             endpoints.iter().filter(|e| e.deployment == deployment.name).collect();
         let Some(first) = own.first() else { continue };
-        let service = name_with_suffix(&deployment.name.replace('.', "-"), "service");
+        let service = service_name(&deployment.name.replace('.', "-"));
         if service.starts_with(|c: char| c.is_ascii_digit()) {
             diagnostics.push(
                 Diagnostic::error(
@@ -73,6 +78,7 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
         }
         servers.push(Server {
             deployment,
+            value_key: keys.get(deployment.name.as_str()).cloned().unwrap_or_default(),
             secret: name_with_suffix(&service, "cert"),
             service,
             ports: ports(bundle, &own, diagnostics),
@@ -122,13 +128,24 @@ fn spell(target: &Value) -> String {
     }
 }
 
-/// `BASE-SUFFIX`, the base cut so that the whole has at most 63 bytes. OLM cuts a byte too late,
-/// and its Service of 64 is refused.
-pub(super) fn name_with_suffix(base: &str, suffix: &str) -> String {
-    let room = LONGEST_NAME - suffix.len() - 1;
+/// Returns the name of a Service, `BASE-service`, the base cut so that the whole has at most 63
+/// bytes. OLM cuts a byte too late, and its Service of 64 is refused.
+fn service_name(base: &str) -> String {
+    const SUFFIX: &str = "service";
+    let room = LONGEST_NAME - SUFFIX.len() - 1;
     // Names of Deployments are ASCII, which is checked.
     let base = base.get(..room).unwrap_or(base);
-    format!("{base}-{suffix}")
+    format!("{base}-{SUFFIX}")
+}
+
+/// Returns `BASE-SUFFIX`, the base cut as OLM cuts it: more than 64 bytes become 63. Secrets,
+/// Issuers and Certificates may have names of 64.
+///
+/// OLM: operator-controller, `ObjectNameForBaseAndSuffix`.
+pub(super) fn name_with_suffix(base: &str, suffix: &str) -> String {
+    let fits = base.len() + suffix.len() <= LONGEST_NAME;
+    let end = if fits { base.len() } else { LONGEST_NAME - suffix.len() - 1 };
+    format!("{}-{suffix}", base.get(..end).unwrap_or(base))
 }
 
 impl Server<'_> {
@@ -214,4 +231,22 @@ pub(super) fn replace_shipped(
         );
         false
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{name_with_suffix, service_name};
+
+    #[test]
+    fn names_are_cut_where_olm_cuts_them() {
+        // operator-controller, ObjectNameForBaseAndSuffix: 63 bytes and a dash are not too long.
+        for (base, cut) in [(58, 58), (59, 59), (60, 58)] {
+            let name = name_with_suffix(&"b".repeat(base), "cert");
+            assert_eq!(name, format!("{}-cert", "b".repeat(cut)), "{base}");
+        }
+        for (base, cut) in [(55, 55), (56, 55), (60, 55)] {
+            let name = service_name(&"b".repeat(base));
+            assert_eq!(name, format!("{}-service", "b".repeat(cut)), "{base}");
+        }
+    }
 }

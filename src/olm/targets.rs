@@ -36,13 +36,24 @@ impl Target {
     }
 }
 
+/// Returns what an operator watches when bundles.toml does not say it: all namespaces where the CSV
+/// supports that, else its own where it supports that.
+///
+/// OLM: all namespaces by default. Without support for them, v1 gives up where we take the own one.
+pub fn default_watch(csv: &ClusterServiceVersion) -> Option<Watch> {
+    if csv.supports(InstallMode::AllNamespaces) {
+        Some(Watch::All)
+    } else {
+        csv.supports(InstallMode::OwnNamespace).then_some(Watch::Own)
+    }
+}
+
 impl Targets {
     /// Chooses and checks.
     ///
     /// OLM: all namespaces unless told otherwise, if the CSV supports it; `OwnNamespace` is needed
     /// for the operator's own namespace, `SingleNamespace` for one other, `MultiNamespace` for
-    /// several. When nothing is said and all namespaces are not supported, we take the own
-    /// namespace where OLM v1 gives up.
+    /// several. When nothing is said, [`default_watch`] decides.
     pub(super) fn choose(
         csv: &ClusterServiceVersion,
         options: &Options<'_>,
@@ -66,9 +77,7 @@ impl Targets {
             );
             false
         };
-        match options.watch {
-            None if csv.supports(InstallMode::AllNamespaces) => Some(Targets::All),
-            None if csv.supports(InstallMode::OwnNamespace) => Some(Targets::Own),
+        match options.watch.cloned().or_else(|| default_watch(csv)) {
             None => {
                 let message = if csv.install_modes.is_empty() {
                     "the operator supports no install mode, so it can watch nothing".to_owned()

@@ -79,10 +79,7 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         );
     }
     for (index, (_, image)) in csv.related_images.iter().enumerate() {
-        // Clusters know where images without a host come from.
-        let image_is_one = Reference::parse(image).is_ok()
-            || Reference::parse(&format!("docker.io/{image}")).is_ok();
-        if !image_is_one {
+        if !Reference::is_valid(image) {
             warn(
                 format!("the related image `{image}` is no reference of an image"),
                 csv.place(&format!(".spec.relatedImages[{index}].image")),

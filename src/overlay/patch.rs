@@ -1,9 +1,9 @@
 //! Changes of a bundle's objects by jq programs.
 
 use crate::config::PatchConfig;
-use crate::config::filter::{FilterError, Input, Patch, Program};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
-use crate::ir::{Object, Release};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Map, Object, Release};
+use crate::jq::{Input, Session, Stopped};
 
 /// What [`patch`] leaves.
 #[derive(Clone, Debug, Default)]
@@ -17,91 +17,77 @@ pub struct Patched {
 }
 
 /// Applies every patch to the objects that it matches, one patch after the other. Filters of
-/// patches see objects as they are in `release`; patches see what only Helm knows as sealed texts.
-///
-/// Like filters, patches may run for long: call this through
-/// [`crate::config::watchdog::run_watched`].
-pub fn patch(mut objects: Vec<Object>, patches: &[PatchConfig], release: &Release<'_>) -> Patched {
-    let mut diagnostics = Diagnostics::new();
-    let mut hits = Vec::with_capacity(patches.len());
-    for config in patches {
-        hits.push(match apply(&mut objects, config, release, &mut diagnostics) {
-            Ok(hits) => hits,
-            Err((error, place)) => {
-                let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
-                diagnostics
-                    .push(Diagnostic::error(code, error.message).at(*place).hint(error.hint));
-                0
-            }
-        });
+/// patches see objects as they are in `release`; patches see what only Helm knows as placeholders.
+/// From `first` on, the programs of `session` are the filter and the program of each patch.
+pub fn patch(
+    objects: Vec<Object>,
+    patches: &[PatchConfig],
+    release: &Release<'_>,
+    session: &mut Session,
+    first: usize,
+) -> Patched {
+    let programs = patches.iter().flat_map(|config| [&config.matches, &config.patch]);
+    let errors = session.errors().iter().skip(first);
+    let diagnostics: Diagnostics = programs
+        .zip(errors)
+        .filter_map(|(program, error)| Some(program.unusable(error.clone()?)))
+        .collect();
+    let mut patched = Patched { objects, hits: Vec::with_capacity(patches.len()), diagnostics };
+    if patched.diagnostics.has_errors() {
+        return patched;
     }
-    Patched { objects, hits, diagnostics }
+
+    for (index, config) in patches.iter().enumerate() {
+        let matches = first + 2 * index;
+        if !apply(&mut patched, config, release, session, matches) {
+            break;
+        }
+    }
+    patched
 }
 
+/// Applies one patch, of which the filter is the program `matches` and the patch the next one.
+/// False when one of them went over its budget.
 fn apply(
-    objects: &mut [Object],
+    patched: &mut Patched,
     config: &PatchConfig,
     release: &Release<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Result<usize, (FilterError, Box<Place>)> {
-    let place = |span: &Span| Place::span(span.clone());
-    let matches = Program::compile(&config.matches.text)
-        .map_err(|error| (error, Box::new(place(&config.matches.span))))?;
-    let patch = Patch::compile(&config.patch.text)
-        .map_err(|error| (error, Box::new(place(&config.patch.span))))?;
+    session: &mut Session,
+    matches: usize,
+) -> bool {
     let mut hits = 0;
-    for object in objects {
-        match matches.matches(&Input::new(object, release)) {
-            Ok(false) => continue,
-            Ok(true) => hits += 1,
-            Err(reason) => {
-                let message =
-                    format!("the filter `{}` fails on {}", config.matches.text, object.label());
-                diagnostics.push(
-                    Diagnostic::error(Code::FilterFailed, message)
-                        .at(place(&config.matches.span))
-                        .related(object.place(), format!("here {reason}"))
-                        .hint(
-                            "a filter must be true or false for every object: where a field may be missing or of \
-                             another type, write `.field?` or `(.field // \"\")`",
-                        ),
-                );
+    for object in &mut patched.objects {
+        let stopped = |stopped: Stopped| {
+            let program = if stopped.program == matches { &config.matches } else { &config.patch };
+            program.stopped(object, &stopped.excess)
+        };
+        let answers = match session.conditions(&[matches], &Input::new(object, release)) {
+            Ok(answers) => answers,
+            Err(over) => {
+                patched.diagnostics.push(stopped(over));
+                return false;
+            }
+        };
+        match answers.into_iter().next() {
+            Some(Ok(true)) => hits += 1,
+            Some(Ok(false)) | None => continue,
+            Some(Err(failure)) => {
+                let diagnostic = config.matches.failed(&object.label(), &failure);
+                patched.diagnostics.push(diagnostic.related(object.place(), failure.to_string()));
                 continue;
             }
         }
-        let fault = match patch.apply(&object.root) {
-            Err(reason) => {
-                let hint = if reason.starts_with("null has no ") {
-                    "what is missing has no fields to set: `.metadata.labels += {name: \"value\"}` adds to a map, \
-                     or makes it"
-                } else {
-                    "a patch gives the whole object, changed: `.spec.replicas = 2`, not `2`"
-                };
-                Some((reason, hint))
-            }
-            Ok(root) => {
-                let patched = Object { root, ..object.clone() };
-                let same = patched.id() == object.id()
-                    && patched.api_version() == object.api_version()
-                    && ["name", "namespace"]
-                        .iter()
-                        .all(|key| patched.metadata(key) == object.metadata(key));
-                if same {
-                    *object = patched;
-                    None
-                } else {
-                    let shown =
-                        format!("it makes it {} of {}", patched.label(), patched.api_version());
-                    Some((
-                        shown,
-                        "kind, version, name and namespace stay; to replace an object, exclude it and \
-                                  declare another one with `[[bundle.overlay]]`",
-                    ))
-                }
+
+        let changed = match session.patch(matches + 1, &config.patch.text, &object.root) {
+            Ok(changed) => changed,
+            Err(over) => {
+                patched.diagnostics.push(stopped(over));
+                return false;
             }
         };
-        if let Some((reason, hint)) = fault {
-            diagnostics.push(
+        match changed.map_err(failed).and_then(|root| replaced(object, root)) {
+            Ok(changed) => *object = changed,
+            Err((reason, hint)) => patched.diagnostics.push(
                 Diagnostic::error(
                     Code::PatchFailed,
                     format!(
@@ -110,13 +96,41 @@ fn apply(
                         object.label()
                     ),
                 )
-                .at(place(&config.patch.span))
+                .at(config.patch.place())
                 .related(object.place(), "the object")
                 .hint(hint),
-            );
+            ),
         }
     }
-    Ok(hits)
+    patched.hits.push(hits);
+    true
+}
+
+/// Why a patch fails, and what to do.
+fn failed(reason: String) -> (String, &'static str) {
+    let hint = if reason.starts_with("null has no ") {
+        "what is missing has no fields to set: `.metadata.labels += {name: \"value\"}` adds to a map, \
+         or makes it"
+    } else {
+        "a patch gives the whole object, changed: `.spec.replicas = 2`, not `2`"
+    };
+    (reason, hint)
+}
+
+/// `object` with another root, if it is still the same object.
+fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)> {
+    let patched = Object { root, ..object.clone() };
+    let same = patched.id() == object.id()
+        && patched.api_version() == object.api_version()
+        && ["name", "namespace"].iter().all(|key| patched.metadata(key) == object.metadata(key));
+    if same {
+        return Ok(patched);
+    }
+    Err((
+        format!("it makes it {} of {}", patched.label(), patched.api_version()),
+        "kind, version, name and namespace stay; to replace an object, exclude it and declare \
+         another one with `[[bundle.overlay]]`",
+    ))
 }
 
 /// A warning for each patch that matched nothing.
@@ -126,7 +140,7 @@ pub fn unused_patches(patches: &[PatchConfig], hits: &[usize]) -> Diagnostics {
         .map(|(patch, _)| {
             let message = format!("the patch for `{}` matches no object", patch.matches.text);
             Diagnostic::warning(Code::UnusedPatch, message)
-                .at(Place::span(patch.matches.span.clone()))
+                .at(patch.matches.place())
                 .hint(
                     "check its spelling (kinds begin with a capital letter); if the bundle no longer ships what it \
                      was for, remove it",

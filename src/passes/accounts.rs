@@ -3,13 +3,16 @@
 use super::Context;
 use super::pods::annotate;
 use crate::diag::Diagnostics;
-use crate::ir::{Unit, ValueSpec, ValuesPath};
+use crate::ir::{Unit, ValueSpec, ValuesPath, value_keys};
 use serde_json::json;
 
-/// Makes a value of the annotations of every ServiceAccount, under `serviceAccounts.NAME`.
-pub(super) fn accounts(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
+/// Makes a value of the annotations of every ServiceAccount, under `serviceAccounts.KEY`.
+pub(super) fn accounts(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+    let names = unit.names("ServiceAccount");
+    let keys = value_keys(names.iter().map(String::as_str), &context.version);
     for object in unit.objects.iter_mut().filter(|object| object.kind() == "ServiceAccount") {
-        let path = ValuesPath::new(["serviceAccounts", object.name(), "annotations"]);
+        let key = keys.get(object.name()).cloned().unwrap_or_default();
+        let path = ValuesPath::new(["serviceAccounts", key.as_str(), "annotations"]);
         let schema = annotate(object.metadata_mut(), &path);
         // Accounts of one name in several namespaces have one value.
         if unit.values.iter().any(|value| value.path == path) {

@@ -1,9 +1,9 @@
 //! Keeps and drops objects by the jq filters of the configuration.
 
 use crate::config::Filter;
-use crate::config::filter::{FilterError, Input, Program};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Object, Release};
+use crate::jq::{Failure, Input, Session};
 use std::collections::BTreeMap;
 
 /// How many failing objects a diagnostic names.
@@ -18,41 +18,137 @@ pub struct Filtered {
     pub include_hits: Vec<usize>,
     /// For each `exclude` filter, how many objects it is true for.
     pub exclude_hits: Vec<usize>,
-    /// Filters that failed.
+    /// Filters that failed, or left too little.
     pub diagnostics: Diagnostics,
 }
 
 /// Keeps the objects for which any of `include` is true (all, when there is none), and of these
 /// drops those for which any of `exclude` is true. Filters see objects as they are in `release`.
+/// The first programs of `session` are these filters, in this order.
 ///
 /// Every filter is asked about every object, so that hits can be counted. A filter that fails on
-/// an object is an error. Filters recurse with their length and may run for long: call this
-/// through [`crate::config::watchdog::run_watched`].
+/// an object is an error, and one that goes over its budget is one at once. Filters that leave no
+/// object at all are an error; no Deployment or no CRD left, where there were some, is a warning.
 pub fn filter(
     objects: Vec<Object>,
     include: &[Filter],
     exclude: &[Filter],
     release: &Release<'_>,
+    session: &mut Session,
 ) -> Filtered {
-    let mut included: Vec<Question> = include.iter().map(Question::new).collect();
-    let mut excluded: Vec<Question> = exclude.iter().map(Question::new).collect();
-    let mut kept = vec![true; objects.len()];
-    if !included.is_empty() || !excluded.is_empty() {
-        for (object, kept) in objects.iter().zip(&mut kept) {
-            // In this form an object takes several times its memory, so there is one at a time.
-            let input = Input::new(object, release);
-            let any = |questions: &mut [Question]| {
-                questions.iter_mut().fold(false, |any, question| question.ask(&input, object) | any)
-            };
-            *kept = (any(&mut included) || include.is_empty()) & !any(&mut excluded);
-        }
+    let filters: Vec<&Filter> = include.iter().chain(exclude).collect();
+    if filters.is_empty() {
+        return Filtered { objects, ..Filtered::default() };
     }
-    let hits = |questions: &[Question]| questions.iter().map(|question| question.hits).collect();
-    let (include_hits, exclude_hits) = (hits(&included), hits(&excluded));
-    let diagnostics = included.into_iter().chain(excluded).filter_map(Question::failure).collect();
-    let mut kept = kept.into_iter();
+    let unusable = filters.iter().zip(session.errors());
+    let unusable: Diagnostics =
+        unusable.filter_map(|(filter, error)| Some(filter.unusable(error.clone()?))).collect();
+    if unusable.has_errors() {
+        return Filtered { objects, diagnostics: unusable, ..Filtered::default() };
+    }
+
+    let programs: Vec<usize> = (0..filters.len()).collect();
+    let mut questions: Vec<Question> = filters.iter().map(|filter| Question::new(filter)).collect();
+    let mut fates = Vec::with_capacity(objects.len());
+    for object in &objects {
+        let answers = match session.conditions(&programs, &Input::new(object, release)) {
+            Ok(answers) => answers,
+            Err(stopped) => {
+                let diagnostics = filters
+                    .get(stopped.program)
+                    .map(|filter| filter.stopped(object, &stopped.excess));
+                let diagnostics = diagnostics.into_iter().collect();
+                return Filtered { objects, diagnostics, ..Filtered::default() };
+            }
+        };
+        let answers: Vec<bool> = questions
+            .iter_mut()
+            .zip(answers)
+            .map(|(question, answer)| question.note(object, answer))
+            .collect();
+        fates.push(Fate::of(&answers, include.len()));
+    }
+
+    let hits: Vec<usize> = questions.iter().map(|question| question.hits).collect();
+    let (include_hits, exclude_hits) = hits.split_at(include.len());
+    let (include_hits, exclude_hits) = (include_hits.to_vec(), exclude_hits.to_vec());
+    let mut diagnostics: Diagnostics =
+        questions.into_iter().filter_map(Question::failure).collect();
+    if !diagnostics.has_errors() {
+        diagnostics.append(losses(&objects, &fates, &filters));
+    }
+    let mut kept = fates.iter().map(|fate| *fate == Fate::Kept);
     let objects = objects.into_iter().filter(|_| kept.next().unwrap_or_default()).collect();
     Filtered { objects, include_hits, exclude_hits, diagnostics }
+}
+
+/// What becomes of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Kept,
+    /// No `include` filter is true for it.
+    NotIncluded,
+    /// This filter excludes it.
+    Excluded(usize),
+}
+
+impl Fate {
+    /// From the answers of all filters, of which the first `includes` include.
+    fn of(answers: &[bool], includes: usize) -> Self {
+        let (include, exclude) = answers.split_at(includes);
+        if let Some(first) = exclude.iter().position(|answer| *answer) {
+            Fate::Excluded(includes + first)
+        } else if include.is_empty() || include.contains(&true) {
+            Fate::Kept
+        } else {
+            Fate::NotIncluded
+        }
+    }
+}
+
+/// What the filters removed that a chart is seldom meant to lose.
+fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostics {
+    let lost =
+        |plural: &str, severity: fn(Code, String) -> Diagnostic, meant: &dyn Fn(&str) -> bool| {
+            let of_kind = objects.iter().zip(fates).filter(|(object, _)| meant(object.kind()));
+            let mut counts: BTreeMap<Fate, usize> = BTreeMap::new();
+            of_kind.for_each(|(_, fate)| *counts.entry(*fate).or_default() += 1);
+            let total: usize = counts.values().sum();
+            if total == 0 || counts.contains_key(&Fate::Kept) {
+                return None;
+            }
+
+            let mut causes = Vec::new();
+            let mut place = None;
+            // What removes the most comes first.
+            let mut by_count: Vec<(&Fate, &usize)> = counts.iter().collect();
+            by_count.sort_by_key(|(fate, count)| (std::cmp::Reverse(**count), **fate));
+            for (fate, count) in by_count {
+                let (filter, cause) = match fate {
+                    Fate::Excluded(index) => {
+                        let text = filters.get(*index).map_or("", |filter| &filter.text);
+                        (filters.get(*index), format!("`exclude` filter `{text}` removes {count}"))
+                    }
+                    _ => (filters.first(), format!("no `include` filter is true for {count}")),
+                };
+                place = place.or_else(|| filter.map(|filter| filter.place()));
+                causes.push(cause);
+            }
+            let message = format!("filters leave none of {total} {plural}: {}", causes.join(", "));
+            let diagnostic = severity(Code::FilteredOut, message);
+            Some(match place {
+                Some(place) => diagnostic.at(place),
+                None => diagnostic,
+            })
+        };
+
+    let hint = "a filter is a condition on each object, such as `.kind == \"Route\"`";
+    if let Some(nothing) = lost("objects", Diagnostic::error, &|_| true) {
+        return nothing.hint(hint).into();
+    }
+    let deployments = lost("Deployments", Diagnostic::warning, &|kind| kind == "Deployment");
+    let crds = lost("CRDs", Diagnostic::warning, &|kind| kind == "CustomResourceDefinition");
+    deployments.into_iter().chain(crds).collect()
 }
 
 /// A warning for each filter that is true for no object of any bundle.
@@ -69,45 +165,40 @@ pub fn unused_filters<'a>(hits: impl IntoIterator<Item = (&'a Filter, usize)>) -
         .filter(|(_, count)| *count == 0)
         .map(|(filter, _)| {
             let message = format!("the filter `{}` is true for no object", filter.text);
-            Diagnostic::warning(Code::UnusedFilter, message)
-                .at(Place::span(filter.span.clone()))
-                .hint(
-                    "check its spelling (kinds begin with a capital letter); if the bundles no \
+            Diagnostic::warning(Code::UnusedFilter, message).at(filter.place()).hint(
+                "check its spelling (kinds begin with a capital letter); if the bundles no \
                      longer ship what it was for, remove it",
-                )
+            )
         })
         .collect()
 }
 
-/// A filter that is asked about one object after the other.
+/// What is known about a filter after it was asked about objects.
 struct Question<'f> {
     filter: &'f Filter,
-    program: Result<Program, FilterError>,
     hits: usize,
     /// The first objects that it fails on, as the diagnostic has them: label, place and reason.
-    failures: Vec<(String, Place, String)>,
+    failures: Vec<(String, Place, Failure)>,
     /// How many it fails on.
     failed: usize,
 }
 
 impl<'f> Question<'f> {
     fn new(filter: &'f Filter) -> Self {
-        let program = Program::compile(&filter.text);
-        Question { filter, program, hits: 0, failures: Vec::new(), failed: 0 }
+        Question { filter, hits: 0, failures: Vec::new(), failed: 0 }
     }
 
     /// Whether the filter is true for this object; a failure counts as false.
-    fn ask(&mut self, input: &Input, object: &Object) -> bool {
-        let Ok(program) = &self.program else { return false };
-        match program.matches(input) {
+    fn note(&mut self, object: &Object, answer: Result<bool, Failure>) -> bool {
+        match answer {
             Ok(answer) => {
                 self.hits += usize::from(answer);
                 answer
             }
-            Err(reason) => {
+            Err(failure) => {
                 self.failed += 1;
                 if self.failed <= NAMED {
-                    self.failures.push((object.label(), object.place(), reason));
+                    self.failures.push((object.label(), object.place(), failure));
                 }
                 false
             }
@@ -116,11 +207,6 @@ impl<'f> Question<'f> {
 
     /// What went wrong, if anything did.
     fn failure(self) -> Option<Diagnostic> {
-        let place = Place::span(self.filter.span.clone());
-        if let Err(error) = self.program {
-            let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
-            return Some(Diagnostic::error(code, error.message).at(place).hint(error.hint));
-        }
         let mut names: Vec<String> =
             self.failures.iter().map(|(label, ..)| label.clone()).collect();
         if self.failed > NAMED {
@@ -128,13 +214,11 @@ impl<'f> Question<'f> {
         }
         let last = names.pop()?;
         let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
-        let message = format!("the filter `{}` fails on {list}", self.filter.text);
-        let failure = Diagnostic::error(Code::FilterFailed, message).at(place).hint(
-            "a filter must be true or false for every object: where a field may be missing or of \
-             another type, write `.field?` or `(.field // \"\")`",
-        );
+
+        let (_, _, first) = self.failures.first()?;
+        let failure = self.filter.failed(&list, first);
         Some(self.failures.into_iter().fold(failure, |failure, (_, place, reason)| {
-            failure.related(place, format!("here {reason}"))
+            failure.related(place, reason.to_string())
         }))
     }
 }
@@ -144,6 +228,7 @@ mod tests {
     use super::*;
     use crate::diag::{SourceText, Span, human};
     use crate::ir::{Condition, Expr, Origin, Value, ValuesPath};
+    use crate::jq::Purpose;
     use serde_json::json;
     use std::sync::Arc;
 
@@ -182,7 +267,10 @@ mod tests {
     fn run(objects: Vec<Object>, include: &[&str], exclude: &[&str]) -> Filtered {
         let values = json!({});
         let release = Release { namespace: "ns", values: &values };
-        filter(objects, &filters(include), &filters(exclude), &release)
+        let programs = include.iter().chain(exclude);
+        let programs = programs.map(|text| (Purpose::Filter, (*text).to_owned())).collect();
+        let mut session = Session::start(programs).unwrap();
+        filter(objects, &filters(include), &filters(exclude), &release, &mut session)
     }
 
     fn labels(filtered: &Filtered) -> Vec<String> {
@@ -221,7 +309,7 @@ mod tests {
             .enumerate()
             .map(|(index, name)| object("Role", name, 10 * index + 1))
             .collect();
-        let filtered = run(objects, &[], &["any(.rules[]; .verbs)", ".kind | keys", "def"]);
+        let filtered = run(objects, &[], &["any(.rules[]; .verbs)", ".kind | keys"]);
         insta::assert_snapshot!(human::render(&filtered.diagnostics, false), @r#"
         error[filter-failed]: the filter `any(.rules[]; .verbs)` fails on Role/a, Role/b, Role/c and 2 more
          --> bundles.toml:1:1
@@ -257,15 +345,7 @@ mod tests {
          --> manifests/all.yaml:21
           = object: Role/c
 
-        error[invalid-filter]: this filter is not valid jq: expected an identifier, found the end
-         --> bundles.toml:3:1
-          |
-        3 | 'def'
-          | ^^^^^
-          |
-          = hint: see the jq manual for how filters are written
-
-        3 errors
+        2 errors
         "#);
     }
 

@@ -3,13 +3,15 @@
 use super::Context;
 use crate::diag::Diagnostics;
 use crate::images::{Leaf, Use, of_pods, visit};
-use crate::ir::{Expr, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath};
+use crate::ir::{
+    Expr, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath, distinct, stable_key,
+};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes values of the images that pods run, or that they are told of for what they start:
 /// `imageRegistries` for all, and `images.NAME` for each.
-pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
+pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let images: BTreeMap<String, Vec<Use>> = of_pods(&unit.objects)
         .into_iter()
         .filter_map(|(reference, mut uses)| {
@@ -20,7 +22,7 @@ pub(super) fn images(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
     if images.is_empty() {
         return;
     }
-    let names = names(&images);
+    let names = names(&images, &context.version);
     for object in &mut unit.objects {
         visit(object, &Map::new(), &mut |leaf| {
             if let Some(name) = names.get(leaf.reference.as_str()).filter(|_| is_used(&leaf.used)) {
@@ -113,24 +115,26 @@ fn in_registry(reference: &str) -> (String, String) {
     }
 }
 
-/// A name for each image: the last part of its repository, as people call it. Where several have
-/// the same, what the first use is called: its variable, annotation, option or container.
-fn names(images: &BTreeMap<String, Vec<Use>>) -> BTreeMap<&str, String> {
-    let mut names: BTreeMap<&str, String> = BTreeMap::new();
-    for candidate in [repository, place, object_and_place, whole] {
-        let open: Vec<(&str, String)> = images
-            .iter()
-            .filter(|(reference, _)| !names.contains_key(reference.as_str()))
-            .map(|(reference, uses)| (reference.as_str(), candidate(reference, uses)))
-            .collect();
-        let mut claims: BTreeMap<String, usize> = BTreeMap::new();
-        for name in names.values().chain(open.iter().map(|(_, name)| name)) {
-            *claims.entry(name.clone()).or_default() += 1;
-        }
-        let alone = |name: &String| !name.is_empty() && claims.get(name) == Some(&1);
-        names.extend(open.into_iter().filter(|(_, name)| alone(name)));
-    }
-    names
+/// A name for each image, without versions and dots: the last part of its repository, as people call
+/// it. Where several have the same, what the first use is called: its variable, annotation, option or
+/// container.
+fn names<'i>(images: &'i BTreeMap<String, Vec<Use>>, version: &str) -> BTreeMap<&'i str, String> {
+    let items: Vec<(&str, &[Use])> =
+        images.iter().map(|(reference, uses)| (reference.as_str(), uses.as_slice())).collect();
+    let stable = |name: fn(&str, &[Use]) -> String| {
+        move |(reference, uses): &(&str, &[Use])| stable_key(&name(reference, uses), version)
+    };
+    let names = distinct(
+        &items,
+        &[
+            &stable(repository),
+            &stable(place),
+            &stable(object_and_place),
+            &stable(whole),
+            &|(reference, uses)| whole(reference, uses),
+        ],
+    );
+    items.into_iter().map(|(reference, _)| reference).zip(names).collect()
 }
 
 fn repository(reference: &str, _: &[Use]) -> String {
@@ -149,7 +153,7 @@ fn place(_: &str, uses: &[Use]) -> String {
 fn object_and_place(reference: &str, uses: &[Use]) -> String {
     let object = uses.first().map(|used| used.object.as_str()).unwrap_or_default();
     let object = object.split_once('/').map_or(object, |(_, name)| name);
-    format!("{object}.{}", place(reference, uses))
+    format!("{object}-{}", place(reference, uses))
 }
 
 fn whole(reference: &str, _: &[Use]) -> String {

@@ -32,6 +32,8 @@ use std::collections::BTreeMap;
 pub struct Context {
     /// Name of the chart.
     pub chart: String,
+    /// Version of the operator, which keys of values leave out.
+    pub version: String,
     /// Namespaces that the bundle means when it names its own: the configured one first.
     pub namespaces: Vec<String>,
     /// Namespaces of operands, by the name of their value.
@@ -62,6 +64,7 @@ type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
 const PASSES: [Pass; 13] = [
+    types::types,
     scope::scope,
     namespace::namespace,
     pull_secret::pull_secret,
@@ -72,7 +75,6 @@ const PASSES: [Pass; 13] = [
     before::before,
     keep_crds::keep_crds,
     strip_descriptions::strip_descriptions,
-    types::types,
     names::names,
     lint::lint,
 ];

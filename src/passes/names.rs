@@ -3,7 +3,7 @@
 use super::Context;
 use super::types::way_out;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, ObjectId, Unit, Value, dns_subdomain};
+use crate::ir::{Object, ObjectId, Unit, Value, dns_subdomain, label_fault};
 use indexmap::IndexMap;
 
 /// Refuses two objects with one identity, and names that the API server does not take.
@@ -19,6 +19,18 @@ pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
                 .at(object.place())
                 .related(first.place(), "the first one")
                 .hint("exclude one of them with a filter"),
+            );
+        }
+        let namespace = object.metadata("namespace").and_then(Value::as_str);
+        if let Some((namespace, fault)) = namespace.and_then(|n| Some((n, label_fault(n, 63)?))) {
+            let message = format!(
+                "{} is in the namespace `{namespace}`, which cannot exist: its name {fault}",
+                object.label()
+            );
+            diagnostics.push(
+                Diagnostic::error(Code::InvalidName, message)
+                    .at(object.place_at(".metadata.namespace"))
+                    .hint(way_out(object)),
             );
         }
         let name = match object.metadata("name") {

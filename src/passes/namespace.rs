@@ -54,8 +54,8 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
     }
 }
 
-/// The Service of a conversion webhook, where it is the operator's own. Another one is left alone,
-/// so that the CRD needs no template.
+/// The Service of a conversion webhook, where the chart has it. Another one is left alone, whatever
+/// its namespace, so that the CRD needs no template: nobody knows where it will be.
 fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context: &Context) {
     let service = ["conversion", "webhook", "clientConfig", "service"]
         .into_iter()
@@ -66,9 +66,9 @@ fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context:
         .and_then(Value::as_map_mut);
     let Some(service) = service else { return };
     let text = |key: &str| service.get(key).and_then(Value::as_str).unwrap_or_default();
-    let meant = context.namespace(text("namespace"));
-    let own = services.contains(text("name"));
-    if let Some(namespace) = meant.or(own.then_some(Expr::ReleaseNamespace)) {
+    if services.contains(text("name")) {
+        let meant = context.namespace(text("namespace"));
+        let namespace = meant.unwrap_or(Expr::ReleaseNamespace);
         service.insert("namespace".to_owned(), Value::Expr(namespace));
     }
 }

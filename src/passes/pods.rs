@@ -2,20 +2,31 @@
 
 use super::Context;
 use crate::diag::Diagnostics;
-use crate::ir::{Condition, Expr, Map, Origin, Release, Unit, Value, ValueSpec, ValuesPath};
+use crate::ir::{
+    Condition, Expr, Map, Object, Origin, Release, Unit, Value, ValueSpec, ValuesPath, value_keys,
+};
 use serde_json::{Value as Json, json};
 
-/// Makes values of the Deployments of the CSV, under `deployments.NAME`. Replicas, resources, node
+/// Makes values of the Deployments of the CSV, under `deployments.KEY`. Replicas, resources, node
 /// selector and affinity have as defaults what the operator has; to lists the values are added.
 ///
 /// A list of the API whose items have names takes each name once, and Helm's server-side apply
 /// insists on it, so names that the operator has are refused by the schema.
-pub(super) fn pods(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
-    for object in &mut unit.objects {
-        if object.kind() != "Deployment" || !matches!(object.origin, Origin::Csv { .. }) {
-            continue;
-        }
-        let mut settings = Settings { deployment: object.name().to_owned(), values: Vec::new() };
+pub(super) fn pods(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+    let is_deployment = |object: &Object| {
+        object.kind() == "Deployment" && matches!(object.origin, Origin::Csv { .. })
+    };
+    let names: Vec<String> = unit
+        .objects
+        .iter()
+        .filter(|object| is_deployment(object))
+        .map(|object| object.name().to_owned())
+        .collect();
+    let keys = value_keys(names.iter().map(String::as_str), &context.version);
+
+    for object in unit.objects.iter_mut().filter(|object| is_deployment(object)) {
+        let key = keys.get(object.name()).cloned().unwrap_or_default();
+        let mut settings = Settings { deployment: key, values: Vec::new() };
         if let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) {
             settings.deployment(spec);
         }
@@ -74,6 +85,7 @@ impl Proxy {
 }
 
 struct Settings {
+    /// Key of the Deployment.
     deployment: String,
     values: Vec<ValueSpec>,
 }

@@ -1,18 +1,21 @@
-//! Objects have the types that the API server reads them with.
+//! Objects have the types and fields that the API server reads them with.
 
 use super::Context;
-use crate::bundle::{api_version, object_misfits};
+use crate::bundle::{api_version, check_object};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, Origin, Release, Unit};
+use crate::ir::{Object, Origin, Release, Unit, path_of};
 
 const QUOTES: &str = "put the value in quotes, where it stands or with a `[[bundle.patch]]`";
 
-/// Refuses objects of Kubernetes' own kinds whose fields have types that it does not read, and
-/// tells of versions that it has no longer.
+/// Refuses objects of Kubernetes' own kinds whose fields have types that it does not read, drops
+/// fields that it does not have, and tells of versions that it has no longer.
+///
+/// It comes first, when objects are still as they were written: what the other passes look at is
+/// what the API server sees.
 pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
     let release = Release { namespace: "namespace", values: &values };
-    for object in unit.objects.iter().filter(|object| is_given(object)) {
+    for object in unit.objects.iter_mut().filter(|object| is_given(object)) {
         let Some(version) = api_version(object.group(), object.kind()) else { continue };
         if version != object.api_version() {
             // Where CRDs are read, this is said of them.
@@ -33,7 +36,12 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             );
             continue;
         }
-        for misfit in release.object(object).map(object_misfits).unwrap_or_default() {
+        let found = release.object(object).map(check_object).unwrap_or_default();
+        for steps in found.unknown_fields {
+            diagnostics.push(unknown_field(object, &path_of(&steps)));
+            object.remove(&steps);
+        }
+        for misfit in found.misfits {
             diagnostics.push(
                 Diagnostic::error(
                     Code::ObjectFieldType,
@@ -44,6 +52,22 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             );
         }
     }
+}
+
+/// Says that a field does not exist. OLM drops it from what a CSV and a CRD say, and the API server
+/// from any object, unless it is applied by the server (Helm 4): then it refuses the object. An
+/// overlay is the user's own, who can correct it.
+fn unknown_field(object: &Object, path: &str) -> Diagnostic {
+    let message =
+        format!("{} has the field `{path}`, which Kubernetes does not have", object.label());
+    let diagnostic = match object.origin {
+        Origin::Overlay { .. } => Diagnostic::error(Code::OverlayInvalid, message).hint(
+            "the API server would drop or refuse it: correct its name or place, or remove it",
+        ),
+        _ => Diagnostic::note(Code::IgnoredField, format!("{message}; it is dropped"))
+            .hint("if it is only in the wrong place, move it with a `[[bundle.patch]]`"),
+    };
+    diagnostic.at(object.place_at(path))
 }
 
 /// Whether somebody else wrote the object, or the CSV that it is made from.

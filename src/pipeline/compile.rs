@@ -1,10 +1,10 @@
 //! Compiling one bundle: from its files to the objects and values of a chart.
 
 use crate::bundle::{self, Bundle};
-use crate::config::watchdog::{FILTER_DEADLINE, run_watched};
-use crate::config::{BundleConfig, Filter};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Object, Release, Unit, ValueSpec};
+use crate::config::{BundleConfig, Filter, Source, Watch};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::ir::{Object, ReadPaths, Release, Unit, ValueSpec, label_fault};
+use crate::jq::{Purpose, Session};
 use crate::olm::{self, Lowered};
 use crate::overlay;
 use crate::passes::{self, Context, Filtered};
@@ -22,6 +22,8 @@ pub struct Compiled {
     pub unit: Unit,
     /// The namespace that it is meant for.
     pub namespace: String,
+    /// Which namespaces the operator watches.
+    pub watch: Watch,
     /// How many objects each filter matched.
     pub hits: Hits,
     /// How many objects each patch matched, by its own filter.
@@ -30,20 +32,46 @@ pub struct Compiled {
 
 /// Compiles the files of one bundle. There is no result when there is an error.
 pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
-    let (compiled, diagnostics) = run_stages(files, config);
+    compile_loaded(bundle::load(files), files, config)
+}
+
+/// [`compile`], with what [`bundle::load`] made of the files.
+pub fn compile_loaded(
+    loaded: (Option<Bundle>, Diagnostics),
+    files: &BundleFiles,
+    config: &BundleConfig,
+) -> (Option<Compiled>, Diagnostics) {
+    let (compiled, diagnostics) = run_stages(loaded, files, config);
     let located = bundle::locate(diagnostics, files);
     (compiled, bundle::locate_inline(located, files))
 }
 
-fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
-    let (bundle, mut diagnostics) = bundle::load(files);
+fn run_stages(
+    (bundle, mut diagnostics): (Option<Bundle>, Diagnostics),
+    files: &BundleFiles,
+    config: &BundleConfig,
+) -> (Option<Compiled>, Diagnostics) {
     let Some(mut bundle) = bundle else { return (None, diagnostics) };
+    diagnostics.append(check_package(config, &bundle));
     let suggested = bundle.suggested_namespace().map(str::to_owned);
     let namespace = config
         .namespace
         .clone()
         .or_else(|| suggested.clone())
         .unwrap_or_else(|| config.name.clone());
+    // Commands in README.md and NOTES.txt hold it, so it must be nothing but a name.
+    let is_suggested = suggested.as_ref() == Some(&namespace);
+    if let Some(fault) = label_fault(&namespace, 63).filter(|_| is_suggested) {
+        let message =
+            format!("the suggested namespace `{namespace}` cannot exist: its name {fault}");
+        let annotation = ".metadata.annotations[\"operatorframework.io/suggested-namespace\"]";
+        diagnostics.push(
+            Diagnostic::error(Code::InvalidName, message)
+                .at(bundle.csv.place(annotation))
+                .hint("set namespace = \"…\" for this bundle"),
+        );
+        return (None, diagnostics);
+    }
 
     let options = olm::Options {
         chart: &config.name,
@@ -57,23 +85,8 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
     let (Lowered { objects, mut values }, found) = olm::lower(&mut bundle, &options);
     diagnostics.append(found);
 
-    let (include, exclude) = (config.include.clone(), config.exclude.clone());
-    let filter_namespace = namespace.clone();
-    let filtered = run_watched(FILTER_DEADLINE, move || {
-        let values = serde_json::Value::Null;
-        let release = Release { namespace: &filter_namespace, values: &values };
-        passes::filter(objects, &include, &exclude, &release)
-    });
-    let Ok(filtered) = filtered else {
-        diagnostics.push(filter_timeout(&config.include, &config.exclude));
-        return (None, diagnostics);
-    };
-    let Filtered { objects, include_hits, exclude_hits, diagnostics: found } = filtered;
-    diagnostics.append(found);
-    let filters = config.include.iter().chain(&config.exclude).cloned();
-    let hits = filters.zip(include_hits.into_iter().chain(exclude_hits)).collect();
-
-    let Some((objects, patched)) = run_patches(objects, config, &namespace, &mut diagnostics)
+    let Some(Chosen { objects, hits, patched }) =
+        choose(objects, config, &namespace, &mut diagnostics)
     else {
         return (None, diagnostics);
     };
@@ -82,12 +95,14 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
     // A filter may have dropped what reads a value.
-    values.retain(|value| objects.iter().any(|object| object.reads(&value.path)));
+    let read = ReadPaths::of(&objects);
+    values.retain(|value| read.contains(&value.path));
     let mut unit = Unit { objects, values, ..Unit::default() };
     diagnostics.append(passes::run(
         &mut unit,
         &Context {
             chart: config.name.clone(),
+            version: bundle.csv.version.clone(),
             namespaces,
             operand_namespaces: config.operands.namespaces.clone(),
             scopes: config.scopes.clone(),
@@ -97,38 +112,109 @@ fn run_stages(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, 
             strip_descriptions: config.strip_descriptions,
         },
     ));
-    let compiled =
-        (!diagnostics.has_errors()).then_some(Compiled { bundle, unit, namespace, hits, patched });
+    let watch = config.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
+    let compiled = watch.filter(|_| !diagnostics.has_errors()).map(|watch| Compiled {
+        bundle,
+        unit,
+        namespace,
+        watch,
+        hits,
+        patched,
+    });
     (compiled, diagnostics)
 }
 
-/// The objects as the patches of the configuration make them, and how many each of these matched;
-/// nothing when they do not end.
-fn run_patches(
+/// Returns an error when the bundle is not of the package that bundles.toml names. For a bundle of a
+/// catalog, this is the package that the catalog has it under.
+pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle) -> Diagnostics {
+    let Some(wanted) = config.package.as_ref().filter(|wanted| wanted.text != bundle.package)
+    else {
+        return Diagnostics::new();
+    };
+    let (message, hint) = match &config.source {
+        Source::Catalog(catalog) => (
+            format!(
+                "the catalog `{}` has the bundle `{}` in the package `{}`, and its annotations name the \
+                 package `{}`",
+                catalog.catalog.text,
+                bundle.csv.name(),
+                wanted.text,
+                bundle.package
+            ),
+            "report it to the owner of the catalog; to build this bundle all the same, name its image \
+             with `image` instead of `catalog`"
+                .to_owned(),
+        ),
+        source => (
+            format!(
+                "`{}` is a bundle of the package `{}`, not of `{}`",
+                source.text(),
+                bundle.package,
+                wanted.text
+            ),
+            format!("name a bundle of `{}`, or write package = \"{}\"", wanted.text, bundle.package),
+        ),
+    };
+    Diagnostic::error(Code::PackageMismatch, message)
+        .at(Place::span(wanted.span.clone()))
+        .hint(hint)
+        .into()
+}
+
+/// The objects that the filters of the configuration keep, as its patches change them.
+struct Chosen {
+    objects: Vec<Object>,
+    hits: Hits,
+    patched: Hits,
+}
+
+/// Runs filters and patches; nothing when the rest would be about objects that nobody chose.
+fn choose(
     objects: Vec<Object>,
     config: &BundleConfig,
     namespace: &str,
     diagnostics: &mut Diagnostics,
-) -> Option<(Vec<Object>, Hits)> {
-    if config.patches.is_empty() {
-        return Some((objects, Vec::new()));
-    }
-    let (patches, namespace) = (config.patches.clone(), namespace.to_owned());
-    let patched = run_watched(FILTER_DEADLINE, move || {
-        let values = serde_json::Value::Null;
-        overlay::patch(objects, &patches, &Release { namespace: &namespace, values: &values })
-    });
-    let Ok(patched) = patched else {
-        let all = config.patches.iter().map(|patch| patch.patch.clone());
-        diagnostics.push(filter_timeout(&all.collect::<Vec<_>>(), &[]));
-        return None;
+) -> Option<Chosen> {
+    let filters = || config.include.iter().chain(&config.exclude);
+    let patches = config
+        .patches
+        .iter()
+        .flat_map(|patch| [(Purpose::Filter, &patch.matches), (Purpose::Patch, &patch.patch)]);
+    let programs = filters().map(|filter| (Purpose::Filter, filter)).chain(patches);
+    let programs = programs.map(|(purpose, filter)| (purpose, filter.text.clone())).collect();
+    let mut session = match Session::start(programs) {
+        Ok(session) => session,
+        Err(error) => {
+            let message = format!("cannot start a process for jq: {error}");
+            diagnostics.push(Diagnostic::error(Code::FilterFailed, message));
+            return None;
+        }
     };
+    let values = serde_json::Value::Null;
+    let release = Release { namespace, values: &values };
+
+    let filtered =
+        passes::filter(objects, &config.include, &config.exclude, &release, &mut session);
+    let Filtered { objects, include_hits, exclude_hits, diagnostics: found } = filtered;
+    // A filter that fails is false, which is enough to go on and find more.
+    let go_on = found
+        .iter()
+        .all(|found| found.severity != Severity::Error || found.code == Code::FilterFailed);
+    diagnostics.append(found);
+    if !go_on {
+        return None;
+    }
+    let hits = filters().cloned().zip(include_hits.into_iter().chain(exclude_hits)).collect();
+
+    let first = filters().count();
+    let patched = overlay::patch(objects, &config.patches, &release, &mut session, first);
     if !patched.diagnostics.has_errors() {
         diagnostics.append(overlay::unused_patches(&config.patches, &patched.hits));
     }
     diagnostics.append(patched.diagnostics);
     let filters = config.patches.iter().map(|patch| patch.matches.clone());
-    Some((patched.objects, filters.zip(patched.hits).collect()))
+    let patched_hits = filters.zip(patched.hits).collect();
+    Some(Chosen { objects: patched.objects, hits, patched: patched_hits })
 }
 
 /// Adds what the configuration has beside the bundle to the objects.
@@ -148,16 +234,4 @@ fn add(
     objects.extend(operands);
     values.extend(operand_values);
     objects
-}
-
-fn filter_timeout(include: &[Filter], exclude: &[Filter]) -> Diagnostic {
-    let mut diagnostic = Diagnostic::error(
-        Code::FilterTimeout,
-        format!("the filters did not come to an end within {} seconds", FILTER_DEADLINE.as_secs()),
-    )
-    .hint("make them simpler: a filter looks at one object at a time");
-    if let Some(filter) = include.iter().chain(exclude).next() {
-        diagnostic.place = Place::span(filter.span.clone());
-    }
-    diagnostic
 }

@@ -81,7 +81,11 @@ impl Operands<'_> {
         }
         let path = Path::new(text);
         if path.is_dir() && charts::is_chart(path) {
-            return self.chart("", &charts::read_folder(path)?).map(Some);
+            let tree = charts::read_folder(path)?;
+            if !tree.contains_key(crate::emit::ownership::FILE_NAME) {
+                charts::refuse_links(path)?;
+            }
+            return self.chart("", &tree).map(Some);
         }
         if path.is_file()
             && let Some(tree) = charts::read_package(path)?
@@ -191,7 +195,11 @@ impl Operands<'_> {
         let objects = objects.filter_map(|object| release.object(object));
         let label = format!("{} {}", loaded.package, loaded.csv.version);
         let objects: Vec<Json> = objects.collect();
-        Ok(Some(Side::new(label, objects, self.namespace, None)))
+        Ok(Some(Side {
+            package: loaded.package,
+            operator_version: loaded.csv.version,
+            ..Side::new(label, objects, self.namespace, None)
+        }))
     }
 
     /// The side that a chart's files make; `label` is made of the chart when it is empty.
@@ -215,6 +223,8 @@ impl Operands<'_> {
         let annotations = metadata.get("annotations").and_then(Json::as_object);
         let annotated =
             annotations.is_some_and(|map| map.keys().any(|key| key.starts_with("bundle2chart/")));
+        let package = annotations.and_then(|map| map.get("bundle2chart/package"));
+        let package = package.and_then(Json::as_str).unwrap_or_default().to_owned();
         let ours = annotated || tree.contains_key(crate::emit::ownership::FILE_NAME);
         let name = text("name");
         let rendered = if ours { self.render(tree, &values)? } else { None };
@@ -258,7 +268,9 @@ impl Operands<'_> {
             "" => format!("{} {}", facts.name, facts.version),
             label => label.to_owned(),
         };
-        Ok(Side::new(label, objects, self.namespace, Some(facts)))
+        let operator_version = facts.app_version.clone();
+        let side = Side::new(label, objects, self.namespace, Some(facts));
+        Ok(Side { package, operator_version, ..side })
     }
 
     /// Renders a chart that bundle2chart wrote; nothing when a template is in a language that this

@@ -1,66 +1,105 @@
 //! The reports that a build writes: what an upgrade to each chart does, and what the build made.
 
-use super::in_parallel;
 use super::operand::{NAMESPACE, Operands, precedence, versions_on_disk};
 use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::diff::render::markdown;
+use crate::diff::render;
 use crate::diff::{self, ChangeSet, Class, Options};
 use crate::emit::ChartFiles;
 use crate::emit::ownership::{FILE_NAME, UPGRADE_REPORT};
+use crate::escape::markdown;
 use crate::source::Supply;
 use crate::source::chart as charts;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The reports of a build.
-#[derive(Default)]
-pub struct Reports {
-    /// For each chart, the earlier version in the output folder and what an upgrade from it does.
-    pub upgrades: Vec<Option<(String, ChangeSet)>>,
-    /// Warnings about earlier versions that cannot be compared.
-    pub diagnostics: Diagnostics,
+/// A chart that was built, as far as reports depend on it.
+#[derive(Debug)]
+pub struct BuiltChart {
+    /// Folder of the chart relative to the output folder.
+    pub dir: PathBuf,
+    /// Version of the chart.
+    pub version: String,
+    /// Number of templates.
+    pub templates: usize,
+    /// Number of CRDs.
+    pub crds: usize,
+    /// Bytes of all files but UPGRADE.md.
+    pub bytes: usize,
+    /// The upgrade from the version before it.
+    pub upgrade: Option<Upgrade>,
 }
 
-/// Adds UPGRADE.md to each chart that has an earlier version in the output folder. Only charts that
-/// bundle2chart wrote and can render itself are compared, so that the report is the same wherever
-/// the build runs.
-///
-/// With the flat layout the new version takes the place of the old one, and there is no report.
-pub fn reports(
-    built: &mut [ChartFiles],
-    out: &Path,
-    config: &Config,
-    supply: &Supply,
-    jobs: usize,
-) -> Reports {
-    let mut reports = Reports::default();
-    if config.output.layout == Layout::Flat {
-        reports.upgrades = built.iter().map(|_| None).collect();
-        return reports;
+/// An upgrade from the version of a chart that is in the output folder.
+#[derive(Debug)]
+pub struct Upgrade {
+    from: String,
+    /// Number of changes by class.
+    classes: BTreeMap<Class, usize>,
+    /// Number of changes by class and code.
+    codes: BTreeMap<(Class, &'static str), usize>,
+}
+
+impl BuiltChart {
+    /// Returns what reports say about a chart.
+    pub fn new(chart: &ChartFiles, upgrade: Option<Upgrade>) -> Self {
+        let (templates, crds) = chart.counts();
+        let files = chart.files.iter().filter(|(path, _)| *path != UPGRADE_REPORT);
+        BuiltChart {
+            dir: chart.dir.clone(),
+            version: chart.version.clone(),
+            templates,
+            crds,
+            bytes: files.map(|(_, content)| content.len()).sum(),
+            upgrade,
+        }
     }
-    let operands = Operands {
-        supply,
-        config: Some(config),
-        lock: None,
-        out,
-        namespace: NAMESPACE,
-        values: Json::Object(Map::new()),
-        helm: false,
-    };
-    let options = Options { only: Vec::new(), ignore: config.ignore.clone() };
-    let work = |chart: &&ChartFiles| upgrade(chart, &operands, &options);
-    let list: Vec<&ChartFiles> = built.iter().collect();
-    let done = in_parallel(&list, jobs, work);
-    for (chart, done) in built.iter_mut().zip(done) {
-        match done {
-            Ok(found) => {
-                if let Some((_, set)) = &found {
-                    let text = markdown::render(set, markdown::LIMIT);
-                    chart.files.insert(UPGRADE_REPORT.to_owned(), text.into_bytes());
-                }
-                reports.upgrades.push(found);
+}
+
+/// Compares charts with their earlier versions in the output folder. Only charts that bundle2chart
+/// wrote and can render itself are compared, so that the report is the same wherever the build runs.
+pub struct Upgrades<'a> {
+    operands: Operands<'a>,
+    options: Options,
+    layout: Layout,
+}
+
+impl<'a> Upgrades<'a> {
+    /// The upgrades from what is in the output folder `out`.
+    pub fn new(out: &'a Path, config: &'a Config, supply: &'a Supply) -> Self {
+        let operands = Operands {
+            supply,
+            config: Some(config),
+            lock: None,
+            out,
+            namespace: NAMESPACE,
+            values: Json::Object(Map::new()),
+            helm: false,
+        };
+        let options = Options { only: Vec::new(), ignore: config.ignore.clone() };
+        Upgrades { operands, options, layout: config.output.layout }
+    }
+
+    /// Adds UPGRADE.md to a chart that has an earlier version in the output folder, and returns what
+    /// the upgrade does. With the flat layout the new version takes the place of the old one, and
+    /// there is no report.
+    ///
+    /// The diagnostics are warnings about an earlier version that cannot be compared.
+    pub fn report(&self, chart: &mut ChartFiles) -> (Option<Upgrade>, Diagnostics) {
+        if self.layout == Layout::Flat {
+            return (None, Diagnostics::new());
+        }
+        match self.compare(chart) {
+            Ok(None) => (None, Diagnostics::new()),
+            Ok(Some((from, set))) => {
+                let text = render::markdown::render(&set, render::markdown::LIMIT);
+                chart.files.insert(UPGRADE_REPORT.to_owned(), text.into_bytes());
+                let classes = Class::ALL.iter().map(|class| (*class, set.count(*class)));
+                let upgrade =
+                    Upgrade { from, classes: classes.collect(), codes: diff::codes(&set) };
+                (Some(upgrade), Diagnostics::new())
             }
             Err(problems) => {
                 let as_warning = |problem: Diagnostic| Diagnostic {
@@ -70,86 +109,76 @@ pub fn reports(
                 };
                 let name = chart.dir.display().to_string();
                 let problems: Diagnostics = problems.into_iter().map(as_warning).collect();
-                reports.diagnostics.append(problems.for_bundle(&name));
-                reports.upgrades.push(None);
+                (None, problems.for_bundle(&name))
             }
         }
     }
-    reports
-}
 
-fn upgrade(
-    chart: &ChartFiles,
-    operands: &Operands<'_>,
-    options: &Options,
-) -> Result<Option<(String, ChangeSet)>, Diagnostics> {
-    let Some(name) = chart.dir.iter().next().and_then(|name| name.to_str()) else {
-        return Ok(None);
-    };
-    let new = precedence(&chart.version);
-    let earlier = versions_on_disk(operands.out, name)
-        .into_iter()
-        .filter(|(folder, version)| {
-            precedence(version) < new && operands.out.join(folder).join(FILE_NAME).is_file()
-        })
-        .max_by_key(|(_, version)| precedence(version));
-    let Some((folder, version)) = earlier else { return Ok(None) };
-    let old = operands.chart("", &charts::read_folder(&operands.out.join(folder))?)?;
-    let new = operands.chart("", &chart.files)?;
-    Ok(Some((version, diff::compare(old, new, options))))
+    fn compare(&self, chart: &ChartFiles) -> Result<Option<(String, ChangeSet)>, Diagnostics> {
+        let Some(name) = chart.dir.iter().next().and_then(|name| name.to_str()) else {
+            return Ok(None);
+        };
+        let out = self.operands.out;
+        let new = precedence(&chart.version);
+        let earlier = versions_on_disk(out, name)
+            .into_iter()
+            .filter(|(folder, version)| {
+                precedence(version) < new && out.join(folder).join(FILE_NAME).is_file()
+            })
+            .max_by_key(|(_, version)| precedence(version));
+        let Some((folder, version)) = earlier else { return Ok(None) };
+        let old = self.operands.chart("", &charts::read_folder(&out.join(folder))?)?;
+        let new = self.operands.chart("", &chart.files)?;
+        Ok(Some((version, diff::compare(old, new, &self.options))))
+    }
 }
 
 /// REPORT.md: what the build made, and what each upgrade does, in short.
-pub fn summary(charts: &[ChartFiles], upgrades: &[Option<(String, ChangeSet)>]) -> String {
+pub fn summary<'a>(charts: impl IntoIterator<Item = &'a BuiltChart>) -> String {
     let mut text = String::from(
         "<!-- Written by `bundle2chart build`. -->\n# Charts\n\n\
          | chart | version | templates | CRDs | size | upgrade from | breaking | risky | info |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     // The order of the configuration is no content.
-    let mut rows: Vec<_> = charts.iter().zip(upgrades).collect();
-    rows.sort_by(|(one, _), (other, _)| one.dir.cmp(&other.dir));
-    for (chart, upgrade) in &rows {
+    let mut rows: Vec<&BuiltChart> = charts.into_iter().collect();
+    rows.sort_by(|one, other| one.dir.cmp(&other.dir));
+    for chart in &rows {
         let name = chart.dir.iter().next().unwrap_or_default().display();
-        let (templates, crds) = chart.counts();
-        let bytes: usize = chart
-            .files
-            .iter()
-            .filter(|(path, _)| *path != UPGRADE_REPORT)
-            .map(|(_, content)| content.len())
-            .sum();
+        let BuiltChart { version, templates, crds, .. } = chart;
         let _ = write!(
             text,
-            "| [{name}]({}/README.md) | {} | {templates} | {crds} | {} KiB |",
+            "| [{name}]({}/README.md) | {version} | {templates} | {crds} | {} KiB |",
             chart.dir.display(),
-            chart.version,
-            bytes.div_ceil(1024),
+            chart.bytes.div_ceil(1024),
         );
-        match upgrade {
+        match &chart.upgrade {
             None => text.push_str(" | | | |\n"),
-            Some((version, set)) => {
+            Some(upgrade) => {
+                let count = |class| upgrade.classes.get(&class).copied().unwrap_or_default();
                 let _ = writeln!(
                     text,
-                    " [{version}]({}/{UPGRADE_REPORT}) | {} | {} | {} |",
+                    " [{}]({}/{UPGRADE_REPORT}) | {} | {} | {} |",
+                    markdown::text(&upgrade.from),
                     chart.dir.display(),
-                    set.count(Class::Breaking),
-                    set.count(Class::Risky),
-                    set.count(Class::Info),
+                    count(Class::Breaking),
+                    count(Class::Risky),
+                    count(Class::Info),
                 );
             }
         }
     }
-    for (chart, upgrade) in &rows {
-        let Some((version, set)) = upgrade else { continue };
-        let serious: Vec<_> =
-            diff::codes(set).into_iter().filter(|((class, _), _)| *class != Class::Info).collect();
-        if serious.is_empty() {
+    for chart in &rows {
+        let Some(upgrade) = &chart.upgrade else { continue };
+        let serious = || upgrade.codes.iter().filter(|((class, _), _)| *class != Class::Info);
+        if serious().next().is_none() {
             continue;
         }
         let name = chart.dir.iter().next().unwrap_or_default().display();
-        let _ = write!(text, "\n## {name} {version} → {}\n\n", chart.version);
-        for ((class, code), count) in serious {
-            let rule = diff::rules::all().find(|rule| rule.code == code);
+        let from = markdown::text(&upgrade.from);
+        let _ = write!(text, "\n## {name} {from} → {}\n\n", chart.version);
+        for ((class, code), count) in serious() {
+            let rule = diff::rules::all().find(|rule| rule.code == *code);
             let title = rule.map_or("", |rule| rule.title);
             let _ = writeln!(text, "- {} `{code}` × {count}: {title}", class.as_str());
         }

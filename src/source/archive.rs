@@ -180,23 +180,59 @@ pub(super) fn walk<R: Read>(
     meter: &Meter,
     visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
 ) -> (Expanded<R>, io::Result<()>) {
-    let mut archive = tar::Archive::new(stream);
-    let walked = walk_entries(&mut archive, meter, visit);
-    let mut stream = archive.into_inner();
+    let content_end = Rc::new(Cell::new(0));
+    let padded = Padded { inner: stream, position: 0, content_end: Rc::clone(&content_end) };
+    let mut archive = tar::Archive::new(padded);
+    let walked = walk_entries(&mut archive, meter, &content_end, visit);
+    let mut stream = archive.into_inner().inner;
     // A stream may go on after the end of its archive; its digest covers that too.
     let outcome = walked.and_then(|()| stream.drain());
     (stream, outcome)
 }
 
+/// Bytes of a block of a tar; the content of an entry is padded to whole ones.
+const BLOCK: u64 = 512;
+
+/// A tar whose end may lie in the padding after the content of its last entry, as `umoci insert`
+/// leaves it. Go's archive/tar takes that for the end of the archive (`Reader.next`: an end of
+/// file while padding is read is `io.EOF`); the `tar` crate wants the padding, and gets zeros.
+/// Anything else that is cut short stays cut short.
+struct Padded<R> {
+    inner: R,
+    position: u64,
+    /// Where the content of the entry that was visited last ends.
+    content_end: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Padded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut count = self.inner.read(buffer)?;
+        let end = self.content_end.get();
+        if count == 0 && self.position >= end {
+            let missing = end.next_multiple_of(BLOCK).saturating_sub(self.position);
+            count = buffer.len().min(usize::try_from(missing).unwrap_or_default());
+            buffer[..count].fill(0);
+        }
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
 fn walk_entries<R: Read>(
     archive: &mut tar::Archive<R>,
     meter: &Meter,
+    content_end: &Cell<u64>,
     visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     meter.allow(0);
     for entry in archive.entries()? {
         let mut entry = entry?;
         meter.count_entry()?;
+        // A sparse file takes less room in the archive than it claims to be long.
+        let sparse = entry.header().entry_type() == EntryType::GNUSparse;
+        let stored = if sparse { entry.header().entry_size()? } else { entry.size() };
+        let position = entry.raw_file_position();
+        content_end.set(position.saturating_add(stored));
         let path = entry.path_bytes().into_owned();
         let target = |entry: &tar::Entry<'_, R>| {
             entry.link_name_bytes().map(|name| name.into_owned()).unwrap_or_default()
@@ -218,11 +254,8 @@ fn walk_entries<R: Read>(
             EntryType::GNUSparse => EntryKind::Special("a sparse file"),
             _ => EntryKind::Special("an entry of an unknown type"),
         };
-        // A sparse file takes less room in the archive than it claims to be long.
-        let sparse = entry.header().entry_type() == EntryType::GNUSparse;
-        let stored = if sparse { entry.header().entry_size()? } else { entry.size() };
         meter.allow(stored);
-        let (size, position) = (entry.size(), entry.raw_file_position());
+        let size = entry.size();
         visit(&mut Entry { path, kind, size, position, content: &mut entry })?;
     }
     Ok(())

@@ -7,10 +7,11 @@
 use super::digest::Hasher;
 use super::failure;
 use crate::diag::{Code, Diagnostics};
+use crate::regular_file;
 use oci_spec::image::Digest;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
@@ -39,29 +40,31 @@ impl Cache {
         Ok(Cache { folder, _temporary: temporary, sound: Mutex::default() })
     }
 
-    /// Opens a blob at its start, and tells its size in bytes. A blob that is not what its name
-    /// says is removed, as if it had never been there.
-    pub(super) fn open(&self, digest: &Digest) -> Result<Option<(File, u64)>, Diagnostics> {
+    /// Opens a blob at its start, and tells its size in bytes. A blob of more than `most` bytes is
+    /// none that is looked for; one that is not what its name says is removed, as if it had never
+    /// been there.
+    pub(super) fn open(
+        &self,
+        digest: &Digest,
+        most: u64,
+    ) -> Result<Option<(File, u64)>, Diagnostics> {
         let path = self.path(digest);
-        let mut file = match File::open(&path) {
+        let mut file = match regular_file::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unusable(&path, &error)),
         };
         let size = file.metadata().map_err(|error| unusable(&path, &error))?.len();
+        if size > most {
+            return Ok(None);
+        }
         let known = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
         let is_sound = known.contains(digest.as_ref());
         drop(known);
         if !is_sound {
             let mut hasher = Hasher::like(digest)?;
-            let mut buffer = vec![0; 64 << 10];
-            loop {
-                let count = file.read(&mut buffer).map_err(|error| unusable(&path, &error))?;
-                if count == 0 {
-                    break;
-                }
-                hasher.update(&buffer[..count]);
-            }
+            read_through(&mut file, |bytes| hasher.update(bytes))
+                .map_err(|error| unusable(&path, &error))?;
             if hasher.finish() != digest.as_ref() {
                 // Another process may have removed it already.
                 let _ = fs::remove_file(&path);
@@ -78,16 +81,8 @@ impl Cache {
         let hasher = Hasher::like(digest)?;
         let folder = self.folder.join("partial");
         let begun = fs::create_dir_all(&folder).and_then(|()| {
-            sweep(&folder);
-            loop {
-                let file = tempfile::Builder::new().prefix("blob-").tempfile_in(&folder)?;
-                // Tells others that it is in use; the lock ends with the process.
-                file.as_file().lock_shared()?;
-                // It may have been swept before it was locked.
-                if file.path().exists() {
-                    return Ok(file);
-                }
-            }
+            sweep(&folder, PARTIAL);
+            create_locked(tempfile::Builder::new().prefix(PARTIAL), &folder)
         });
         let file = begun.map_err(|error| unusable(&folder, &error))?;
         Ok(Partial { cache: self, digest: digest.clone(), file, hasher, size: 0 })
@@ -95,7 +90,7 @@ impl Cache {
 
     /// Keeps a small blob of which the digest is known to be right.
     pub(super) fn store(&self, digest: &Digest, bytes: &[u8]) -> Result<(), Diagnostics> {
-        if self.path(digest).is_file() {
+        if self.open(digest, bytes.len() as u64)?.is_some() {
             return Ok(());
         }
         let mut partial = self.begin(digest)?;
@@ -112,14 +107,49 @@ impl Cache {
     }
 }
 
-/// Removes what killed processes left behind.
-fn sweep(folder: &Path) {
+/// What the names of blobs that are being written start with.
+const PARTIAL: &str = "blob-";
+
+/// Creates a file that [`sweep`] leaves alone as long as it is open.
+pub(super) fn create_locked(
+    builder: &mut tempfile::Builder<'_, '_>,
+    folder: &Path,
+) -> io::Result<NamedTempFile> {
+    loop {
+        let file = builder.tempfile_in(folder)?;
+        // Tells others that it is in use; the lock ends with the process.
+        file.as_file().lock_shared()?;
+        // It may have been swept before it was locked.
+        if file.path().exists() {
+            return Ok(file);
+        }
+    }
+}
+
+/// Removes the files with this start of their name that killed processes left behind: those that
+/// are in use are locked.
+pub(super) fn sweep(folder: &Path, start: &str) {
     for entry in folder.read_dir().into_iter().flatten().flatten() {
-        if let Ok(file) = File::open(entry.path())
+        if entry.file_name().as_encoded_bytes().starts_with(start.as_bytes())
+            && let Ok(file) = regular_file::open(&entry.path())
             && file.try_lock().is_ok()
         {
             // Not being able to tidy up is no reason to fail.
             let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Reads to the end, a part at a time.
+pub(super) fn read_through(
+    reader: &mut impl io::Read,
+    mut visit: impl FnMut(&[u8]),
+) -> io::Result<()> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match reader.read(&mut buffer)? {
+            0 => return Ok(()),
+            count => visit(&buffer[..count]),
         }
     }
 }
@@ -186,6 +216,7 @@ fn unusable(path: &Path, error: &io::Error) -> Diagnostics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read as _;
     use std::str::FromStr as _;
 
     fn digest_of(bytes: &[u8]) -> Digest {
@@ -205,12 +236,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(Some(folder.path())).unwrap();
         let digest = digest_of(b"hello");
-        assert!(cache.open(&digest).unwrap().is_none());
+        assert!(cache.open(&digest, 9).unwrap().is_none());
 
         let mut partial = cache.begin(&digest).unwrap();
         partial.write(b"hell").unwrap();
         assert_eq!(partial.size(), 4);
-        assert!(cache.open(&digest).unwrap().is_none());
+        assert!(cache.open(&digest, 9).unwrap().is_none());
         assert_eq!(partial.commit().unwrap().unwrap_err(), digest_of(b"hell").to_string());
         assert_eq!(files(folder.path()), 0);
 
@@ -219,7 +250,7 @@ mod tests {
         partial.restart().unwrap();
         partial.write(b"hello").unwrap();
         partial.commit().unwrap().unwrap();
-        let (mut file, size) = cache.open(&digest).unwrap().unwrap();
+        let (mut file, size) = cache.open(&digest, 9).unwrap().unwrap();
         let mut text = String::new();
         file.read_to_string(&mut text).unwrap();
         assert_eq!((text.as_str(), size), ("hello", 5));
@@ -235,7 +266,7 @@ mod tests {
         fs::write(cache.path(&digest), b"hellO").unwrap();
         // A process reads what it has checked without checking again.
         let cache = Cache::new(Some(folder.path())).unwrap();
-        assert!(cache.open(&digest).unwrap().is_none());
+        assert!(cache.open(&digest, 9).unwrap().is_none());
         assert_eq!(files(folder.path()), 0);
     }
 

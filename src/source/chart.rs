@@ -3,13 +3,14 @@
 
 use super::compression::Decoder;
 use super::limits::Limits;
+use super::process::{Program, ProgramError};
 use super::{failure, unreadable};
 use crate::diag::{Code, Diagnostics};
+use crate::regular_file;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::time::Duration;
 use walkdir::WalkDir;
 
 /// Files of a chart by `/`-separated path.
@@ -19,6 +20,19 @@ pub type ChartTree = BTreeMap<String, Vec<u8>>;
 const CHART_BYTES: u64 = 256 << 20;
 /// Files of a chart.
 const CHART_FILES: usize = 20_000;
+
+/// Bytes of a file of values; a release, which has them all, holds 1 MiB.
+const VALUES_BYTES: u64 = 16 << 20;
+
+/// Name of the release that charts are rendered for, the one that `helm template` itself takes
+/// where it is given none.
+const RELEASE: &str = "release-name";
+/// Where the chart and its values are in the folder that Helm works in.
+const CHART_FOLDER: &str = "./chart";
+const VALUES_FILE: &str = "./values.yaml";
+
+/// Time that `helm` and `git` may take; the largest charts that are published take seconds.
+const PROGRAM_TIME: Duration = Duration::from_secs(120);
 
 /// Whether a folder is that of a chart.
 pub fn is_chart(folder: &Path) -> bool {
@@ -46,7 +60,7 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
         };
         let shown = entry.path().display().to_string();
         let mut content = Vec::new();
-        File::open(entry.path())
+        regular_file::open(entry.path())
             .and_then(|file| file.take(CHART_BYTES + 1).read_to_end(&mut content))
             .map_err(|error| unreadable(&shown, &error))?;
         bytes += content.len() as u64;
@@ -56,6 +70,19 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
     Ok(tree)
 }
 
+/// Refuses a chart folder with symbolic links. Helm follows them, wherever they lead: to read the
+/// chart without them would be to compare another one.
+///
+/// # Errors
+/// When there is a link, which the message names.
+pub fn refuse_links(folder: &Path) -> Result<(), Diagnostics> {
+    let mut entries = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().flatten();
+    let Some(link) = entries.find(|entry| entry.path_is_symlink()) else { return Ok(()) };
+    let message = format!("`{}` is a symbolic link, and is not followed", link.path().display());
+    let hint = "package the chart with `helm package`, and name the package";
+    Err(failure(Code::ChartUnreadable, message, hint))
+}
+
 /// The files of a packaged chart, without the folder that all of them are in; nothing when the file
 /// is no chart.
 ///
@@ -63,7 +90,7 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
 /// When the file cannot be read, or is far larger than a chart.
 pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     let shown = file.display().to_string();
-    let stored = File::open(file).map_err(|error| unreadable(&shown, &error))?;
+    let stored = regular_file::open(file).map_err(|error| unreadable(&shown, &error))?;
     let Ok(stream) = Decoder::new(stored, Limits::default().zstd_window_bytes) else {
         return Ok(None);
     };
@@ -115,6 +142,9 @@ fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Diagnostics> {
 /// Everything below `path` in the folder `folder` as it was in the Git revision `revision`, by path
 /// relative to `folder`.
 ///
+/// Only `git ls-tree` and `git cat-file` are asked: `git archive` runs the filters that the
+/// repository's own configuration and attributes name, and may change line ends.
+///
 /// # Errors
 /// When there is no `git`, no repository, no such revision, or nothing at the path in it.
 pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartTree, Diagnostics> {
@@ -127,29 +157,127 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
     if revision.starts_with('-') || revision.is_empty() {
         return Err(failed("this is no revision"));
     }
-    let result = Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(["archive", "--format=tar", revision, "--", path])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| failed(&format!("git does not start: {error}")))?;
-    if !result.status.success() {
-        return Err(failed(&String::from_utf8_lossy(&result.stderr)));
+    let list = git(folder).map_err(|error| failed(&error))?;
+    let list = list.arguments(&["ls-tree", "-r", "-l", "-z"]).operands(&[revision, path]);
+    let list = output_of(list).map_err(|error| failed(&error))?;
+
+    let mut files = Vec::new();
+    let mut bytes = 0;
+    for entry in list.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+        let entry = String::from_utf8_lossy(entry).into_owned();
+        let Some((facts, file)) = entry.split_once('\t') else {
+            return Err(failed("`git ls-tree` wrote a line that cannot be read"));
+        };
+        let [mode, _, object, size] = facts.split_whitespace().collect::<Vec<_>>()[..] else {
+            return Err(failed("`git ls-tree` wrote a line that cannot be read"));
+        };
+        // Links and submodules are no files.
+        if !mode.starts_with("100") {
+            continue;
+        }
+        let size: u64 = size.parse().map_err(|_| failed("`git ls-tree` tells no size"))?;
+        bytes += size;
+        limit(path, bytes, files.len())?;
+        files.push((file.to_owned(), object.to_owned(), size));
     }
-    read_tar(result.stdout.as_slice(), path)
+    if files.is_empty() {
+        return Err(failed("it has no files there"));
+    }
+
+    let objects: String = files.iter().map(|(_, object, _)| format!("{object}\n")).collect();
+    let read = git(folder).map_err(|error| failed(&error))?;
+    let read = read.arguments(&["cat-file", "--batch"]).input(objects);
+    let content = output_of(read).map_err(|error| failed(&error))?;
+    let mut rest = content.as_slice();
+    let mut tree = ChartTree::new();
+    for (file, object, size) in files {
+        // `OBJECT blob SIZE`, a line break, the content, a line break.
+        let start = format!("{object} blob {size}\n");
+        let content = rest.strip_prefix(start.as_bytes()).and_then(|rest| {
+            let (content, rest) = rest.split_at_checked(usize::try_from(size).ok()?)?;
+            Some((content.to_vec(), rest.strip_prefix(b"\n")?))
+        });
+        let Some((content, after)) = content else {
+            return Err(failed(&format!("the repository does not have the content of `{file}`")));
+        };
+        rest = after;
+        tree.insert(file, content);
+    }
+    Ok(tree)
+}
+
+/// `git` in a folder, so that the configuration of the repository, which may be a stranger's,
+/// starts no program: no hooks, no file system monitor, no transport, no bare repository that
+/// came as files of another.
+fn git(folder: &Path) -> Result<Program, String> {
+    // What the user set for all repositories stays, `safe.directory` for one.
+    let own = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME"];
+    let program = Program::find("git", None).map_err(|error| format!("git: {error}"))?;
+    Ok(program
+        .folder(folder)
+        .limits(PROGRAM_TIME, CHART_BYTES * 2)
+        .variables(&own)
+        .variable("GIT_ALLOW_PROTOCOL", "none")
+        .variable("GIT_NO_LAZY_FETCH", "1")
+        .variable("GIT_OPTIONAL_LOCKS", "0")
+        .variable("GIT_TERMINAL_PROMPT", "0")
+        .arguments(&["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .arguments(&["-c", "safe.bareRepository=explicit", "--literal-pathspecs", "--no-pager"]))
+}
+
+/// Standard output of a program that must succeed, else what it said.
+fn output_of(program: Program) -> Result<Vec<u8>, String> {
+    let done = program.run().map_err(|error| error.to_string())?;
+    if done.status.success() {
+        return Ok(done.output);
+    }
+    Err(String::from_utf8_lossy(&done.errors).into_owned())
+}
+
+/// Whether Helm takes a name for that of a chart (its `create` has the rule), and no program takes
+/// it for an option or a folder.
+fn is_chart_name(name: &str) -> bool {
+    (1..=250).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+/// Whether a name is one of a namespace: a label of RFC 1123.
+fn is_namespace(name: &str) -> bool {
+    let is_end = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
+    let bytes = name.as_bytes();
+    bytes.len() <= 63
+        && is_end(bytes.first())
+        && is_end(bytes.last())
+        && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
 }
 
 /// What `helm template` makes of a chart: one text, with a `# Source:` line for each document.
 ///
+/// The chart is a stranger's. Nothing of it is on the command line: the release has the same name
+/// whatever the chart is called, so that names which templates derive from it are the same on both
+/// sides of a comparison. Helm sees no configuration, plugins, cluster or proxy of the user, and
+/// leaves `values.schema.json` alone, whose `$ref` may name any address or file.
+///
 /// # Errors
-/// When there is no `helm`, or it fails; the message has what it said.
+/// When there is no `helm`, or it fails; the message has what it said. When the chart or the
+/// namespace has a name that cannot be one.
 pub fn helm_template(
     name: &str,
     tree: &ChartTree,
     namespace: &str,
     values: &str,
 ) -> Result<String, Diagnostics> {
+    if !is_chart_name(name) {
+        let message = format!("`{}` is not the name of a chart", name.escape_debug());
+        let hint = "write letters, digits, `-`, `_` and `.` as `name` in Chart.yaml, and start with a letter or digit";
+        return Err(failure(Code::ChartUnreadable, message, hint));
+    }
+    if !is_namespace(namespace) {
+        let message = format!("`{}` is not the name of a namespace", namespace.escape_debug());
+        let hint = "write lower-case letters, digits and `-` with `--namespace`";
+        return Err(failure(Code::InvalidValue, message, hint));
+    }
     let own = |error: io::Error| {
         failure(
             Code::HelmFailed,
@@ -158,42 +286,59 @@ pub fn helm_template(
         )
     };
     let folder = tempfile::tempdir().map_err(own)?;
-    let chart = folder.path().join("chart");
+    let chart = folder.path().join(CHART_FOLDER);
     for (path, content) in tree {
         let file = chart.join(path);
         file.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(own)?;
         std::fs::write(file, content).map_err(own)?;
     }
-    let file = folder.path().join("values.yaml");
-    std::fs::write(&file, values).map_err(own)?;
-    let result = Command::new("helm")
-        .args(["template", name])
-        .arg(&chart)
-        .args(["--namespace", namespace, "--include-crds", "--values"])
-        .arg(&file)
-        .stdin(Stdio::null())
-        .output();
-    let result = match result {
-        Ok(result) => result,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    std::fs::write(folder.path().join(VALUES_FILE), values).map_err(own)?;
+
+    let failed = |why: &str, hint: &str| {
+        let message = format!("helm cannot render the chart `{name}`: {why}");
+        failure(Code::HelmFailed, message, hint)
+    };
+    let helm = match Program::find("helm", None) {
+        Ok(helm) => helm,
+        Err(ProgramError::Missing) => {
             let message =
                 format!("the chart `{name}` needs the `helm` program, which is not on PATH");
             let hint = "Install Helm; only charts that bundle2chart wrote can be compared without.";
             return Err(failure(Code::HelmMissing, message, hint));
         }
-        Err(error) => {
-            let message = format!("helm does not start: {error}");
-            return Err(failure(Code::HelmFailed, message, "Run `helm version` by hand."));
-        }
+        Err(error) => return Err(failed(&error.to_string(), "Run `helm version` by hand.")),
     };
-    if !result.status.success() {
-        let said = String::from_utf8_lossy(&result.stderr);
-        let said = said.trim().replace(&folder.path().display().to_string(), "");
-        let message = format!("helm cannot render the chart `{name}`: {said}");
-        let hint = "Give the values that it needs with `--values FILE`.";
-        return Err(failure(Code::HelmFailed, message, hint));
+    let mut helm = helm
+        .folder(folder.path())
+        .limits(PROGRAM_TIME, CHART_BYTES)
+        .variables(&[])
+        .arguments(&["template", "--include-crds", "--skip-schema-validation"])
+        .option("--namespace", namespace)
+        .option("--values", VALUES_FILE)
+        .operands(&[RELEASE, CHART_FOLDER]);
+    for variable in ["HOME", "HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "KUBECONFIG"]
+    {
+        helm = helm.variable(variable, folder.path().join("none"));
     }
-    String::from_utf8(result.stdout).map_err(|_| {
+    let done = match helm.run() {
+        Ok(done) => done,
+        Err(error @ (ProgramError::Overdue(_) | ProgramError::TooMuch(_))) => {
+            let hint = "look for loops in its templates, or render it by hand with `helm template`";
+            return Err(failed(&error.to_string(), hint));
+        }
+        Err(error) => return Err(failed(&error.to_string(), "Run `helm version` by hand.")),
+    };
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.errors);
+        let said = said.trim().replace(&folder.path().display().to_string(), "");
+        let hint = if said.contains("unknown flag") {
+            "install Helm 3.16 or later"
+        } else {
+            "Give the values that it needs with `--values FILE`."
+        };
+        return Err(failed(&said, hint));
+    }
+    String::from_utf8(done.output).map_err(|_| {
         let message = format!("what helm makes of the chart `{name}` is not UTF-8");
         failure(Code::HelmFailed, message, "Look for binary files in its templates.")
     })
@@ -216,7 +361,10 @@ pub fn folders(folder: &Path) -> Vec<String> {
 /// When it cannot be read.
 pub fn read_values(file: &Path) -> Result<String, Diagnostics> {
     let shown = file.display();
-    std::fs::read_to_string(file).map_err(|error| {
+    let text = regular_file::read(file, VALUES_BYTES).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
+    });
+    text.map_err(|error| {
         let message = format!("the values `{shown}` cannot be read: {error}");
         failure(Code::ValuesUnreadable, message, "Name a YAML file that you may read.")
     })

@@ -1,4 +1,3 @@
-#![expect(clippy::disallowed_methods, reason = "reads bundle folders")]
 //! A bundle in a folder.
 
 use super::folders::{Folders, named_in};
@@ -6,8 +5,9 @@ use super::limits::Limits;
 use super::tree::Tree;
 use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostics};
+use crate::regular_file;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use walkdir::WalkDir;
@@ -95,7 +95,7 @@ fn add(
 /// Reads a file that may grow while it is read.
 fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut content)?;
+    regular_file::open(path)?.take(limit + 1).read_to_end(&mut content)?;
     if content.len() as u64 > limit {
         let limit = super::limits::in_bytes(limit);
         return Err(super::limits::exceeded(format!("it has more than {limit}")));

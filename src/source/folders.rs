@@ -4,7 +4,7 @@ use super::limits::Limits;
 use super::tree::{Tree, normalise};
 use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use granit_parser::{Event, Parser};
+use crate::yaml::{Event, Events};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -238,11 +238,11 @@ fn annotated(text: &[u8]) -> Annotated {
     // Key whose value comes next, for each mapping that is open; sequences count as depth only.
     let mut key: Option<String> = None;
     let mut in_annotations = false;
-    for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
+    for event in Events::new(text) {
         let Ok((event, _)) = event else { return found };
         match event {
-            Event::MappingStart(..) | Event::SequenceStart(..) => {
-                let mapping = matches!(event, Event::MappingStart(..));
+            Event::MappingStart { .. } | Event::SequenceStart { .. } => {
+                let mapping = matches!(event, Event::MappingStart { .. });
                 if depth == 1 {
                     in_annotations = mapping && key.as_deref() == Some("annotations");
                 }
@@ -254,7 +254,7 @@ fn annotated(text: &[u8]) -> Annotated {
                 key = None;
                 in_annotations &= depth > 1;
             }
-            Event::Scalar(value, ..) if depth == 1 || (depth == 2 && in_annotations) => {
+            Event::Scalar { text: value, .. } if depth == 1 || (depth == 2 && in_annotations) => {
                 match key.take() {
                     None => key = Some(value.into_owned()),
                     Some(name) if depth == 2 && name == MANIFESTS_KEY => {

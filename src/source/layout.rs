@@ -1,4 +1,3 @@
-#![expect(clippy::disallowed_methods, reason = "reads image layouts")]
 //! OCI image layouts, in a folder or in a tar, and finding an image in one.
 //!
 //! <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>
@@ -9,6 +8,7 @@ use super::reference::Reference;
 use super::tarball::Tarball;
 use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::regular_file;
 use oci_spec::image::{Descriptor, Digest, ImageIndex};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -395,9 +395,5 @@ fn open_inside(folder: &Path, file: &str) -> io::Result<File> {
             ));
         }
     }
-    // Opening a named pipe would wait for ever.
-    if !fs::symlink_metadata(&path)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    File::open(&path)
+    regular_file::open(&path)
 }

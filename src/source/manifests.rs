@@ -1,10 +1,10 @@
-#![expect(clippy::disallowed_methods, reason = "reads manifests that a person names")]
 //! Manifests in files and folders.
 
 use super::limits::Limits;
 use super::{failure, unreadable};
 use crate::diag::{Code, Diagnostics};
-use std::fs::{self, File};
+use crate::regular_file;
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use walkdir::WalkDir;
@@ -33,10 +33,16 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
                 left = left.saturating_sub(bytes as u64);
                 files.push((shown, content));
             }
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => found.append(failure(
+                Code::SourceUnreadable,
+                format!("`{shown}` cannot be read: {error}"),
+                "write the manifests to a file, or pass `-` to read them from stdin",
+            )),
             Err(error) => found.append(unreadable(&shown, &error)),
         }
     };
-    let open = |path: &Path| -> io::Result<Box<dyn Read>> { Ok(Box::new(File::open(path)?)) };
+    let open =
+        |path: &Path| -> io::Result<Box<dyn Read>> { Ok(Box::new(regular_file::open(path)?)) };
     if path == STANDARD_INPUT {
         take("standard input".to_owned(), Ok(Box::new(io::stdin())));
         return (files, found);

@@ -21,6 +21,7 @@ mod local;
 mod manifests;
 mod mirror;
 mod overlays;
+mod process;
 mod reference;
 mod registry;
 mod supply;

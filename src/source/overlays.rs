@@ -1,13 +1,13 @@
-#![expect(clippy::disallowed_methods, reason = "reads files that are kept beside a bundle")]
 //! Files that are kept by hand beside a bundle.
 
 use super::{Supply, failure, unreadable};
 use crate::config::{Overlay, OverlaySource};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use crate::ir::Phase;
+use crate::regular_file;
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
 /// Most files of one overlay: a folder of more is another folder than was meant.
@@ -105,9 +105,22 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
         ),
         _ => unreadable(path, &error),
     })?;
+    let folder = link_boundary(path, base).map_err(|error| unreadable(path, &error))?;
+    if !is_inside(&root, &folder) {
+        return Err(leaves(path, &folder));
+    }
     let mut paths: Vec<PathBuf> = Vec::new();
     if metadata.is_dir() {
-        for entry in WalkDir::new(&root).follow_links(true).sort_by_file_name() {
+        let mut outside = None;
+        let stays = |entry: &walkdir::DirEntry| {
+            let stays = !entry.path_is_symlink() || is_inside(entry.path(), &folder);
+            if !stays {
+                outside.get_or_insert_with(|| entry.path().to_owned());
+            }
+            stays
+        };
+        let walk = WalkDir::new(&root).follow_links(true).sort_by_file_name().into_iter();
+        for entry in walk.filter_entry(stays) {
             let entry = entry.map_err(|error| unreadable(path, &io::Error::from(error)))?;
             let ending = entry.path().extension().and_then(|ending| ending.to_str());
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
@@ -115,6 +128,10 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
             if wanted && entry.file_type().is_file() {
                 paths.push(entry.into_path());
             }
+        }
+        if let Some(link) = outside {
+            let below = link.strip_prefix(&root).unwrap_or(Path::new(""));
+            return Err(leaves(&shown(path, below), &folder));
         }
     } else {
         paths.push(root.clone());
@@ -138,7 +155,7 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
         let below = file.strip_prefix(&root).unwrap_or(Path::new(""));
         let name = shown(path, below);
         let mut content = Vec::new();
-        fs::File::open(&file)
+        regular_file::open(&file)
             .and_then(|file| file.take(limit + 1).read_to_end(&mut content))
             .map_err(|error| unreadable(&name, &error))?;
         if content.len() as u64 > limit {
@@ -151,6 +168,30 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
         files.push((name, content));
     }
     Ok(files)
+}
+
+/// The folder that links of an overlay must not leave: that of the configuration. A path that the
+/// configuration itself has lead elsewhere is its own boundary.
+fn link_boundary(path: &str, base: &Path) -> io::Result<PathBuf> {
+    let leads_elsewhere = |part| !matches!(part, Component::Normal(_) | Component::CurDir);
+    if Path::new(path).components().any(leads_elsewhere) {
+        return base.join(path).canonicalize();
+    }
+    if base.as_os_str().is_empty() { Path::new(".").canonicalize() } else { base.canonicalize() }
+}
+
+/// Whether a path is below a folder once all links are followed. What leads nowhere leaves nothing,
+/// and is reported when it is read.
+fn is_inside(path: &Path, folder: &Path) -> bool {
+    path.canonicalize().map_or(true, |target| target.starts_with(folder))
+}
+
+fn leaves(name: &str, folder: &Path) -> Diagnostics {
+    failure(
+        Code::OverlayUnreadable,
+        format!("`{name}` is a link that leads out of `{}`", folder.display()),
+        "copy what it links to into the overlay, or name that path in an overlay of its own",
+    )
 }
 
 /// A path as places show it: with `/`, and never like one of the bundle's own files.

@@ -75,6 +75,12 @@ impl Reference {
         Ok(Reference { name: name.to_owned(), tag, digest })
     }
 
+    /// Whether a cluster can read the reference: as [`Reference::parse`], but without a host it is
+    /// of Docker Hub, or of where the cluster is configured to look.
+    pub fn is_valid(text: &str) -> bool {
+        Self::parse(text).is_ok() || Self::parse(&format!("docker.io/{text}")).is_ok()
+    }
+
     /// The part of the name after `prefix`, which must end on a `/` boundary; empty when `prefix`
     /// is the whole name.
     pub fn after(&self, prefix: &str) -> Option<&str> {

@@ -1,4 +1,3 @@
-#![expect(clippy::disallowed_methods, reason = "reads tar files")]
 //! A tar file on disk, plain or compressed, with an image layout or a bundle folder in it.
 
 use super::archive::{EntryKind, Expanded, Meter, walk};
@@ -9,6 +8,7 @@ use super::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use super::tree::{Tree, normalise};
 use super::{BundleFiles, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::regular_file;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -153,7 +153,8 @@ impl Tarball {
     }
 
     fn stored(&self) -> Result<File, Diagnostics> {
-        let file = File::open(&self.path).map_err(|error| unreadable(&self.shown, &error))?;
+        let file =
+            regular_file::open(&self.path).map_err(|error| unreadable(&self.shown, &error))?;
         let size = file.metadata().map_err(|error| unreadable(&self.shown, &error))?.len();
         if size > self.limits.stored_bytes {
             let limit = in_bytes(self.limits.stored_bytes);

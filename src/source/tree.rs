@@ -8,7 +8,7 @@
 use super::archive::{Entry, EntryKind, show};
 use super::limits::{Limits, exceeded, in_bytes};
 use crate::diag::{Code, Diagnostic, Place};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
 
@@ -32,6 +32,8 @@ pub(super) struct Tree {
     limits: Limits,
     symlinks: usize,
     followed: usize,
+    /// The layer that is being applied, and the paths whose earlier content it has hidden.
+    hidden: (usize, BTreeSet<(Vec<u8>, bool)>),
     kept_files: u64,
     kept_bytes: u64,
     name_bytes: u64,
@@ -72,6 +74,7 @@ impl Tree {
             limits: limits.clone(),
             symlinks: 0,
             followed: 0,
+            hidden: (0, BTreeSet::new()),
             kept_files: 0,
             kept_bytes: 0,
             name_bytes: 0,
@@ -97,14 +100,22 @@ impl Tree {
     ) -> io::Result<()> {
         let (path, climbs) = self.locate(&entry.path);
         let (parent, name) = split(&path);
-        let hidden = match name.strip_prefix(b".wh.") {
+        let (hidden, only_below) = match name.strip_prefix(b".wh.") {
             None => return self.apply(entry, layer),
-            Some(b".wh..opq") => parent.to_vec(),
+            Some(b".wh..opq") => (parent.to_vec(), true),
             // Other marks of a union file system, and names that no file can have.
             Some(b"" | b"." | b"..") => return Ok(()),
             Some(mark) if mark.starts_with(b".wh.") => return Ok(()),
-            Some(hidden) => join(parent, hidden),
+            Some(hidden) => (join(parent, hidden), false),
         };
+        if self.hidden.0 != layer {
+            self.hidden = (layer, BTreeSet::new());
+        }
+        let hidden = (hidden, only_below);
+        if self.hidden.1.contains(&hidden) {
+            return Ok(());
+        }
+        let (hidden, only_below) = hidden;
         let followed = self.through_symlinks(&hidden)?;
         if (climbs || followed.is_some())
             && self.position(followed.as_ref().unwrap_or(&hidden)) != Position::Outside
@@ -115,10 +126,29 @@ impl Tree {
                 format!("`{marker}` hides files of the bundle through `..` or a symbolic link"),
             ));
         }
-        self.remove_below(&hidden, Some(layer));
-        if hidden != parent {
-            self.remove(&hidden, Some(layer));
+        self.hide(hidden, only_below, layer)
+    }
+
+    /// Hides what earlier layers have at a path and below it, or only below it.
+    ///
+    /// Where in its layer a whiteout stands has no meaning (the OCI image specification,
+    /// "Whiteouts"): what this layer has put there already stays, in folders of its own.
+    fn hide(&mut self, hidden: Vec<u8>, only_below: bool, layer: usize) -> io::Result<()> {
+        let is_older = |(_, (made, _)): &(&Vec<u8>, &(usize, Node))| *made < layer;
+        let own = self.nodes.get_key_value(&hidden).filter(|_| !only_below);
+        let doomed = own.into_iter().chain(self.nodes.range(below(&hidden))).filter(is_older);
+        let doomed: Vec<_> = doomed.map(|(path, _)| path.clone()).collect();
+        // What is deepest goes first, so that what is left below a path is this layer's.
+        for path in doomed.into_iter().rev() {
+            self.remove(&path);
+            let is_in_use = self.nodes.range(below(&path)).next().is_some();
+            if is_in_use && self.position(&path) != Position::Outside {
+                self.nodes.insert(path, (layer, Node::Folder));
+            }
         }
+        // Once is enough: from here on, only this layer adds anything.
+        self.count_name(hidden.len())?;
+        self.hidden.1.insert((hidden, only_below));
         Ok(())
     }
 
@@ -169,9 +199,9 @@ impl Tree {
         {
             return self.insert(path, layer, Node::Symlink(target.clone()));
         }
-        self.remove(&path, None);
+        self.remove(&path);
         if entry.kind != EntryKind::Folder {
-            self.remove_below(&path, None);
+            self.remove_below(&path);
         }
         Ok(())
     }
@@ -275,7 +305,7 @@ impl Tree {
     /// Puts a node in its place: what was there goes, unless a folder meets a folder.
     fn insert(&mut self, path: Vec<u8>, layer: usize, node: Node) -> io::Result<()> {
         if !matches!(node, Node::Folder) {
-            self.remove_below(&path, None);
+            self.remove_below(&path);
         }
         if let Node::File(content) = &node {
             self.kept_bytes += content.len() as u64;
@@ -288,24 +318,27 @@ impl Tree {
         self.insert_parents(&path, layer)?;
         let target = if let Node::Symlink(target) = &node { target.len() } else { 0 };
         self.count_name(path.len() + target)?;
-        self.remove(&path, None);
+        self.remove(&path);
         self.symlinks += usize::from(matches!(node, Node::Symlink(_)));
         self.nodes.insert(path, (layer, node));
         Ok(())
     }
 
-    /// Archives need not mention the folders of a file. A symbolic link on the way stays, to be
-    /// reported.
+    /// Archives need not mention the folders of a file: a layer that has the file has them, too.
+    /// A symbolic link on the way stays, to be reported.
     fn insert_parents(&mut self, path: &[u8], layer: usize) -> io::Result<()> {
         for (end, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             let parent = &path[..end];
-            let stays = matches!(
-                self.nodes.get(parent),
-                Some((_, Node::Folder | Node::Symlink(_) | Node::Refused(_)))
-            );
-            if self.position(parent) != Position::Outside && !stays {
-                self.count_name(parent.len())?;
-                self.nodes.insert(parent.to_vec(), (layer, Node::Folder));
+            if self.position(parent) == Position::Outside {
+                continue;
+            }
+            match self.nodes.get_mut(parent) {
+                Some((made, Node::Folder)) => *made = layer,
+                Some((_, Node::Symlink(_) | Node::Refused(_))) => {}
+                Some((_, Node::File(_))) | None => {
+                    self.count_name(parent.len())?;
+                    self.nodes.insert(parent.to_vec(), (layer, Node::Folder));
+                }
             }
         }
         Ok(())
@@ -384,26 +417,18 @@ impl Tree {
         Ok(None)
     }
 
-    /// Removes the node at `path`, if it is older than `layer` (when given).
-    fn remove(&mut self, path: &[u8], layer: Option<usize>) {
-        if let Some((made, node)) = self.nodes.get(path)
-            && layer.is_none_or(|layer| *made < layer)
-        {
+    /// Removes the node at `path`.
+    fn remove(&mut self, path: &[u8]) {
+        if let Some((_, node)) = self.nodes.remove(path) {
             self.symlinks -= usize::from(matches!(node, Node::Symlink(_)));
-            self.nodes.remove(path);
         }
     }
 
-    /// Removes the nodes below `path` that are older than `layer` (when given).
-    fn remove_below(&mut self, path: &[u8], layer: Option<usize>) {
-        let doomed: Vec<_> = self
-            .nodes
-            .range(below(path))
-            .filter(|(_, (made, _))| layer.is_none_or(|layer| *made < layer))
-            .map(|(path, _)| path.clone())
-            .collect();
+    /// Removes the nodes below `path`.
+    fn remove_below(&mut self, path: &[u8]) {
+        let doomed: Vec<_> = self.nodes.range(below(path)).map(|(path, _)| path.clone()).collect();
         for path in doomed {
-            self.remove(&path, None);
+            self.remove(&path);
         }
     }
 }

@@ -77,7 +77,7 @@ refused! {
     huge_document: [SourceLimit] = |case| {
         case.write("catalog/huge.yaml", format!("a: {}", "b".repeat(40 << 20)));
     }
-    deep_nesting: [CatalogInvalid] = |case| {
+    deep_nesting: [CatalogInvalid, SourceLimit] = |case| {
         let mut text = String::from("{\"schema\":\"olm.bundle\",\"package\":\"lamp-operator\",\"name\":");
         text += &"[".repeat(1_000_000);
         case.write("catalog/deep.json", &text);

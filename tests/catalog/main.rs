@@ -17,6 +17,7 @@ mod image;
 mod lamp;
 
 mod bad;
+mod decisions;
 mod fixture;
 mod found;
 mod locked;

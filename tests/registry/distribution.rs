@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// The password of the tests as bcrypt, which is all that the server takes.
@@ -137,30 +138,38 @@ impl Drop for Distribution {
     }
 }
 
-/// Installs the server and skopeo from Debian's packages when they are missing.
+/// Installs the registry server and skopeo from Debian's packages when they are missing.
+///
+/// # Panics
+/// When they are missing and cannot be installed.
 pub(crate) fn install() {
-    let runs = |program: &str| {
-        let command = Command::new(program).arg("--version").stdout(Stdio::null()).status();
-        command.is_ok_and(|status| status.success())
-    };
-    let ready = || runs("docker-registry") && runs("skopeo");
-    if ready() {
-        return;
-    }
-    let apt = |arguments: &[&str]| {
-        Command::new("apt-get")
-            .args(["-qq", "-y"])
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdout(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
-    };
-    let wanted = ["install", "--no-install-recommends", "docker-registry", "skopeo"];
-    let _ = apt(&["update"]) && apt(&wanted);
+    // Tests run in parallel, and dpkg has one lock: only the first of them may install.
+    static READY: LazyLock<bool> = LazyLock::new(|| {
+        let wanted = ["install", "--no-install-recommends", "docker-registry", "skopeo"];
+        is_installed() || (apt_get(&["update"]) && apt_get(&wanted) && is_installed())
+    });
+
     assert!(
-        ready(),
+        *READY,
         "this test needs docker-registry and skopeo, and could not install them\n\
          hint: on Debian and Ubuntu, `apt-get install docker-registry skopeo`"
     );
+}
+
+fn is_installed() -> bool {
+    ["docker-registry", "skopeo"].into_iter().all(|program| {
+        let status = Command::new(program).arg("--version").stdout(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    })
+}
+
+fn apt_get(arguments: &[&str]) -> bool {
+    Command::new("apt-get")
+        // Another program may be installing packages at the same time.
+        .args(["-qq", "-y", "-o", "DPkg::Lock::Timeout=300"])
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }

@@ -510,6 +510,14 @@ fn redirects_to_where_no_registry_is_are_not_followed() {
     for (location, words) in [
         ("http://169.254.169.254/latest/meta-data", "no registry is looked for"),
         ("http://[fe80::1]/x", "no registry is looked for"),
+        ("http://100.100.100.200/latest/meta-data", "no registry is looked for"),
+        ("http://168.63.129.16/machine", "no registry is looked for"),
+        ("http://[fd00:ec2::254]/latest/meta-data", "no registry is looked for"),
+        ("http://[fd20:ce::254]/computeMetadata/v1", "no registry is looked for"),
+        ("http://[::ffff:168.63.129.16]/machine", "no registry is looked for"),
+        ("http://[64:ff9b::a9fe:a9fe]/latest", "no registry is looked for"),
+        // The same address as a number.
+        ("http://2852039166/latest/meta-data", "no registry is looked for"),
         ("file:///etc/passwd", "cannot be read"),
         ("http://", "cannot be read"),
         ("/v2/loop", "more than 5 times"),
@@ -549,4 +557,62 @@ fn a_download_that_is_killed_leaves_nothing_that_a_second_run_minds() {
     assert!(!project.case.path("out").exists());
     // What was left is swept, and the rest is there.
     assert_built(&project, &project.run(&["build"]));
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_waited_for() {
+    let stored = Stored::lamp();
+    let cached = format!("cache/blobs/{}", stored.layer().replace(':', "/"));
+    let timed = |project: &Project, arguments: &[&str]| {
+        let environment = project.environment();
+        let environment: Vec<(&str, &str)> =
+            environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        project.case.shell("exec timeout 60 \"$0\" \"$@\"", arguments, &environment)
+    };
+    let make = |project: &Project, path: &str, device: bool| {
+        let path = project.case.path(path);
+        let _ = std::fs::remove_file(&path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        if device {
+            std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
+        } else {
+            let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
+            assert!(made.success());
+        }
+    };
+    for device in [false, true] {
+        // A file of credentials.
+        let (server, project) = registry(|_, _| {
+            Some(Answer::new(401, "").with("www-authenticate", "Basic realm=\"x\""))
+        });
+        make(&project, "auth.json", device);
+        let seen = timed(&project, &["build"]);
+        assert_refused(&project, &seen, "invalid-credentials", &["not a regular file"]);
+        // Certificates.
+        let (_other, project) = registry(|_, _| None);
+        make(&project, "ca.pem", device);
+        project.add(&format!("[[registry]]\nhost = \"{}\"\nca = \"ca.pem\"\n", server.host()));
+        project.case.replace("bundles.toml", &_other.host(), &server.host());
+        let seen = timed(&project, &["build"]);
+        assert_refused(&project, &seen, "invalid-value", &["not a regular file"]);
+        // A blob in the cache, and what a download left.
+        let (_server, project) = registry(|_, _| None);
+        make(&project, &cached, device);
+        let seen = timed(&project, &["build"]);
+        assert_eq!(seen.code, Some(2), "{}", seen.stderr);
+        assert!(seen.stderr.contains("error[cache-unusable]"), "{}", seen.stderr);
+        assert!(seen.stderr.contains("not a regular file"), "{}", seen.stderr);
+        std::fs::remove_file(project.case.path(&cached)).expect("removed");
+        make(&project, "cache/partial/blob-left", device);
+        let seen = timed(&project, &["build"]);
+        assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    }
+    // A file with a hole of a TiB is not what the descriptor describes, and is not read.
+    let (_server, project) = registry(|_, _| None);
+    make(&project, &cached, true);
+    std::fs::remove_file(project.case.path(&cached)).expect("removed");
+    let sparse = std::fs::File::create(project.case.path(&cached)).expect("a file");
+    sparse.set_len(1 << 40).expect("a hole");
+    let seen = timed(&project, &["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
 }

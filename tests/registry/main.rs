@@ -19,3 +19,4 @@ mod end_to_end;
 mod hostile;
 mod project;
 mod server;
+mod vendor;

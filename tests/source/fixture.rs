@@ -24,7 +24,7 @@ pub(crate) const METADATA_LABEL: &str = "operators.operatorframework.io.bundle.m
 pub(crate) type Outcome = Result<(BundleFiles, Diagnostics), Diagnostics>;
 
 /// A tar that is written entry by entry, with any bytes as names.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Tar {
     bytes: Vec<u8>,
 }

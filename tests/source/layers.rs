@@ -2,6 +2,8 @@
 
 use crate::fixture::*;
 use bundle2chart::diag::{Code, Severity};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use tar::EntryType;
 
 fn annotated(tar: Tar) -> Vec<u8> {
@@ -331,4 +333,167 @@ fn long_names_are_read() {
     let outcome = read_layers([builder.into_inner().unwrap(), pax]);
     let expected = format!("{}.yaml", "x".repeat(200));
     assert_eq!(manifests(outcome), files(&[(&expected, "1"), (&"é".repeat(100), "2")]));
+}
+
+#[test]
+fn the_end_may_lie_in_the_padding_of_the_last_file() {
+    // `umoci insert` does not close its tar: neither the last block nor the end is padded.
+    let whole = bundle_tar().file("manifests/last", "x".repeat(700)).cut();
+    let content_end = whole.len() - (1024 - 700);
+    for end in [content_end, content_end + 1, whole.len() - 1, whole.len()] {
+        let expected = files(&[
+            ("csv.yaml", "kind: ClusterServiceVersion\n"),
+            ("last", "x".repeat(700).as_str()),
+        ]);
+        assert_eq!(manifests(read_layers([whole[..end].to_vec()])), expected, "{end}");
+    }
+    // What ends sooner has lost something, whether the file is one of the bundle or not.
+    for (name, lost) in [("manifests/last", 1), ("manifests/last", 400), ("etc/last", 1)] {
+        let whole = bundle_tar().file(name, "x".repeat(700)).cut();
+        let cut = whole[..whole.len() - (1024 - 700) - lost].to_vec();
+        assert_error(&read_layers([cut]), Code::BrokenArchive, &[]);
+    }
+    let header = bundle_tar().file("manifests/last", "").cut();
+    assert_error(&read_layers([header[..header.len() - 1].to_vec()]), Code::BrokenArchive, &[]);
+    // The padding of a long name is not the end.
+    let mut long = bundle_tar().raw(EntryType::GNULongName, b"long", b"", b"manifests/a\0").cut();
+    long.truncate(long.len() - 512 + 12);
+    assert_error(&read_layers([long]), Code::BrokenArchive, &[]);
+}
+
+#[test]
+fn a_whiteout_after_its_siblings_hides_no_folder_of_its_own_layer() {
+    let folders = Tar::new().folder("metadata/sub/").file("metadata/sub/old", "1");
+    for whiteout in ["metadata/.wh..wh..opq", "metadata/.wh.sub", "metadata/sub/.wh..wh..opq"] {
+        let upper = Tar::new().file("metadata/sub/new", "2").file(whiteout, "");
+        let (read, _) = read_layers([folders_with_bundle(&folders), upper.end()]).unwrap();
+        assert_eq!(read.metadata.get("sub/new").map(Vec::as_slice), Some(&b"2"[..]), "{whiteout}");
+        assert!(!read.metadata.contains_key("sub/old"), "{whiteout}");
+    }
+    // A folder in the manifests is refused, and its files are not dropped without a word.
+    let lower = bundle_tar().folder("manifests/sub/").end();
+    let upper = Tar::new().file("manifests/sub/x", "").file("manifests/.wh..wh..opq", "");
+    let outcome = read_layers([lower, upper.file("manifests/csv.yaml", "").end()]);
+    assert_error(&outcome, Code::UnexpectedEntry, &["`manifests/sub` is a folder"]);
+}
+
+fn folders_with_bundle(more: &Tar) -> Vec<u8> {
+    [bundle_tar().cut(), more.clone().end()].concat()
+}
+
+/// What a layer of the model has at a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Made {
+    File,
+    Folder,
+    Symlink,
+    Whiteout,
+    Opaque,
+}
+
+/// Layers as the OCI image specification applies them: whiteouts first, wherever they stand.
+#[derive(Default)]
+struct Model {
+    files: BTreeMap<String, String>,
+    symlinks: BTreeSet<String>,
+}
+
+impl Model {
+    fn apply(&mut self, layer: &[(Made, String)], content: &str) {
+        let is_below = |path: &str, folder: &str| path.starts_with(&format!("{folder}/"));
+        let hides = |path: &str| {
+            layer.iter().any(|(made, at)| match made {
+                Made::Whiteout | Made::File | Made::Symlink => path == at || is_below(path, at),
+                Made::Opaque => is_below(path, at),
+                Made::Folder => path == at,
+            })
+        };
+        // A file in the place of a folder; a link there stays, and is refused.
+        let is_folder_now = |path: &str| {
+            layer.iter().any(|(made, at)| {
+                matches!(made, Made::File | Made::Folder | Made::Symlink) && is_below(at, path)
+            })
+        };
+        self.files.retain(|path, _| !hides(path) && !is_folder_now(path));
+        self.symlinks.retain(|path| !hides(path));
+        for (made, at) in layer {
+            match made {
+                Made::File => drop(self.files.insert(at.clone(), content.to_owned())),
+                Made::Symlink => drop(self.symlinks.insert(at.clone())),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn layer() -> impl Strategy<Value = Vec<(Made, String)>> {
+    let made = prop_oneof![
+        4 => Just(Made::File),
+        2 => Just(Made::Folder),
+        1 => Just(Made::Symlink),
+        2 => Just(Made::Whiteout),
+        2 => Just(Made::Opaque),
+    ];
+    let path = prop::collection::vec(prop::sample::select(vec!["a", "b", "c"]), 1..4);
+    let entry = (made, path).prop_map(|(made, path)| (made, path.join("/")));
+    prop::collection::vec(entry, 0..10).prop_map(|entries| {
+        let mut layer: Vec<(Made, String)> = Vec::new();
+        let is_white = |made: Made| matches!(made, Made::Whiteout | Made::Opaque);
+        for (made, path) in entries {
+            // A layer that has two things in one place is nothing that a tool writes.
+            let fits = layer.iter().all(|(other, at)| {
+                let below = |path: &str, folder: &str| path.starts_with(&format!("{folder}/"));
+                is_white(*other)
+                    || is_white(made)
+                    || (path != *at
+                        && (made == Made::Folder || !below(at, &path))
+                        && (*other == Made::Folder || !below(&path, at)))
+            });
+            if fits {
+                layer.push((made, path));
+            }
+        }
+        layer
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn layers_give_what_the_specification_says_or_are_refused(
+        layers in prop::collection::vec(layer(), 1..4),
+    ) {
+        let mut model = Model::default();
+        let mut tars = vec![bundle_tar().end()];
+        for (number, layer) in layers.iter().enumerate() {
+            let content = number.to_string();
+            model.apply(layer, &content);
+            let tar = layer.iter().fold(Tar::new(), |tar, (made, path)| {
+                let path = format!("metadata/t/{path}");
+                let (folder, name) = path.rsplit_once('/').unwrap();
+                match made {
+                    Made::File => tar.file(&path, &content),
+                    Made::Folder => tar.folder(&path),
+                    Made::Symlink => tar.symlink(&path, "nowhere"),
+                    Made::Whiteout => tar.file(&format!("{folder}/.wh.{name}"), ""),
+                    Made::Opaque => tar.file(&format!("{path}/.wh..wh..opq"), ""),
+                }
+            });
+            tars.push(tar.end());
+        }
+        let has_links = layers.iter().flatten().any(|(made, _)| *made == Made::Symlink);
+        match read_layers(tars) {
+            Ok((read, _)) => {
+                prop_assert!(model.symlinks.is_empty(), "{:?} are gone", model.symlinks);
+                let found = text(read.metadata);
+                let found: BTreeMap<_, _> = found
+                    .into_iter()
+                    .filter_map(|(path, content)| Some((path.strip_prefix("t/")?.to_owned(), content)))
+                    .collect();
+                prop_assert_eq!(found, model.files);
+            }
+            Err(_) => prop_assert!(has_links, "refused without a link"),
+        }
+    }
 }

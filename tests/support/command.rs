@@ -49,6 +49,28 @@ impl Case {
         fs::read_to_string(self.path(path)).expect("a text")
     }
 
+    /// The fixtures of the project below `fixtures`: linked, but for overlays, because links of those
+    /// must not leave the folder.
+    pub(crate) fn link_fixtures(&self) {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        fs::create_dir_all(self.path("fixtures")).expect("a folder");
+        for entry in fs::read_dir(&fixtures).expect("fixtures") {
+            let name = entry.expect("an entry").file_name();
+            let link = self.path("fixtures").join(&name);
+            if name != "overlays" {
+                std::os::unix::fs::symlink(fixtures.join(&name), link).expect("a link");
+            }
+        }
+        for entry in walkdir::WalkDir::new(fixtures.join("overlays")) {
+            let entry = entry.expect("an entry");
+            if entry.file_type().is_file() {
+                let path = entry.path().strip_prefix(&fixtures).expect("a path");
+                let content = fs::read(entry.path()).expect("a file");
+                self.write(&format!("fixtures/{}", path.display()), content);
+            }
+        }
+    }
+
     /// Replaces the only `from` in a file.
     pub(crate) fn replace(&self, path: &str, from: &str, to: &str) {
         let text = self.read(path);
@@ -122,7 +144,11 @@ impl Case {
             } else {
                 fs::read(&path).unwrap_or_default()
             };
-            tree.insert(path, (content, metadata.modified().expect("a time")));
+            // What is staged and not used comes and goes in the folder itself.
+            let root = path == self.path(folder);
+            let time =
+                if root { SystemTime::UNIX_EPOCH } else { metadata.modified().expect("a time") };
+            tree.insert(path, (content, time));
         }
         tree
     }

@@ -4,7 +4,6 @@ use super::{
     Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
     RouteConfig, ServingConfig, Shape, Topology,
 };
-use crate::config::filter::Program;
 use crate::config::keys::serving as keys;
 use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
 use crate::config::tree::{At, Fields, Reader};
@@ -12,6 +11,7 @@ use crate::diag::{Code, Span};
 use crate::ir::{is_label_value, label_fault};
 use crate::serving::profile;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
+use regex::Regex;
 use serde_json::{Map as JsonMap, Value as Json};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -159,11 +159,7 @@ impl Reader<'_> {
                 continue;
             }
             for (text, range) in texts {
-                // jq's regular expressions are at hand.
-                let filter = format!("test({})", Json::from(pattern));
-                let program = Program::compile(&filter).ok();
-                let fits = program.map(|program| program.matches(&Json::from(text).into()));
-                if !matches!(fits, Some(Ok(true))) {
+                if !Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text)) {
                     let message =
                         format!("`{}` is not a value of `{}`", text.escape_debug(), key.name);
                     self.error(Code::InvalidValue, &range, message, key.doc);

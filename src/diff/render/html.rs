@@ -3,8 +3,9 @@
 //! Every word is in the page itself; the script only filters. The content security policy allows
 //! the page's own style and script, by digest, and nothing more.
 
-use super::{Sign, lines, objects, visible};
-use crate::diff::{Action, Change, ChangeSet, Class, ObjectChange};
+use super::{Sign, lines, objects};
+use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
+use crate::escape::html as text;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
@@ -31,6 +32,16 @@ pub fn render(set: &ChangeSet) -> String {
         text(&title),
     );
     let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title));
+    for Finding { rule, reason } in &set.notices {
+        let _ = writeln!(
+            page,
+            "<p class=\"{0}\"><b class=\"{0}\">{0}</b> <code>{1}</code> {2}. {3}</p>",
+            rule.class.as_str(),
+            rule.code,
+            with_code(reason),
+            text(rule.todo),
+        );
+    }
     if set.is_empty() {
         let _ = writeln!(page, "<p>No difference in {} objects.</p>", set.unchanged);
     } else {
@@ -283,22 +294,6 @@ fn plan(set: &ChangeSet, page: &mut String) {
         page.push_str("</li>\n");
     }
     page.push_str("</ol>\n</section>\n");
-}
-
-/// Text that means nothing to HTML.
-fn text(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 /// A sentence whose words in backquotes are code.

@@ -1,6 +1,7 @@
 //! For programs: everything, as one JSON document. `schema/diff.schema.json` describes it.
 
 use crate::diff::{Action, Change, ChangeSet, Class, Finding, Identity, ObjectChange};
+use crate::escape;
 use serde_json::{Value as Json, json};
 
 /// Version of the format: raised when a field changes its meaning or goes.
@@ -8,7 +9,7 @@ const FORMAT: u32 = 1;
 
 /// The change set as JSON, with a line end.
 pub fn render(set: &ChangeSet) -> String {
-    format!("{:#}\n", document(set))
+    escape::json(&format!("{:#}\n", document(set))).into_owned()
 }
 
 /// The change set as JSON.
@@ -22,6 +23,7 @@ pub fn document(set: &ChangeSet) -> Json {
         "old": set.old,
         "new": set.new,
         "counts": counts,
+        "notices": set.notices.iter().map(finding).collect::<Vec<_>>(),
         "unchanged": set.unchanged,
         "objects": set.objects.iter().map(object).collect::<Vec<_>>(),
         "ignored": set.ignored.iter().map(|ignored| json!({
@@ -62,16 +64,17 @@ fn change(change: &Change) -> Json {
             json[key] = value.clone();
         }
     }
-    let finding = |finding: &Finding| {
-        json!({
-            "code": finding.rule.code,
-            "class": finding.rule.class.as_str(),
-            "reason": finding.reason,
-            "todo": finding.rule.todo,
-        })
-    };
     json["findings"] = change.findings.iter().map(finding).collect();
     json
+}
+
+fn finding(finding: &Finding) -> Json {
+    json!({
+        "code": finding.rule.code,
+        "class": finding.rule.class.as_str(),
+        "reason": finding.reason,
+        "todo": finding.rule.todo,
+    })
 }
 
 /// The JSON schema of the document.
@@ -87,11 +90,22 @@ pub fn schema() -> Json {
         json!({"type": "object", "required": required, "properties": properties,
             "additionalProperties": false})
     };
+    let finding = closed(
+        &["code", "class", "reason", "todo"],
+        json!({
+            "code": {"enum": codes, "description": "`bundle2chart explain CODE` says more."},
+            "class": class,
+            "reason": text("What was seen."),
+            "todo": text("What to do."),
+        }),
+    );
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "What `bundle2chart diff --format json` writes",
         "type": "object",
-        "required": ["format", "old", "new", "counts", "unchanged", "objects", "ignored", "plan"],
+        "required": [
+            "format", "old", "new", "counts", "notices", "unchanged", "objects", "ignored", "plan",
+        ],
         "additionalProperties": false,
         "properties": {
             "format": {"const": FORMAT},
@@ -102,6 +116,11 @@ pub fn schema() -> Json {
                 "risky": count("Risky changes."),
                 "info": count("Changes for information."),
             })),
+            "notices": {
+                "type": "array",
+                "items": finding,
+                "description": "What is to be known before everything else; not counted.",
+            },
             "unchanged": count("Objects that are the same on both sides."),
             "objects": list(closed(&["id", "action", "class", "changes"], json!({
                 "id": {"$ref": "#/definitions/identity"},
@@ -113,15 +132,7 @@ pub fn schema() -> Json {
                     "class": class,
                     "old": {"description": "What was there; missing when it is new. Secrets are replaced."},
                     "new": {"description": "What is there now; missing when it is gone."},
-                    "findings": {"type": "array", "minItems": 1, "items": closed(
-                        &["code", "class", "reason", "todo"],
-                        json!({
-                            "code": {"enum": codes, "description": "`bundle2chart explain CODE` says more."},
-                            "class": class,
-                            "reason": text("What was seen."),
-                            "todo": text("What to do."),
-                        }),
-                    )},
+                    "findings": {"type": "array", "minItems": 1, "items": finding},
                 }))),
             }))),
             "ignored": list(closed(&["path", "reason", "changes"], json!({

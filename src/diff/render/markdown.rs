@@ -1,8 +1,10 @@
 //! For a pull request: counts first, a fold for each object, a plan; within what a comment may hold.
 
-use super::{counts, lines, objects, tallied, visible};
+use super::{counts, lines, objects, tallied};
 use crate::diff::plan::Step;
-use crate::diff::{Action, Change, ChangeSet, Class, ObjectChange};
+use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
+use crate::escape::markdown::{code, sentence};
+use crate::escape::{self, markdown};
 use std::fmt::Write as _;
 
 /// Bytes that a report may have: comments of GitHub end at 65,536 characters, of which the tool that
@@ -37,7 +39,12 @@ const DETAILS: [Detail; 5] = [
 
 /// The change set as Markdown of at most `limit` bytes.
 pub fn render(set: &ChangeSet, limit: usize) -> String {
-    let mut head = format!("# {} → {}\n\n", plain(&set.old), plain(&set.new));
+    let mut head = format!("# {} → {}\n\n", markdown::text(&set.old), markdown::text(&set.new));
+    for Finding { rule, reason } in &set.notices {
+        let class = rule.class.as_str();
+        let (reason, todo) = (sentence(reason), sentence(rule.todo));
+        let _ = writeln!(head, "> **{class}** `{}`: {reason}. {todo}\n", rule.code);
+    }
     if set.is_empty() {
         let _ = writeln!(head, "No difference in {} objects.", set.unchanged);
         head.push_str(&ignored(set));
@@ -140,7 +147,7 @@ fn ignored(set: &ChangeSet) -> String {
             "{} changes left out by {}: {}\n",
             ignored.changes,
             code(&ignored.pattern),
-            plain(&ignored.reason)
+            markdown::text(&ignored.reason)
         );
     }
     text
@@ -155,13 +162,13 @@ fn fold(object: &ObjectChange, detail: Detail) -> String {
     let parts = parts.join(", ");
     let parts = if object.class() == Class::Info { parts } else { format!("<b>{parts}</b>") };
     let from = match &object.action {
-        Action::Renamed(from) => format!(" from {}", html(&from.to_string())),
+        Action::Renamed(from) => format!(" from {}", markdown::inline_html(&from.to_string())),
         _ => String::new(),
     };
     let mut text = format!(
         "<details><summary>{} {}{from}: {parts}</summary>\n\n",
         object.action.as_str(),
-        html(&object.id.to_string()),
+        markdown::inline_html(&object.id.to_string()),
     );
     let (serious, rest): (Vec<&Change>, Vec<&Change>) =
         object.changes.iter().partition(|change| change.class() != Class::Info);
@@ -198,7 +205,7 @@ fn more_alike(title: &str, more: &[&Change], named: usize, text: &mut String) {
     let _ = writeln!(text, "- **{class}** {title}, without their values");
     for change in more.iter().take(named) {
         let reason = change.findings.first().map_or("", |finding| finding.reason.as_str());
-        let _ = writeln!(text, "  - {}", cut(&plain(reason)));
+        let _ = writeln!(text, "  - {}", cut(&sentence(reason)));
     }
     if named > 0 && more.len() > named {
         let _ = writeln!(text, "  - and {} more", more.len() - named);
@@ -215,7 +222,7 @@ fn item(change: &Change, told: &mut Vec<&'static str>, text: &mut String) {
             format!("**{class}**")
         };
         let _ =
-            writeln!(text, "{mark} {class} `{}`: {}", finding.rule.code, plain(&finding.reason));
+            writeln!(text, "{mark} {class} `{}`: {}", finding.rule.code, sentence(&finding.reason));
     }
     if !change.path.steps().is_empty() {
         let _ = writeln!(text, "  at {}", code(&change.path.to_string()));
@@ -224,19 +231,18 @@ fn item(change: &Change, told: &mut Vec<&'static str>, text: &mut String) {
         let rule = finding.rule;
         if rule.class != Class::Info && rule.todo != "Nothing." && !told.contains(&rule.code) {
             told.push(rule.code);
-            let _ = writeln!(text, "  → {}", plain(rule.todo));
+            let _ = writeln!(text, "  → {}", sentence(rule.todo));
         }
     }
     // What came or went as a whole is named, not printed: it is in the chart.
     let whole = change.path.steps().is_empty();
     let (lines, more) = if whole { (Vec::new(), 0) } else { lines(change, LINES) };
     if !lines.is_empty() {
-        let longest =
-            lines.iter().flat_map(|(_, line)| line.split(|c| c != '`')).map(str::len).max();
-        let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+        let fence = markdown::fence(lines.iter().map(|(_, line)| line.as_str()));
         let _ = writeln!(text, "  {fence}diff");
         for (sign, line) in lines {
-            let _ = writeln!(text, "  {}{}", sign.as_str(), cut(&line));
+            let line = format!("  {}{}", sign.as_str(), cut(&line));
+            let _ = writeln!(text, "{}", escape::line(&line));
         }
         if more > 0 {
             let _ = writeln!(text, "   … {more} more lines");
@@ -253,44 +259,17 @@ fn plan(steps: &[Step], most: usize) -> String {
     for (number, step) in steps.iter().enumerate() {
         let _ = writeln!(text, "{}. **{}**", number + 1, step.title);
         for item in step.items.iter().take(most) {
-            let _ = writeln!(text, "   - {}", plain(&shortened(item, ITEM)));
+            let _ = writeln!(text, "   - {}", sentence(&shortened(item, ITEM)));
         }
         if step.items.len() > most {
             let _ = writeln!(text, "   - and {} more", step.items.len() - most);
         }
         for command in step.commands.iter().take(most) {
-            let _ = writeln!(text, "\n   ```sh\n   {command}\n   ```");
+            let (fence, command) = (markdown::fence([command.as_str()]), escape::line(command));
+            let _ = writeln!(text, "\n   {fence}sh\n   {command}\n   {fence}");
         }
     }
     text
-}
-
-/// Text that means nothing to Markdown, but for code spans of ours.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    let mut in_code = false;
-    for c in visible(text).chars() {
-        match c {
-            '`' => in_code = !in_code,
-            '<' | '>' | '&' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '\\' | '@' if !in_code => {
-                plain.push('\\')
-            }
-            _ => {}
-        }
-        plain.push(c);
-    }
-    // A code span without an end would take what follows.
-    if in_code { plain.replace('`', "\\`") } else { plain }
-}
-
-/// A code span.
-fn code(text: &str) -> String {
-    let text = visible(text).replace('`', "'");
-    format!("`{text}`")
-}
-
-fn html(text: &str) -> String {
-    visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn cut(line: &str) -> String {

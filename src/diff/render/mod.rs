@@ -8,6 +8,7 @@ pub mod text;
 
 use super::{Change, ChangeSet, Class};
 use crate::emit::yaml;
+use crate::escape::visible;
 use crate::ir::{Map, Value};
 use serde_json::Value as Json;
 use similar::{ChangeTag, TextDiff};
@@ -74,7 +75,7 @@ pub(super) fn lines(change: &Change, most: usize) -> (Vec<(Sign, String)>, usize
     let most = if all.len() <= most.saturating_add(2) { all.len() } else { most };
     let more = all.len() - most;
     all.truncate(most);
-    let visible = |(sign, line): (Sign, String)| (sign, visible(&line));
+    let visible = |(sign, line): (Sign, String)| (sign, visible(&line).into_owned());
     (all.into_iter().map(visible).collect(), more)
 }
 
@@ -130,24 +131,6 @@ fn spell(value: &Json) -> String {
         Json::Array(items) => items.iter().map(item).collect::<Vec<_>>().join("\n"),
         other => other.to_string(),
     }
-}
-
-/// Text that cannot do anything to a terminal or turn the direction of what follows.
-pub(super) fn visible(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.contains(hidden) {
-        return text.to_owned();
-    }
-    text.chars()
-        .map(|c| match c {
-            '\t' => "    ".to_owned(),
-            c if hidden(c) => c.escape_unicode().to_string(),
-            c => c.to_string(),
-        })
-        .collect()
 }
 
 /// `2 breaking, 5 risky, 40 info`

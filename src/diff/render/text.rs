@@ -1,7 +1,8 @@
 //! For a terminal: counts first, then what breaks, what is risky, and what else there is.
 
-use super::{Sign, counts, lines, objects, tallied, visible};
-use crate::diff::{Action, Change, ChangeSet, Class, ObjectChange};
+use super::{Sign, counts, lines, objects, tallied};
+use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
+use crate::escape::{self, visible};
 use std::fmt::Write as _;
 
 /// How to write text.
@@ -41,6 +42,7 @@ const YELLOW: &str = "33";
 pub fn render(set: &ChangeSet, style: Style) -> String {
     let mut writer = Writer { out: String::new(), style };
     writer.words(0, "", &format!("{} → {}", set.old, set.new), BOLD);
+    writer.notices(set);
     if set.is_empty() {
         let text = format!("no difference in {} objects", set.unchanged);
         writer.words(0, "", &text, "");
@@ -85,7 +87,12 @@ impl Writer {
     /// A line of a value, cut where it does not fit.
     fn line(&mut self, indent: usize, text: &str, colour: &str) {
         let text = cut(&visible(text), self.room(indent));
-        let painted = self.paint(&text, colour);
+        self.push(indent, &text, colour);
+    }
+
+    /// A line that is visible already.
+    fn push(&mut self, indent: usize, text: &str, colour: &str) {
+        let painted = self.paint(&escape::line(text), colour);
         let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
     }
 
@@ -98,8 +105,7 @@ impl Writer {
         for word in visible(text).split_whitespace() {
             let length = word.chars().count();
             if width + 1 + length > room && width > margin.len() {
-                let painted = self.paint(&line, colour);
-                let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
+                self.push(indent, &line, colour);
                 line = margin.clone();
                 width = margin.len();
             }
@@ -110,8 +116,15 @@ impl Writer {
             line.push_str(word);
             width += length;
         }
-        let painted = self.paint(&line, colour);
-        let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
+        self.push(indent, &line, colour);
+    }
+
+    fn notices(&mut self, set: &ChangeSet) {
+        for Finding { rule, reason } in &set.notices {
+            let class = rule.class.as_str();
+            let text = format!("{class}: {}: {reason}. {}", rule.code, rule.todo);
+            self.words(0, "", &text, colour_of(rule.class));
+        }
     }
 
     fn ignored(&mut self, set: &ChangeSet) {
@@ -256,7 +269,7 @@ impl Writer {
             }
             for command in &step.commands {
                 // One line, to copy it.
-                let _ = writeln!(self.out, "     $ {}", visible(command));
+                self.push(5, &format!("$ {command}"), "");
             }
         }
     }

@@ -3,8 +3,11 @@
 use super::{Scene, found, rules, spoken};
 use crate::diff::path::{Path, Step};
 use crate::diff::tree::Edit;
-use crate::diff::{Finding, Placement, values};
+use crate::diff::{Finding, Identity, Placement, values};
+use crate::ir::stable_key;
 use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
 
 rules! {
     VALUE_REMOVED "value-removed" Breaking
@@ -71,12 +74,13 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
         }
         (["crds", name], Some(_), Some(new)) => {
             let kept = |name: &str| {
-                let mut crds = scene.sides.old.objects.iter();
-                crds.any(|(id, crd)| {
-                    id.kind == "CustomResourceDefinition"
-                        && id.name == name
-                        && super::object::is_kept(crd)
-                })
+                let id = Identity {
+                    kind: "CustomResourceDefinition".to_owned(),
+                    group: "apiextensions.k8s.io".to_owned(),
+                    namespace: String::new(),
+                    name: name.to_owned(),
+                };
+                scene.sides.old.objects.get(&id).is_some_and(super::object::is_kept)
             };
             let rule = if new == Placement::Templates.as_str() {
                 &CRDS_ENTERED
@@ -116,6 +120,7 @@ fn is_of_image(path: &Path) -> bool {
 fn value(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     let shown = name(&edit.path);
+    let respelt = edit.old.as_ref().and_then(|old| scene.new_values.respelt(old, edit));
     match (&edit.old, &edit.new) {
         (Some(_), None) if still_taken(scene) => {
             findings.push(found(&VALUE_DEFAULT, format!("`{shown}` has no default any more")));
@@ -124,10 +129,14 @@ fn value(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
             let reason = format!("`{shown}` is gone, and the given values do not set it");
             findings.push(found(&VALUE_DEFAULT, reason));
         }
+        (Some(_), None) if respelt.is_some() => {
+            let new = respelt.unwrap_or_default();
+            findings.push(found(&VALUE_MOVED, format!("`{shown}` is `{new}` now")));
+        }
         (Some(Json::String(old)), None) if old.is_empty() && is_of_image(&edit.path) => {
             findings.push(found(&VALUE_OF_IMAGE, format!("`{shown}` is gone")));
         }
-        (Some(old), None) => match renamed(old, edit, scene.edits) {
+        (Some(old), None) => match scene.new_values.renamed(old, edit) {
             Some(new) => findings.push(found(&VALUE_MOVED, format!("`{shown}` is `{new}` now"))),
             None => findings.push(found(&VALUE_REMOVED, format!("`{shown}` is gone"))),
         },
@@ -177,27 +186,81 @@ fn is_unset(scene: &Scene<'_>) -> bool {
     given.is_some_and(|given| super::at(given, &keys(scene).0).is_none())
 }
 
-/// The new name of a value that went: one that came with the same last name or the same content.
-fn renamed(old: &Json, edit: &Edit, edits: &[Edit]) -> Option<String> {
-    let telling = match old {
+/// The map that a value is in, its key without versions and dots, and its type.
+type StableKey<'e> = (&'e [Step], String, Discriminant<Json>);
+
+/// The values that a chart got, in the order of its edits.
+#[derive(Default)]
+pub(super) struct NewValues<'e> {
+    edits: Vec<&'e Edit>,
+    /// Indices of `edits` by the last key and the type of the value.
+    by_key: HashMap<(Option<&'e str>, Discriminant<Json>), Vec<usize>>,
+    /// The same by what the value says.
+    by_content: HashMap<String, Vec<usize>>,
+    /// The same by the map that the value is in, its key without versions and dots, and its type.
+    by_stable_key: HashMap<StableKey<'e>, Vec<usize>>,
+}
+
+impl<'e> NewValues<'e> {
+    /// Returns the values among the edits of a chart.
+    pub(super) fn of(edits: &'e [Edit]) -> Self {
+        let mut values = NewValues::default();
+        for edit in edits {
+            let below = edit.path.steps().first() == Some(&Step::Key("values".to_owned()));
+            let Some(new) = edit.new.as_ref().filter(|_| below && edit.old.is_none()) else {
+                continue;
+            };
+            let index = values.edits.len();
+            values.edits.push(edit);
+            values.by_key.entry((edit.path.last_key(), discriminant(new))).or_default().push(index);
+            if let Some((Step::Key(key), parents)) = edit.path.steps().split_last() {
+                let key = (parents, stable_key(key, ""), discriminant(new));
+                values.by_stable_key.entry(key).or_default().push(index);
+            }
+            if is_telling(new) {
+                values.by_content.entry(canonical(new)).or_default().push(index);
+            }
+        }
+        values
+    }
+
+    /// Returns the new name of a value whose key lost or changed a version, or has dashes for dots.
+    fn respelt(&self, old: &Json, edit: &Edit) -> Option<String> {
+        let (Step::Key(key), parents) = edit.path.steps().split_last()? else { return None };
+        let key = (parents, stable_key(key, ""), discriminant(old));
+        // Two that fit are none.
+        let [index] = self.by_stable_key.get(&key)?.as_slice() else { return None };
+        self.edits.get(*index).map(|edit| name(&edit.path))
+    }
+
+    /// Returns the new name of a value that went: the only one that came with the same last key or
+    /// the same content.
+    fn renamed(&self, old: &Json, edit: &Edit) -> Option<String> {
+        let by_key = self.by_key.get(&(edit.path.last_key(), discriminant(old)));
+        let by_content = is_telling(old).then(|| self.by_content.get(&canonical(old))).flatten();
+        let mut came = by_key.into_iter().chain(by_content).flatten();
+        let first = came.next()?;
+        // Two that fit are none.
+        came.all(|other| other == first)
+            .then(|| self.edits.get(*first))
+            .flatten()
+            .map(|e| name(&e.path))
+    }
+}
+
+/// Whether a value says enough to be known by it under another name.
+fn is_telling(value: &Json) -> bool {
+    match value {
         Json::String(text) => text.len() > 3,
         Json::Object(map) => !map.is_empty(),
         Json::Array(items) => !items.is_empty(),
         _ => false,
-    };
-    let came = edits.iter().filter(|other| {
-        other.old.is_none() && other.path.steps().first() == Some(&Step::Key("values".to_owned()))
-    });
-    let same_name = |other: &&Edit| {
-        other.path.last_key() == edit.path.last_key()
-            && other
-                .new
-                .as_ref()
-                .is_some_and(|new| std::mem::discriminant(new) == std::mem::discriminant(old))
-    };
-    let mut came =
-        came.filter(|other| same_name(other) || (telling && other.new.as_ref() == Some(old)));
-    let first = came.next()?;
-    // Two that fit are none.
-    came.next().is_none().then(|| name(&first.path))
+    }
+}
+
+/// A text that is the same for equal values, whatever the order of their keys.
+fn canonical(value: &Json) -> String {
+    let mut value = value.clone();
+    value.sort_all_objects();
+    value.to_string()
 }

@@ -9,6 +9,7 @@ mod object;
 pub(super) mod rbac;
 mod references;
 mod service;
+pub(super) mod subject;
 mod webhook;
 mod workload;
 mod workload_pod;
@@ -63,6 +64,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         webhook::TABLE,
         service::TABLE,
         chart::TABLE,
+        subject::TABLE,
         object::TABLE,
     ]
     .into_iter()
@@ -75,6 +77,7 @@ pub(super) struct Sides<'a> {
     pub(super) old: &'a Side,
     pub(super) new: &'a Side,
     before: rbac::Holdings<'a>,
+    bindings: rbac::Bindings<'a>,
     references: references::References,
 }
 
@@ -86,6 +89,8 @@ pub(super) struct Scene<'a> {
     pub(super) edit: &'a Edit,
     /// For a role, what it allows.
     access: Option<&'a rbac::Access<'a>>,
+    /// For a chart, the values that it got.
+    new_values: &'a chart::NewValues<'a>,
 }
 
 impl<'a> Sides<'a> {
@@ -94,18 +99,23 @@ impl<'a> Sides<'a> {
             old,
             new,
             before: rbac::Holdings::of(old, pairs),
+            bindings: rbac::Bindings::of(new),
             references: references::References::of(new),
         }
     }
 
     /// What the rules say about each of the edits that turn one object of a pair into the other.
     pub(super) fn judge(&self, pair: &Pair<'a>, edits: &[Edit]) -> Vec<Vec<Finding>> {
-        let access = rbac::Access::of(pair, self.new);
+        let access = rbac::Access::of(pair, &self.bindings);
         let access = access.as_ref();
+        let is_chart = pair.id.kind == super::CHART_KIND && pair.id.group == "bundle2chart";
+        let new_values = chart::NewValues::of(if is_chart { edits } else { &[] });
+        let scene =
+            |edit| Scene { sides: self, pair, edits, edit, access, new_values: &new_values };
         let mut judged: Vec<Vec<Finding>> = edits
             .iter()
             .map(|edit| {
-                let scene = Scene { sides: self, pair, edits, edit, access };
+                let scene = scene(edit);
                 let mut findings = Vec::new();
                 match pair.id.kind.as_str() {
                     "CustomResourceDefinition" => crd::judge(&scene, &mut findings),
@@ -116,9 +126,7 @@ impl<'a> Sides<'a> {
                         webhook::judge(&scene, &mut findings);
                     }
                     "Service" | "NetworkPolicy" => service::judge(&scene, &mut findings),
-                    super::CHART_KIND if pair.id.group == "bundle2chart" => {
-                        chart::judge(&scene, &mut findings);
-                    }
+                    _ if is_chart => chart::judge(&scene, &mut findings),
                     _ => workload::judge(&scene, &mut findings),
                 }
                 object::judge(&scene, &mut findings);
@@ -128,8 +136,7 @@ impl<'a> Sides<'a> {
         workload_pod::judge(pair, edits, &mut judged);
         for (findings, edit) in judged.iter_mut().zip(edits) {
             if findings.is_empty() {
-                let scene = Scene { sides: self, pair, edits, edit, access };
-                findings.push(object::otherwise(&scene));
+                findings.push(object::otherwise(&scene(edit)));
             }
             findings.sort_by_key(|finding| finding.rule.class);
         }

@@ -80,7 +80,7 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     {
         let still = scene.sides.references.to(old);
         if !still.is_empty() {
-            let reason = format!("{} still names `{old}`, which is now `{id}`", listed(still, 3));
+            let reason = format!("{} still names `{old}`, which is now `{id}`", listed(&still, 3));
             findings.push(found(&REFERENCED, reason));
         }
         let in_use = ["Service", "StatefulSet", "PersistentVolumeClaim", "Namespace"];
@@ -117,7 +117,7 @@ fn removed(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     }
     let still = scene.sides.references.to(id);
     if !still.is_empty() {
-        findings.push(found(&REFERENCED, format!("{} still names it", listed(still, 3))));
+        findings.push(found(&REFERENCED, format!("{} still names it", listed(&still, 3))));
     }
     match id.kind.as_str() {
         "PersistentVolumeClaim" | "PersistentVolume" | "Namespace" | "StatefulSet" => {

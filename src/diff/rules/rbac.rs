@@ -45,41 +45,26 @@ rules! {
 }
 
 /// One permission.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Grant {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Grant<'a> {
     /// API group and resource, or empty and the URL.
-    group: String,
-    resource: String,
+    group: &'a str,
+    resource: &'a str,
     /// Name of an object; empty for all.
-    name: String,
-    verb: String,
+    name: &'a str,
+    verb: &'a str,
     url: bool,
 }
 
-impl Grant {
-    /// Whether having this is having `other`.
-    fn covers(&self, other: &Grant) -> bool {
-        let part = |mine: &str, theirs: &str| mine == "*" || mine == theirs;
-        let resource = part(&self.resource, &other.resource)
-            || self.resource.strip_prefix("*/").is_some_and(|sub| {
-                other.resource.split_once('/').is_some_and(|(_, other)| other == sub)
-            });
-        let url = self.resource.strip_suffix('*').is_some_and(|s| other.resource.starts_with(s));
-        self.url == other.url
-            && part(&self.verb, &other.verb)
-            && (self.url || part(&self.group, &other.group))
-            && (if self.url { part(&self.resource, &other.resource) || url } else { resource })
-            && (self.name.is_empty() || self.name == other.name)
-    }
-
+impl Grant<'_> {
     fn is_wild(&self) -> bool {
         self.verb == "*" || self.group == "*" || self.resource.contains('*')
     }
 
     /// How it is called without its verb: `deployments.apps`.
     fn target(&self) -> String {
-        let mut target = match (self.url, self.group.as_str()) {
-            (true, _) | (_, "") => self.resource.clone(),
+        let mut target = match (self.url, self.group) {
+            (true, _) | (_, "") => self.resource.to_owned(),
             (_, "*") if self.resource == "*" => "everything".to_owned(),
             (_, group) => format!("{}.{group}", self.resource),
         };
@@ -92,56 +77,77 @@ impl Grant {
 
 /// Permissions that can be asked for one.
 #[derive(Clone, Debug, Default)]
-struct Grants {
-    exact: HashSet<Grant>,
-    wild: Vec<Grant>,
+struct Grants<'a> {
+    all: HashSet<Grant<'a>>,
+    /// Whether any has a wildcard.
+    wild: bool,
+    /// Bytes before the final `*` of URLs.
+    url_prefixes: BTreeSet<usize>,
 }
 
-impl Grants {
-    fn extend(&mut self, grants: &[Grant]) {
-        for grant in grants {
-            if grant.is_wild() {
-                self.wild.push(grant.clone());
-            }
-            self.exact.insert(grant.clone());
-        }
+impl<'a> Grants<'a> {
+    fn extend(&mut self, grants: &[Grant<'a>]) {
+        self.wild |= grants.iter().any(Grant::is_wild);
+        let urls = grants.iter().filter(|grant| grant.url);
+        let prefixes = urls.filter_map(|grant| grant.resource.strip_suffix('*'));
+        self.url_prefixes.extend(prefixes.map(str::len));
+        self.all.extend(grants);
     }
 
-    fn cover(&self, grant: &Grant) -> bool {
-        self.exact.contains(grant)
-            || (!grant.name.is_empty()
-                && self.exact.contains(&Grant { name: String::new(), ..grant.clone() }))
-            || self.wild.iter().any(|held| held.covers(grant))
+    /// Whether having these is having `grant`, as kubernetes/pkg/apis/rbac/v1/evaluation_helpers.go
+    /// matches verbs, groups, resources, names and URLs.
+    ///
+    /// What could include it is looked up, so more permissions do not take more time.
+    fn cover(&self, grant: &Grant<'_>) -> bool {
+        let names = if grant.name.is_empty() { &[""][..] } else { &["", grant.name] };
+        let held =
+            |wider: Grant<'_>| names.iter().any(|name| self.all.contains(&Grant { name, ..wider }));
+        if !self.wild {
+            return held(*grant);
+        }
+
+        let groups = if grant.url { &[grant.group][..] } else { &["*", grant.group] };
+        self.resources_over(grant).iter().any(|resource| {
+            groups.iter().any(|group| {
+                ["*", grant.verb].iter().any(|verb| held(Grant { group, resource, verb, ..*grant }))
+            })
+        })
+    }
+
+    /// Returns the resources, or URLs, that may include those of `grant`.
+    fn resources_over(&self, grant: &Grant<'_>) -> Vec<String> {
+        let resource = grant.resource;
+        let mut over = vec![resource.to_owned(), "*".to_owned()];
+        if grant.url {
+            let prefixes = self.url_prefixes.iter().filter_map(|end| resource.get(..*end));
+            over.extend(prefixes.map(|prefix| format!("{prefix}*")));
+        } else if let Some((_, sub)) = resource.split_once('/') {
+            over.push(format!("*/{sub}"));
+        }
+        over
     }
 }
 
 /// What a rule of a role allows.
-fn grants_of(rule: &Json) -> Vec<Grant> {
+fn grants_of(rule: &Json) -> Vec<Grant<'_>> {
     let mut grants = Vec::new();
-    let verbs = texts(rule.get("verbs"));
     let names = texts(rule.get("resourceNames"));
     let names = if names.is_empty() { vec![""] } else { names };
-    let grant = |group: &str, resource: &str, name: &str, verb: &str, url| Grant {
-        group: group.to_owned(),
-        resource: resource.to_owned(),
-        name: name.to_owned(),
-        verb: verb.to_owned(),
-        url,
-    };
-    for verb in verbs {
+    for verb in texts(rule.get("verbs")) {
         for group in texts(rule.get("apiGroups")) {
             for resource in texts(rule.get("resources")) {
-                grants.extend(names.iter().map(|name| grant(group, resource, name, verb, false)));
+                let grant = |name| Grant { group, resource, name, verb, url: false };
+                grants.extend(names.iter().copied().map(grant));
             }
         }
         for url in texts(rule.get("nonResourceURLs")) {
-            grants.push(grant("", url, "", verb, true));
+            grants.push(Grant { group: "", resource: url, name: "", verb, url: true });
         }
     }
     grants
 }
 
-fn role_grants(role: &Json) -> Vec<Grant> {
+fn role_grants(role: &Json) -> Vec<Grant<'_>> {
     let rules = role.get("rules").and_then(Json::as_array);
     rules.into_iter().flatten().flat_map(grants_of).collect()
 }
@@ -182,7 +188,7 @@ fn bound<'a>(id: &'a Identity, binding: &'a Json) -> Option<(Identity, Scope<'a>
 /// What every subject of the old side may do, and what old roles were called.
 pub(super) struct Holdings<'a> {
     /// By subject and scope.
-    grants: BTreeMap<(String, Scope<'a>), Grants>,
+    grants: BTreeMap<String, BTreeMap<Scope<'a>, Grants<'a>>>,
     /// Roles that are bound by subject and scope, also those that the side does not have.
     roles: BTreeSet<(String, Scope<'a>, Identity)>,
 }
@@ -196,6 +202,10 @@ impl<'a> Holdings<'a> {
             .filter_map(|pair| pair.old_id.as_ref().map(|old| (old, &pair.id)))
             .filter(|(old, new)| old != new)
             .collect();
+        let accounts = renamed.iter().filter(|(old, _)| old.kind == "ServiceAccount");
+        let accounts: BTreeMap<String, String> =
+            accounts.map(|(old, new)| (subject_name_of(old), subject_name_of(new))).collect();
+
         let mut holdings = Holdings { grants: BTreeMap::new(), roles: BTreeSet::new() };
         for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
         {
@@ -203,13 +213,9 @@ impl<'a> Holdings<'a> {
             let grants = side.objects.get(&role).map(role_grants).unwrap_or_default();
             let role = renamed.get(&role).map_or(role, |new| (*new).clone());
             for subject in subjects(binding, &side.namespace) {
-                let account =
-                    |id: &&Identity| id.kind == "ServiceAccount" && subject_name_of(id) == subject;
-                let subject = renamed
-                    .iter()
-                    .find(|(old, _)| account(old))
-                    .map_or(subject.clone(), |(_, new)| subject_name_of(new));
-                holdings.grants.entry((subject.clone(), scope)).or_default().extend(&grants);
+                let subject = accounts.get(&subject).cloned().unwrap_or(subject);
+                let held = holdings.grants.entry(subject.clone()).or_default();
+                held.entry(scope).or_default().extend(&grants);
                 holdings.roles.insert((subject, scope, role.clone()));
             }
         }
@@ -217,16 +223,39 @@ impl<'a> Holdings<'a> {
     }
 
     /// Whether a subject held a permission in a scope, or in a wider one.
-    fn has(&self, subject: &str, scope: Scope<'_>, grant: &Grant) -> bool {
-        let held = |scope| {
-            self.grants.get(&(subject.to_owned(), scope)).is_some_and(|grants| grants.cover(grant))
-        };
+    fn has(&self, subject: &str, scope: Scope<'_>, grant: &Grant<'_>) -> bool {
+        let Some(scopes) = self.grants.get(subject) else { return false };
+        let held = |scope| scopes.get(&scope).is_some_and(|grants| grants.cover(grant));
         held(None) || (scope.is_some() && held(scope))
     }
 
     /// Whether it held it anywhere.
-    fn somewhere(&self, subject: &str, grant: &Grant) -> bool {
-        self.grants.iter().any(|((who, _), grants)| who == subject && grants.cover(grant))
+    fn somewhere(&self, subject: &str, grant: &Grant<'_>) -> bool {
+        let scopes = self.grants.get(subject);
+        scopes.is_some_and(|scopes| scopes.values().any(|grants| grants.cover(grant)))
+    }
+}
+
+/// Subjects that a side binds to each role, and where; sorted, each once.
+pub(super) struct Bindings<'a>(BTreeMap<Identity, BTreeSet<(String, Scope<'a>)>>);
+
+impl<'a> Bindings<'a> {
+    /// The bindings of a side.
+    pub(super) fn of(side: &'a Side) -> Self {
+        let mut bindings = Bindings(BTreeMap::new());
+        for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
+        {
+            let Some((role, scope)) = bound(id, binding) else { continue };
+            let subjects = subjects(binding, &side.namespace);
+            let subjects = subjects.into_iter().map(|subject| (subject, scope));
+            bindings.0.entry(role).or_default().extend(subjects);
+        }
+        bindings
+    }
+
+    fn to(&self, role: &Identity) -> Vec<(&str, Scope<'a>)> {
+        let subjects = self.0.get(role).into_iter().flatten();
+        subjects.map(|(subject, scope)| (subject.as_str(), *scope)).collect()
     }
 }
 
@@ -236,27 +265,23 @@ fn subject_name_of(id: &Identity) -> String {
 
 /// What a role allows on both sides, and who has it: the same for each of its edits.
 pub(super) struct Access<'s> {
-    held: Grants,
-    holds: Grants,
-    bindings: Vec<(String, Scope<'s>)>,
+    held: Grants<'s>,
+    holds: Grants<'s>,
+    bindings: Vec<(&'s str, Scope<'s>)>,
 }
 
 impl<'s> Access<'s> {
     /// The access that a role gives; nothing for objects of other kinds.
-    pub(super) fn of(pair: &Pair<'_>, new: &'s Side) -> Option<Self> {
+    pub(super) fn of(pair: &Pair<'s>, bindings: &'s Bindings<'_>) -> Option<Self> {
         if !["Role", "ClusterRole"].contains(&pair.id.kind.as_str()) {
             return None;
         }
-        let all = |object: Option<&Json>| {
+        let all = |object: Option<&'s Json>| {
             let mut grants = Grants::default();
             grants.extend(&object.map(role_grants).unwrap_or_default());
             grants
         };
-        Some(Access {
-            held: all(pair.old),
-            holds: all(pair.new),
-            bindings: bindings_of(&pair.id, new),
-        })
+        Some(Access { held: all(pair.old), holds: all(pair.new), bindings: bindings.to(&pair.id) })
     }
 }
 
@@ -269,14 +294,14 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Rules of a role that came or changed.
-fn role(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+fn role<'a>(scene: &Scene<'a>, findings: &mut Vec<Finding>) {
     let keys = scene.shape();
     let in_rules = keys.first() == Some(&"rules");
     if !in_rules && !keys.is_empty() {
         return;
     }
     // The whole role or list of rules, or the rule that the edit is in.
-    let part = |object: Option<&Json>| -> Vec<Grant> {
+    let part = |object: Option<&'a Json>| -> Vec<Grant<'a>> {
         let Some(object) = object else { return Vec::new() };
         match scene.steps().get(1) {
             Some(Step::Order(_)) => Vec::new(),
@@ -289,17 +314,17 @@ fn role(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     };
     let (before, after) = (part(scene.pair.old), part(scene.pair.new));
     let Some(Access { held, holds, bindings }) = scene.access else { return };
-    let gained: Vec<&Grant> = after.iter().filter(|grant| !held.cover(grant)).collect();
-    let lost: Vec<&Grant> = before.iter().filter(|grant| !holds.cover(grant)).collect();
+    let gained: Vec<&Grant<'_>> = after.iter().filter(|grant| !held.cover(grant)).collect();
+    let lost: Vec<&Grant<'_>> = before.iter().filter(|grant| !holds.cover(grant)).collect();
     let mut told = false;
     if scene.pair.new.is_some() {
-        let new_to_somebody = |grant: &&&Grant| {
+        let new_to_somebody = |grant: &&&Grant<'_>| {
             bindings.is_empty()
                 || bindings
                     .iter()
                     .any(|(subject, scope)| !scene.sides.before.has(subject, *scope, grant))
         };
-        let gained: Vec<&Grant> = gained.iter().filter(new_to_somebody).copied().collect();
+        let gained: Vec<&Grant<'_>> = gained.iter().filter(new_to_somebody).copied().collect();
         // A new role that nobody has yet gives nothing to anybody.
         if !(gained.is_empty() || scene.pair.old.is_none() && bindings.is_empty()) {
             told = true;
@@ -315,37 +340,21 @@ fn role(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Subjects that the new side binds to a role, and where.
-fn bindings_of<'s>(id: &Identity, new: &'s Side) -> Vec<(String, Scope<'s>)> {
-    let mut all = BTreeSet::new();
-    for (binding_id, binding) in &new.objects {
-        if !binding_id.kind.ends_with("RoleBinding") {
-            continue;
-        }
-        let here = bound(binding_id, binding).filter(|(role, _)| role == id);
-        if let Some((_, scope)) = here {
-            let subjects = subjects(binding, &new.namespace);
-            all.extend(subjects.into_iter().map(|subject| (subject, scope)));
-        }
-    }
-    all.into_iter().collect()
-}
-
 /// Sorts gained permissions into findings.
 fn gains(
     scene: &Scene<'_>,
-    gained: &[&Grant],
-    bindings: &[(String, Scope<'_>)],
+    gained: &[&Grant<'_>],
+    bindings: &[(&str, Scope<'_>)],
     findings: &mut Vec<Finding>,
 ) {
-    let mut sorted: BTreeMap<usize, Vec<&Grant>> = BTreeMap::new();
+    let mut sorted: BTreeMap<usize, Vec<&Grant<'_>>> = BTreeMap::new();
     let everywhere = bindings.iter().any(|(_, scope)| scope.is_none());
     for grant in gained {
         let wider = everywhere
             && bindings.iter().all(|(subject, _)| scene.sides.before.somewhere(subject, grant));
         sorted.entry(kind_of(grant, wider)).or_default().push(grant);
     }
-    let who: BTreeSet<&str> = bindings.iter().map(|(subject, _)| subject.as_str()).collect();
+    let who: BTreeSet<&str> = bindings.iter().map(|(subject, _)| *subject).collect();
     let who: Vec<String> = who.into_iter().map(|subject| format!("`{subject}`")).collect();
     let who = if who.is_empty() { "who has the role".to_owned() } else { listed(&who, 2) };
     for (kind, grants) in sorted {
@@ -359,9 +368,9 @@ fn gains(
 const KINDS: [&Rule; 5] = [&ESCALATION, &SECRETS, &WILDCARD, &CLUSTER_SCOPE, &WIDENED];
 
 /// Index of the rule that a gained permission falls under.
-fn kind_of(grant: &Grant, wider: bool) -> usize {
-    let writes = ["create", "*"].contains(&grant.verb.as_str());
-    if ["bind", "escalate", "impersonate"].contains(&grant.verb.as_str())
+fn kind_of(grant: &Grant<'_>, wider: bool) -> usize {
+    let writes = ["create", "*"].contains(&grant.verb);
+    if ["bind", "escalate", "impersonate"].contains(&grant.verb)
         || (grant.resource == "serviceaccounts/token" && writes)
         || (grant.verb == "*" && grant.group == "*" && grant.resource == "*")
         || (grant.verb == "*"
@@ -381,12 +390,12 @@ fn kind_of(grant: &Grant, wider: bool) -> usize {
 }
 
 /// `create and delete deployments.apps; get pods and 3 more`
-fn summary(grants: &[&Grant]) -> String {
+fn summary(grants: &[&Grant<'_>]) -> String {
     let mut verbs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for grant in grants {
         let list = verbs.entry(grant.target()).or_default();
-        if !list.contains(&grant.verb.as_str()) {
-            list.push(&grant.verb);
+        if !list.contains(&grant.verb) {
+            list.push(grant.verb);
         }
     }
     let mut targets: BTreeMap<Vec<&str>, Vec<String>> = BTreeMap::new();
@@ -452,7 +461,7 @@ fn binding(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     let known = sides.new.objects.get(&role);
     let grants = known.map(role_grants).unwrap_or_default();
     let was_there = sides.old.objects.contains_key(&role);
-    let gained: Vec<&Grant> = grants
+    let gained: Vec<&Grant<'_>> = grants
         .iter()
         .filter(|grant| fresh.iter().any(|subject| !sides.before.has(subject, scope, grant)))
         .collect();

@@ -1,12 +1,13 @@
 //! Which objects name which others, so that a removed one that is still named is noticed.
 
 use crate::diff::{Identity, Side};
+use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// Objects by kind, namespace and name, and who names them.
 pub(super) struct References {
-    named: BTreeMap<(&'static str, String, String), Vec<String>>,
+    named: BTreeMap<(&'static str, String, String), IndexSet<String>>,
     /// The release namespace, which identities leave out.
     release: String,
 }
@@ -30,22 +31,18 @@ impl References {
     }
 
     /// Who still names an object.
-    pub(super) fn to(&self, id: &Identity) -> &[String] {
+    pub(super) fn to(&self, id: &Identity) -> Vec<&str> {
         let kind = KINDS.iter().find(|kind| **kind == id.kind);
-        kind.and_then(|kind| self.named.get(&(*kind, id.namespace.clone(), id.name.clone())))
-            .map(Vec::as_slice)
-            .unwrap_or_default()
+        let who =
+            kind.and_then(|kind| self.named.get(&(*kind, id.namespace.clone(), id.name.clone())));
+        who.into_iter().flatten().map(String::as_str).collect()
     }
 
     fn add(&mut self, kind: &'static str, namespace: &str, name: Option<&Json>, from: &Identity) {
         if let Some(name) = name.and_then(Json::as_str).filter(|name| !name.is_empty()) {
             let namespace = if namespace == self.release { "" } else { namespace };
             let key = (kind, namespace.to_owned(), name.to_owned());
-            let who = self.named.entry(key).or_default();
-            let from = from.to_string();
-            if !who.contains(&from) {
-                who.push(from);
-            }
+            self.named.entry(key).or_default().insert(from.to_string());
         }
     }
 

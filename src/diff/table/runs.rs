@@ -292,6 +292,10 @@ pub(super) fn charts() -> Vec<Case> {
         })
     };
     // A chart for which somebody sets `a`.
+    let named = |name: &str, version: &str| {
+        let (name, version) = (name.to_owned(), version.to_owned());
+        Of::Chart(ChartFacts { name, version, values: json!({}), ..ChartFacts::default() })
+    };
     let given = |values: Json| {
         let given = json!({"a": 2});
         Of::Chart(ChartFacts { values, given, ..ChartFacts::default() })
@@ -343,6 +347,32 @@ pub(super) fn charts() -> Vec<Case> {
             "value-renamed",
             [values(json!({"a": {"image": "r.io/a"}})), values(json!({"b": {"image": "r.io/a"}}))],
             [values(json!({"a": true})), values(json!({"b": true}))],
+        ),
+        (
+            "value-renamed",
+            [
+                values(json!({"deployments": {"op-v1.0.0": {"replicas": 1}}})),
+                values(json!({"deployments": {"op": {"replicas": 2}}})),
+            ],
+            [
+                values(json!({"deployments": {"op-v1.0.0": {"replicas": 1}}})),
+                values(json!({"deployments": {"other": {"replicas": 2}}})),
+            ],
+        ),
+        (
+            "value-renamed",
+            [values(json!({"images": {"a.b": ""}})), values(json!({"images": {"a-b": ""}}))],
+            [values(json!({"images": {"a.b": ""}})), values(json!({"images": {"c": ""}}))],
+        ),
+        (
+            "package-changed",
+            [named("widget-operator", "1.0.0"), named("gadget-operator", "1.0.0")],
+            [named("widget-operator", "1.0.0"), named("widget-operator", "1.1.0")],
+        ),
+        (
+            "downgrade",
+            [named("widget-operator", "1.10.0"), named("widget-operator", "1.9.0")],
+            [named("widget-operator", "1.9.0"), named("widget-operator", "1.10.0")],
         ),
         (
             "value-type-changed",

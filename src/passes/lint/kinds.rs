@@ -51,16 +51,17 @@ pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
 /// CRDs that were shipped with a conversion webhook which the CSV does not have.
 pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
     let services = unit.names("Service");
-    let mut by_service: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+    let mut by_service: BTreeMap<(&str, &str), Vec<&Object>> = BTreeMap::new();
     for object in unit.objects.iter().filter(|o| o.kind() == "CustomResourceDefinition") {
-        let service = ["spec", "conversion", "webhook", "clientConfig", "service", "name"];
-        if let Some(service) = object.at(&service).and_then(Value::as_str)
-            && !services.contains(service)
-        {
-            by_service.entry(service).or_default().push(object);
+        let service = ["spec", "conversion", "webhook", "clientConfig", "service"];
+        let Some(service) = object.at(&service) else { continue };
+        let text = |key: &str| service.get(key).and_then(Value::as_str);
+        if let Some(name) = text("name").filter(|name| !services.contains(*name)) {
+            let namespace = text("namespace").unwrap_or_default();
+            by_service.entry((name, namespace)).or_default().push(object);
         }
     }
-    for (service, crds) in by_service {
+    for ((service, namespace), crds) in by_service {
         let names: Vec<&str> = crds.iter().map(|crd| crd.name()).collect();
         diagnostics.push(
             Diagnostic::warning(
@@ -71,7 +72,7 @@ pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
                 ),
             )
             .at(crds[0].place().path(".spec.conversion"))
-            .hint("the CSV names no conversion webhook for it, so OLM leaves it so as well; objects of other versions than the stored one cannot be read until the Service exists"),
+            .hint(format!("the CSV names no conversion webhook for it, so OLM leaves it so as well; objects of other versions than the stored one cannot be read until the Service exists in the namespace `{namespace}`")),
         );
     }
 }

@@ -13,12 +13,13 @@ use crate::diag::{Code, Diagnostics};
 use crate::ir::Unit;
 
 /// Codes of what is reported here.
-pub const CODES: [Code; 9] = [
+pub const CODES: [Code; 10] = [
     Code::AccountMissing,
     Code::ApiRefuses,
     Code::AuthReaderMissing,
     Code::ForeignKind,
     Code::IncompleteRule,
+    Code::InvalidReference,
     Code::OpenshiftOnly,
     Code::RunAsUserMissing,
     Code::SelectorMatchesNothing,

@@ -3,6 +3,7 @@
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Number, Object, Unit, Value};
+use crate::source::Reference;
 
 fn deployments(unit: &Unit) -> impl Iterator<Item = &Object> {
     unit.objects.iter().filter(|object| object.kind() == "Deployment")
@@ -45,22 +46,38 @@ fn is_latest(image: &str) -> bool {
     !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
 }
 
-/// Images that are not pinned by digest.
+/// Images that are not pinned by digest, and references that are none.
 pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in deployments(unit) {
         let images: Vec<_> = deployment
             .containers()
             .filter_map(|container| container.get("image").and_then(Value::text_by_default))
             .collect();
-        let mut images: Vec<&str> = images
-            .iter()
-            .map(AsRef::as_ref)
-            .filter(|image: &&str| !image.is_empty() && !image.contains("@sha256:"))
-            .collect();
+        let mut images: Vec<&str> =
+            images.iter().map(AsRef::as_ref).filter(|image| !image.is_empty()).collect();
         images.sort_unstable();
         images.dedup();
-        let (latest, tagged): (Vec<&str>, Vec<&str>) =
-            images.into_iter().partition(|image| is_latest(image));
+        let (valid, invalid): (Vec<&str>, Vec<&str>) =
+            images.into_iter().partition(|image| Reference::is_valid(image));
+        let (latest, tagged): (Vec<&str>, Vec<&str>) = valid
+            .into_iter()
+            .filter(|image| !image.contains('@'))
+            .partition(|image| is_latest(image));
+
+        if !invalid.is_empty() {
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::InvalidReference,
+                    format!(
+                        "{} has an invalid image reference: {}",
+                        deployment.label(),
+                        few(&invalid)
+                    ),
+                )
+                .at(deployment.place())
+                .hint("pods fail with InvalidImageName: set `image` with a `[[bundle.patch]]`"),
+            );
+        }
         if !latest.is_empty() {
             diagnostics.push(
                 Diagnostic::warning(

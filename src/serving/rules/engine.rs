@@ -3,9 +3,8 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Part, Program, Sidecar, Template, accelerators, list, text,
+    Engine, Part, Program, Sidecar, Template, accelerators, commands, list, text,
 };
-use super::super::view::shell::Variables;
 use super::ranges;
 use crate::diag::{Code, Severity};
 use serde_json::{Value as Json, json};
@@ -138,7 +137,8 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         for (index, container) in list(template.spec, "initContainers").iter().enumerate() {
             let stays = text(container, "restartPolicy") == "Always";
-            if !stays && Sidecar::of(container, &Variables::new()).is_some() {
+            let commands = || commands(container, template.part, template.size, &view.budget);
+            if !stays && commands().is_some_and(|all| Sidecar::of(container, &all).is_some()) {
                 let message = "the pod waits for its sidecar to end, which never does";
                 let path = format!("{}.spec.initContainers[{index}]", template.path);
                 found.push(template.owner, path, message, "add `restartPolicy: Always`");
@@ -166,7 +166,8 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         let prefills = selected.iter().any(|template| template.role() == Some("prefill"));
         for template in selected.iter().filter(|_| prefills) {
             let headless = template.engine.as_ref().is_some_and(|engine| engine.is_headless());
-            if template.role() == Some("decode") && template.sidecar.is_none() && !headless {
+            let has_no_sidecar = template.sidecar.is_none() && template.unread.is_empty();
+            if template.role() == Some("decode") && has_no_sidecar && !headless {
                 let message = "decoding pods have no routing sidecar, so prefill is never asked";
                 let hint = "add the sidecar as an init container with `restartPolicy: Always`";
                 found.push(template.owner, format!("{}.spec", template.path), message, hint);

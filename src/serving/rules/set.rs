@@ -2,7 +2,8 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::{Engine, Part, accelerators, list, text};
+use super::super::view::pods::{Engine, Part, accelerators, commands, list, text};
+use super::super::view::shell::{Budget, CONTAINER_LIMIT};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -88,13 +89,25 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
 const KNOWN: [&str; 3] =
     ["LLMInferenceService", "LLMInferenceServiceConfig", "CustomResourceDefinition"];
 
-/// Engines in kinds that no rule knows are said to be there.
+/// Engines in kinds that no rule knows, and containers whose scripts are over the budget, are said
+/// to be there.
 pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        for (name, path) in &template.unread {
+            let label = view.manifests[template.owner].label();
+            let message = format!(
+                "the command of container `{name}` of {label} is not looked at: its variables \
+                 expand to more than {CONTAINER_LIMIT} bytes, or all containers' together to too much"
+            );
+            let hint = "write flags as arguments of the container, without variables";
+            found.push(template.owner, path.as_str(), message, hint);
+        }
+    }
     for (owner, manifest) in view.manifests.iter().enumerate() {
         let is_read = view.templates.iter().any(|template| template.owner == owner)
             || view.pickers.iter().any(|picker| picker.owner == owner)
             || KNOWN.contains(&manifest.kind());
-        if !is_read && has_engine(&manifest.json) {
+        if !is_read && has_engine(&manifest.json, &view.budget) {
             let message = format!("the pods of {} are not looked at", manifest.label());
             let hint =
                 "rules know Deployments, LeaderWorkerSets, and what has a template like them";
@@ -103,16 +116,17 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
     }
 }
 
-fn has_engine(json: &Json) -> bool {
+fn has_engine(json: &Json, budget: &Budget) -> bool {
     match json {
         Json::Object(map) => map.iter().any(|(key, value)| {
             let containers = value.as_array().filter(|_| key == "containers");
             containers.into_iter().flatten().any(|container| {
+                let commands = || commands(container, Part::Single, 1, budget);
                 accelerators(container).is_some()
-                    || Engine::of(container, Part::Single, 1).is_some()
-            }) || has_engine(value)
+                    || Engine::of(container, commands().as_deref()).is_some()
+            }) || has_engine(value, budget)
         }),
-        Json::Array(list) => list.iter().any(has_engine),
+        Json::Array(list) => list.iter().any(|item| has_engine(item, budget)),
         _ => false,
     }
 }

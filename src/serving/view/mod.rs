@@ -9,6 +9,7 @@ use crate::diag::Place;
 use flags::Flags;
 use pods::{Part, Template, list, text};
 use serde_json::Value as Json;
+use shell::Budget;
 
 /// An object, as an API server would receive it, and where it came from.
 #[derive(Clone, Debug)]
@@ -105,6 +106,8 @@ pub(super) struct View<'a> {
     pub(super) manifests: &'a [Manifest],
     pub(super) templates: Vec<Template<'a>>,
     pub(super) pickers: Vec<Picker<'a>>,
+    /// What scripts of containers may still expand to.
+    pub(super) budget: Budget,
 }
 
 impl<'a> View<'a> {
@@ -119,9 +122,11 @@ impl<'a> View<'a> {
             manifests,
             templates: Vec::new(),
             pickers: Vec::new(),
+            budget: Budget::new(),
         };
         for (owner, manifest) in manifests.iter().enumerate() {
-            view.templates.extend(templates(owner, manifest));
+            let found = templates(owner, manifest, &view.budget);
+            view.templates.extend(found);
         }
         for (owner, manifest) in manifests.iter().enumerate() {
             view.pickers.extend(view.picker(owner, manifest));
@@ -224,7 +229,7 @@ pub(super) fn as_json(value: &crate::ir::Value) -> Json {
 }
 
 /// The templates of pods in a manifest.
-fn templates(owner: usize, manifest: &Manifest) -> Vec<Template<'_>> {
+fn templates<'a>(owner: usize, manifest: &'a Manifest, budget: &Budget) -> Vec<Template<'a>> {
     let json = &manifest.json;
     match manifest.kind() {
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => {
@@ -233,12 +238,12 @@ fn templates(owner: usize, manifest: &Manifest) -> Vec<Template<'_>> {
             let path = ".spec.template".to_owned();
             template
                 .and_then(|template| {
-                    Template::new(owner, path, template, Part::Single, 1, replicas)
+                    Template::new(owner, path, template, Part::Single, 1, replicas, budget)
                 })
                 .into_iter()
                 .collect()
         }
-        "LeaderWorkerSet" => group(owner, ".spec", json.get("spec").unwrap_or(&Json::Null)),
+        "LeaderWorkerSet" => group(owner, ".spec", json.get("spec").unwrap_or(&Json::Null), budget),
         "DisaggregatedSet" => json
             .pointer("/spec/roles")
             .and_then(Json::as_array)
@@ -247,10 +252,10 @@ fn templates(owner: usize, manifest: &Manifest) -> Vec<Template<'_>> {
             .enumerate()
             .flat_map(|(index, role)| {
                 let path = format!(".spec.roles[{index}].spec");
-                group(owner, &path, role.get("spec").unwrap_or(&Json::Null))
+                group(owner, &path, role.get("spec").unwrap_or(&Json::Null), budget)
             })
             .collect(),
-        "Pod" => Template::new(owner, String::new(), json, Part::Single, 1, Some(1))
+        "Pod" => Template::new(owner, String::new(), json, Part::Single, 1, Some(1), budget)
             .into_iter()
             .collect(),
         // What has a template like a Deployment makes pods like one.
@@ -259,7 +264,7 @@ fn templates(owner: usize, manifest: &Manifest) -> Vec<Template<'_>> {
             .filter(|template| template.pointer("/spec/containers").is_some_and(Json::is_array))
             .and_then(|template| {
                 let path = ".spec.template".to_owned();
-                Template::new(owner, path, template, Part::Single, 1, None)
+                Template::new(owner, path, template, Part::Single, 1, None, budget)
             })
             .into_iter()
             .collect(),
@@ -267,7 +272,7 @@ fn templates(owner: usize, manifest: &Manifest) -> Vec<Template<'_>> {
 }
 
 /// The templates of a group: the leader has the workers' template when it has none of its own.
-fn group<'a>(owner: usize, path: &str, spec: &'a Json) -> Vec<Template<'a>> {
+fn group<'a>(owner: usize, path: &str, spec: &'a Json, budget: &Budget) -> Vec<Template<'a>> {
     let Some(parts) = spec.get("leaderWorkerTemplate") else { return Vec::new() };
     let size = parts.get("size").and_then(Json::as_u64).unwrap_or(1);
     let size = u32::try_from(size).unwrap_or(u32::MAX);
@@ -281,11 +286,13 @@ fn group<'a>(owner: usize, path: &str, spec: &'a Json) -> Vec<Template<'a>> {
     let mut templates = Vec::new();
     if let Some((template, key)) = leader {
         let part = Part::Leader;
-        templates.extend(Template::new(owner, path_of(key), template, part, size, replicas));
+        let path = path_of(key);
+        templates.extend(Template::new(owner, path, template, part, size, replicas, budget));
     }
     if let Some(template) = worker.filter(|_| size > 1) {
         let path = path_of("workerTemplate");
-        templates.extend(Template::new(owner, path, template, Part::Worker, size, replicas));
+        let part = Part::Worker;
+        templates.extend(Template::new(owner, path, template, part, size, replicas, budget));
     }
     templates
 }

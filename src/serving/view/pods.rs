@@ -1,7 +1,7 @@
 //! Templates of pods, and the engines and sidecars in them.
 
 use super::flags::Flags;
-use super::shell::{self, Variables};
+use super::shell::{self, Budget, Variables};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -37,6 +37,8 @@ pub(crate) struct Template<'a> {
     pub(crate) engine: Option<Engine<'a>>,
     /// The routing sidecar.
     pub(crate) sidecar: Option<Sidecar<'a>>,
+    /// Names and JSON paths of containers whose scripts are over the budget.
+    pub(crate) unread: Vec<(&'a str, String)>,
 }
 
 /// Which program an engine is.
@@ -90,8 +92,8 @@ fn words(container: &Json) -> Vec<String> {
         .collect()
 }
 
-/// Replaces `$(NAME)`, as Kubernetes does.
-fn substituted(word: &str, variables: &Variables) -> String {
+/// Replaces `$(NAME)`, as Kubernetes does, as far as the budget goes.
+fn substituted(word: &str, variables: &Variables, budget: &Budget) -> String {
     let mut out = String::new();
     let mut rest = word;
     while let Some(start) = rest.find("$(") {
@@ -103,7 +105,8 @@ fn substituted(word: &str, variables: &Variables) -> String {
         };
         let (name, tail) = (&after[2..end], &after[end + 1..]);
         match variables.get(name) {
-            Some(value) => out.push_str(value),
+            Some(value) if budget.pay(value) => out.push_str(value),
+            Some(_) => break,
             // Of a variable that is not known here, or no variable at all.
             None => out.push(shell::UNKNOWN),
         }
@@ -113,25 +116,34 @@ fn substituted(word: &str, variables: &Variables) -> String {
     out
 }
 
-/// The commands that a container runs, as words.
-fn commands(container: &Json, variables: &Variables) -> Vec<Vec<String>> {
+/// The commands that a container runs, as words; nothing when its script is over the budget.
+pub(crate) fn commands(
+    container: &Json,
+    part: Part,
+    size: u32,
+    budget: &Budget,
+) -> Option<Vec<Vec<String>>> {
+    budget.next_container();
+    let variables = variables(container, part, size, budget);
     let all = words(container);
+    let replaced = |word: &String| substituted(word, &variables, budget);
     let program = all.first().map(|word| word.rsplit('/').next().unwrap_or(word));
     let is_shell = program.is_some_and(|name| matches!(name, "sh" | "bash" | "ash" | "dash"));
     let script = all.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
-    match (is_shell, script) {
+
+    let commands = match (is_shell, script) {
         (true, Some(at)) => {
             let script = all.get(at + 1).map_or("", String::as_str);
             // The first word behind the script is its `$0`.
-            let rest: Vec<String> =
-                all.iter().skip(at + 3).map(|word| substituted(word, variables)).collect();
-            shell::commands(script, &rest, variables)
+            let rest: Vec<String> = all.iter().skip(at + 3).map(replaced).collect();
+            shell::commands(script, &rest, &variables, budget)?
         }
-        _ => vec![all.iter().map(|word| substituted(word, variables)).collect()],
-    }
+        _ => vec![all.iter().map(replaced).collect()],
+    };
+    (!budget.is_over()).then_some(commands)
 }
 
-fn variables(container: &Json, part: Part, size: u32) -> Variables {
+fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variables {
     let mut variables = Variables::new();
     if part != Part::Single {
         let index = if part == Part::Worker { "1" } else { "0" };
@@ -141,7 +153,7 @@ fn variables(container: &Json, part: Part, size: u32) -> Variables {
     }
     for variable in list(container, "env") {
         if let Some(value) = variable.get("value").and_then(Json::as_str) {
-            let value = substituted(value, &variables);
+            let value = substituted(value, &variables, budget);
             variables.insert(text(variable, "name").to_owned(), value);
         }
     }
@@ -149,9 +161,9 @@ fn variables(container: &Json, part: Part, size: u32) -> Variables {
 }
 
 impl<'a> Engine<'a> {
-    /// The engine that this container is; nothing when it is none.
-    pub(crate) fn of(container: &'a Json, part: Part, size: u32) -> Option<Engine<'a>> {
-        let variables = variables(container, part, size);
+    /// The engine that this container is; nothing when it is none. Without its commands, it is one
+    /// by its image and its name.
+    pub(crate) fn of(container: &'a Json, commands: Option<&[Vec<String>]>) -> Option<Engine<'a>> {
         let image = text(container, "image");
         let text_of_all = words(container).join("\n");
         let named = |program, flags: Option<Flags>, model| {
@@ -159,8 +171,8 @@ impl<'a> Engine<'a> {
             let model = model.filter(|model| !model.contains(shell::UNKNOWN));
             Some(Engine { container, program, flags, model })
         };
-        let all = commands(container, &variables);
-        for command in &all {
+        let all = commands.unwrap_or_default();
+        for command in all {
             let after = |first: &str, second: &str| {
                 let at = command.windows(2).position(|pair| {
                     pair[0].rsplit('/').next() == Some(first) && pair[1] == second
@@ -188,7 +200,7 @@ impl<'a> Engine<'a> {
             }
         }
         let bare = list(container, "command").is_empty();
-        let words: Vec<String> = all.into_iter().flatten().collect();
+        let words: Vec<String> = all.iter().flatten().cloned().collect();
         if bare && !words.is_empty() && image.contains("vllm-openai") {
             // The image's own command is the server.
             let flags = Flags::parse(&words);
@@ -292,10 +304,10 @@ const ACCELERATORS: [&str; 6] = [
 ];
 
 impl<'a> Sidecar<'a> {
-    /// The sidecar that this container is; nothing when it is none.
-    pub(crate) fn of(container: &'a Json, variables: &Variables) -> Option<Sidecar<'a>> {
+    /// The sidecar that this container with these commands is; nothing when it is none.
+    pub(crate) fn of(container: &'a Json, commands: &[Vec<String>]) -> Option<Sidecar<'a>> {
         let image = text(container, "image");
-        let words: Vec<String> = commands(container, variables).into_iter().flatten().collect();
+        let words: Vec<String> = commands.iter().flatten().cloned().collect();
         let flags = Flags::parse(&words);
         let looks = text(container, "name") == "routing-proxy"
             || image.contains("disagg-sidecar")
@@ -355,6 +367,9 @@ impl<'a> Template<'a> {
         if engine.is_some_and(Engine::is_headless) {
             return Some(Vec::new());
         }
+        if !self.unread.is_empty() {
+            return None;
+        }
         let known = match (&self.sidecar, engine) {
             (Some(sidecar), _) => sidecar.ports(),
             (None, Some(engine)) => engine.ports(),
@@ -391,6 +406,7 @@ impl<'a> Template<'a> {
         part: Part,
         size: u32,
         replicas: Option<u64>,
+        budget: &Budget,
     ) -> Option<Template<'a>> {
         let spec = template.get("spec")?;
         let labels = template.pointer("/metadata/labels").and_then(Json::as_object);
@@ -413,13 +429,18 @@ impl<'a> Template<'a> {
             replicas,
             engine: None,
             sidecar: None,
+            unread: Vec::new(),
         };
-        for (container, _) in template.containers() {
-            let sidecar = Sidecar::of(container, &variables(container, part, size));
+        for (container, path) in template.containers() {
+            let commands = commands(container, part, size, budget);
+            if commands.is_none() {
+                template.unread.push((text(container, "name"), path));
+            }
+            let sidecar = commands.as_deref().and_then(|all| Sidecar::of(container, all));
             if sidecar.is_some() {
                 template.sidecar = sidecar;
             } else if template.engine.is_none() {
-                template.engine = Engine::of(container, part, size);
+                template.engine = Engine::of(container, commands.as_deref());
             }
         }
         Some(template)

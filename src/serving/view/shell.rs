@@ -1,6 +1,10 @@
 //! As much of a shell as launch scripts of engines use: words, quotes, variables and arithmetic.
 //! Nothing is run; what cannot be known is [`UNKNOWN`].
+//!
+//! Reading takes time and memory in proportion to the script, except for expansions: a variable can
+//! hold two of another. All of them are paid from a [`Budget`].
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Stands in a word for text that only a running pod knows.
@@ -9,26 +13,82 @@ pub(crate) const UNKNOWN: char = '\u{1}';
 /// Variables by name.
 pub(crate) type Variables = BTreeMap<String, String>;
 
+/// Bytes that the expansions of one container may make. Scripts of real engines make a few thousand.
+pub(crate) const CONTAINER_LIMIT: usize = 128 << 10;
+/// Bytes that the expansions of all containers of a set may make.
+const SET_LIMIT: usize = 4 << 20;
+
+/// The bytes that expansions may still make. Each counts what it reads and makes, and one more.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    of_container: Cell<usize>,
+    of_set: Cell<usize>,
+    is_over: Cell<bool>,
+}
+
+impl Budget {
+    /// A budget for a set of manifests.
+    pub(crate) fn new() -> Self {
+        Budget {
+            of_container: Cell::new(CONTAINER_LIMIT),
+            of_set: Cell::new(SET_LIMIT),
+            is_over: Cell::new(false),
+        }
+    }
+
+    /// Begins another container, which has its own part of the budget.
+    pub(crate) fn next_container(&self) {
+        self.of_container.set(CONTAINER_LIMIT);
+        self.is_over.set(false);
+    }
+
+    /// Whether this container has used up its budget, so that nothing is known of its commands.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+
+    /// Pays for an expansion; false when it cannot be paid.
+    pub(crate) fn pay(&self, text: &str) -> bool {
+        let cost = text.len() + 1;
+        let left = |cell: &Cell<usize>| cell.get().checked_sub(cost);
+        match (left(&self.of_container), left(&self.of_set)) {
+            (Some(of_container), Some(of_set)) => {
+                self.of_container.set(of_container);
+                self.of_set.set(of_set);
+            }
+            _ => self.is_over.set(true),
+        }
+        !self.is_over()
+    }
+}
+
 /// The commands of a script as words, in order; `rest` are the arguments of the script.
-/// Assignments to variables hold for what follows.
-pub(crate) fn commands(script: &str, rest: &[String], variables: &Variables) -> Vec<Vec<String>> {
+/// Assignments to variables hold for what follows. Nothing when the script is over its budget.
+pub(crate) fn commands(
+    script: &str,
+    rest: &[String],
+    variables: &Variables,
+    budget: &Budget,
+) -> Option<Vec<Vec<String>>> {
     let mut shell = Shell {
         text: script.chars().collect(),
         position: 0,
         rest,
         variables: variables.clone(),
+        budget,
         words: Vec::new(),
         word: None,
         commands: Vec::new(),
     };
     shell.run();
-    shell.commands
+    (!budget.is_over()).then_some(shell.commands)
 }
 
 struct Shell<'a> {
     text: Vec<char>,
     position: usize,
     rest: &'a [String],
+    budget: &'a Budget,
     variables: Variables,
     words: Vec<String>,
     word: Option<String>,
@@ -40,8 +100,9 @@ impl Shell<'_> {
         self.text.get(self.position + ahead).copied()
     }
 
+    /// The next character; nothing at the end, and when the budget is used up.
     fn next(&mut self) -> Option<char> {
-        let character = self.peek(0)?;
+        let character = self.peek(0).filter(|_| !self.budget.is_over())?;
         self.position += 1;
         Some(character)
     }
@@ -141,6 +202,9 @@ impl Shell<'_> {
                         if index > 0 {
                             self.end_word();
                         }
+                        if !self.budget.pay(word) {
+                            return;
+                        }
                         self.push(word);
                     }
                 }
@@ -159,7 +223,7 @@ impl Shell<'_> {
             Some('(') if self.peek(1) == Some('(') => {
                 let inner = self.enclosed('(', ')');
                 let inner = inner.trim_start_matches('(').trim_end_matches(')').to_owned();
-                arithmetic(&inner, &self.variables)
+                arithmetic(&inner, &self.variables, self.budget)
                     .map_or_else(|| UNKNOWN.to_string(), |number| number.to_string())
             }
             Some('(') => {
@@ -172,7 +236,8 @@ impl Shell<'_> {
             }
             Some('@' | '*') => {
                 self.position += 1;
-                self.rest.join(" ")
+                let paid = self.rest.iter().all(|word| self.budget.pay(word));
+                if paid { self.rest.join(" ") } else { String::new() }
             }
             _ => {
                 let name = self.name();
@@ -191,7 +256,10 @@ impl Shell<'_> {
     }
 
     fn variable(&self, name: &str) -> String {
-        self.variables.get(name).cloned().unwrap_or_else(|| UNKNOWN.to_string())
+        match self.variables.get(name) {
+            Some(value) if self.budget.pay(value) => value.clone(),
+            _ => UNKNOWN.to_string(),
+        }
     }
 
     /// The inside of `${…}`.
@@ -200,7 +268,7 @@ impl Shell<'_> {
         let (name, operation) = inner.split_at(end.unwrap_or(inner.len()));
         let default = operation.strip_prefix(":-").or_else(|| operation.strip_prefix('-'));
         match (self.variables.get(name), default) {
-            (Some(value), _) => value.clone(),
+            (Some(_), _) => self.variable(name),
             (None, Some(default)) => default.trim_matches('"').to_owned(),
             // `${NAME:+text}`: nothing, as the variable is not known to be set.
             (None, None) if operation.starts_with(":+") => String::new(),
@@ -239,11 +307,10 @@ fn assignment(word: &str) -> Option<(&str, &str)> {
 }
 
 /// The value of a whole-number expression with `+ - * / %`, brackets and variables.
-pub(crate) fn arithmetic(text: &str, variables: &Variables) -> Option<i64> {
-    let tokens = tokens(text)?;
-    let mut position = 0;
-    let value = sum(&tokens, &mut position, variables, 0)?;
-    (position == tokens.len()).then_some(value)
+fn arithmetic(text: &str, variables: &Variables, budget: &Budget) -> Option<i64> {
+    let mut sum = Sum { tokens: tokens(text)?, position: 0, variables, budget };
+    let value = sum.sum(0)?;
+    (sum.position == sum.tokens.len()).then_some(value)
 }
 
 #[derive(Debug, PartialEq)]
@@ -297,55 +364,75 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
 /// Deeper brackets than anyone writes.
 const MAX_DEPTH: usize = 50;
 
-fn sum(tokens: &[Token], position: &mut usize, variables: &Variables, depth: usize) -> Option<i64> {
-    let mut value = product(tokens, position, variables, depth)?;
-    while let Some(Token::Sign(sign @ ('+' | '-'))) = tokens.get(*position) {
-        *position += 1;
-        let next = product(tokens, position, variables, depth)?;
-        value = if *sign == '+' { value.checked_add(next)? } else { value.checked_sub(next)? };
-    }
-    Some(value)
+/// An expression that is worked out.
+struct Sum<'a> {
+    tokens: Vec<Token>,
+    position: usize,
+    variables: &'a Variables,
+    budget: &'a Budget,
 }
 
-fn product(
-    tokens: &[Token],
-    position: &mut usize,
-    variables: &Variables,
-    depth: usize,
-) -> Option<i64> {
-    let mut value = factor(tokens, position, variables, depth)?;
-    while let Some(Token::Sign(sign @ ('*' | '/' | '%'))) = tokens.get(*position) {
-        *position += 1;
-        let next = factor(tokens, position, variables, depth)?;
-        value = match sign {
-            '*' => value.checked_mul(next)?,
-            '/' => value.checked_div(next)?,
-            _ => value.checked_rem(next)?,
-        };
+impl Sum<'_> {
+    /// Steps over the next token when it is one of these signs.
+    fn sign(&mut self, signs: &[char]) -> Option<char> {
+        match self.tokens.get(self.position) {
+            Some(Token::Sign(sign)) if signs.contains(sign) => {
+                self.position += 1;
+                Some(*sign)
+            }
+            _ => None,
+        }
     }
-    Some(value)
-}
 
-fn factor(
-    tokens: &[Token],
-    position: &mut usize,
-    variables: &Variables,
-    depth: usize,
-) -> Option<i64> {
-    let token = tokens.get(*position)?;
-    *position += 1;
-    match token {
-        Token::Number(number) => Some(*number),
-        Token::Name(name) => variables.get(name)?.trim().parse().ok(),
-        Token::Sign('(') if depth < MAX_DEPTH => {
-            let value = sum(tokens, position, variables, depth + 1)?;
-            (tokens.get(*position) == Some(&Token::Sign(')'))).then(|| *position += 1)?;
-            Some(value)
+    fn sum(&mut self, depth: usize) -> Option<i64> {
+        let mut value = self.product(depth)?;
+        while let Some(sign) = self.sign(&['+', '-']) {
+            let next = self.product(depth)?;
+            value = if sign == '+' { value.checked_add(next)? } else { value.checked_sub(next)? };
         }
-        Token::Sign('-') if depth < MAX_DEPTH => {
-            factor(tokens, position, variables, depth + 1)?.checked_neg()
+        Some(value)
+    }
+
+    fn product(&mut self, depth: usize) -> Option<i64> {
+        let mut value = self.factor(depth)?;
+        while let Some(sign) = self.sign(&['*', '/', '%']) {
+            let next = self.factor(depth)?;
+            value = match sign {
+                '*' => value.checked_mul(next)?,
+                '/' => value.checked_div(next)?,
+                _ => value.checked_rem(next)?,
+            };
         }
-        Token::Sign(_) => None,
+        Some(value)
+    }
+
+    fn factor(&mut self, depth: usize) -> Option<i64> {
+        match self.tokens.get(self.position)? {
+            Token::Number(number) => {
+                let number = *number;
+                self.position += 1;
+                Some(number)
+            }
+            Token::Name(name) => {
+                let value = self.variables.get(name).filter(|value| self.budget.pay(value))?;
+                self.position += 1;
+                value.trim().parse().ok()
+            }
+            Token::Sign(sign) if depth < MAX_DEPTH => {
+                let sign = *sign;
+                self.position += 1;
+                match sign {
+                    '(' => {
+                        let value = self.sum(depth + 1)?;
+                        self.sign(&[')'])?;
+                        Some(value)
+                    }
+                    '-' => self.factor(depth + 1)?.checked_neg(),
+                    _ => None,
+                }
+            }
+            Token::Sign(_) => None,
+        }
     }
 }
 
@@ -369,7 +456,7 @@ mod tests {
               a/b --x ${A} $EMPTY $TWO "q $A" 'a "b" $c' ${NONE-d} --n=$((A*2)) --u $(date) "$@"
         "#;
         let rest = ["--one".to_owned(), "two three".to_owned()];
-        let all = commands(script, &rest, &variables());
+        let all = commands(script, &rest, &variables(), &Budget::new()).unwrap();
         let last = all.last().unwrap().join("|").replace(UNKNOWN, "?");
         assert_eq!(
             last,
@@ -389,16 +476,42 @@ mod tests {
             ("1 +", None),
             ("9223372036854775807 + 1", None),
         ] {
-            assert_eq!(arithmetic(text, &variables()), value, "{text}");
+            assert_eq!(arithmetic(text, &variables(), &Budget::new()), value, "{text}");
         }
-        assert_eq!(arithmetic(&"(".repeat(100_000), &variables()), None);
+        assert_eq!(arithmetic(&"(".repeat(100_000), &variables(), &Budget::new()), None);
     }
 
     #[test]
     fn nothing_hangs_or_panics() {
         for text in ["\"", "'", "$", "${", "$((", "$(", "\\", "a=", "=b", "&&&;;|", "${:-}", "$((}"]
         {
-            commands(text, &[], &Variables::new());
+            assert!(commands(text, &[], &Variables::new(), &Budget::new()).is_some());
         }
+    }
+
+    #[test]
+    fn expansions_are_paid_for() {
+        let rest = ["x".repeat(1_000)];
+        let long = format!("a={}; ", "1".repeat(1_000));
+        for (script, most) in [
+            ("a=xxxxxxxx; ".to_owned() + &"a=$a$a; ".repeat(28), 1),
+            ("a=xxxxxxxx; ".to_owned() + &"a=\"${a}${a:-}\"; ".repeat(28), 1),
+            ("echo ".to_owned() + &"\"$@\" $* ".repeat(1_000), 1),
+            (long.clone() + &"echo $((a + a * -(a))); ".repeat(1_000), 1),
+            (long + &"echo ${a} ".repeat(1_000), 1),
+        ] {
+            assert_eq!(commands(&script, &rest, &Variables::new(), &Budget::new()), None, "{most}");
+        }
+        // What a script says itself costs nothing, and the budget of a set is shared.
+        let literal = "echo word; ".repeat(100_000);
+        let budget = Budget::new();
+        assert!(commands(&literal, &[], &Variables::new(), &budget).is_some());
+        let script = "a=xxxxxxxx; ".to_owned() + &"a=$a$a; ".repeat(12);
+        let read = |_: &usize| {
+            budget.next_container();
+            commands(&script, &[], &Variables::new(), &budget).is_some()
+        };
+        let count = (0..1_000).take_while(read).count();
+        assert!((50..70).contains(&count), "{count}");
     }
 }

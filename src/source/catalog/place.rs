@@ -1,8 +1,8 @@
-#![expect(clippy::disallowed_methods, reason = "reads catalogs")]
 //! Where a catalog is: a file, a folder, or an image.
 
 use super::layers;
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::regular_file;
 use crate::source::image::{self, Blobs};
 use crate::source::layout::{self, Layout, Wanted};
 use crate::source::limits::{Limits, exceeded, in_bytes, is_exceeded};
@@ -170,7 +170,7 @@ fn visit_file(
             Ok(count)
         }
     }
-    visit(shown, Item::File(&mut Metered(File::open(path)?, budget)))
+    visit(shown, Item::File(&mut Metered(regular_file::open(path)?, budget)))
 }
 
 fn failed(shown: &str, error: &io::Error) -> Diagnostics {

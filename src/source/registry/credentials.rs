@@ -1,22 +1,22 @@
-#![expect(clippy::disallowed_methods, reason = "reads the files that docker and podman log in to")]
 //! Credentials where `docker login` and `podman login` leave them.
 //!
 //! containers-auth.json(5) and Docker's config.json; credential helpers speak the protocol of
 //! docker-credential-helpers.
 
 use super::super::access::Environment;
+use super::super::process::Program;
 use super::failure::Failure;
 use crate::diag::{Code, Diagnostic};
+use crate::regular_file;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a credential helper may take; some ask a person.
 const HELPER_TIME: Duration = Duration::from_secs(60);
@@ -97,7 +97,7 @@ pub(super) fn find(
         None => usual_files(environment).into_iter().map(|file| (file, false)).collect(),
     };
     for (path, must_exist) in files {
-        let file = match fs::File::open(&path) {
+        let file = match regular_file::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => continue,
             Err(error) => return Err(invalid(&path, &error.to_string())),
@@ -249,49 +249,14 @@ fn ask(
             "Run it by hand, or log in again.",
         )
     };
-    let path = environment.get("PATH").and_then(|path| {
-        std::env::split_paths(path).map(|dir| dir.join(&program)).find(|file| file.is_file())
-    });
-    let Some(path) = path else {
-        return Err(failed("there is no such program on the PATH".to_owned()));
-    };
     let server = if host == "docker.io" { "https://index.docker.io/v1/" } else { host };
-    let mut child = Command::new(path)
-        .arg("get")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
+    // A helper is a program of the user, named in a file of the user, and finds its secrets by
+    // variables of its own (AWS_PROFILE, GITHUB_TOKEN): it gets all, as it does from docker.
+    let done = Program::find(&program, environment.get("PATH").or(Some("")))
+        .map(|helper| helper.all_variables().limits(HELPER_TIME, MOST_BYTES))
+        .and_then(|helper| helper.arguments(&["get"]).input(server).run())
         .map_err(|error| failed(error.to_string()))?;
-    if let Some(mut input) = child.stdin.take() {
-        // A helper that does not read its input says so by how it ends.
-        let _ = input.write_all(server.as_bytes());
-    }
-    let output = child.stdout.take();
-    let reader = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        output.map(|output| output.take(MOST_BYTES).read_to_end(&mut text));
-        text
-    });
-    let begun = Instant::now();
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if begun.elapsed() < HELPER_TIME => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            outcome => {
-                // What cannot be killed has ended.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(failed(match outcome {
-                    Err(error) => error.to_string(),
-                    Ok(_) => format!("it did not end within {} seconds", HELPER_TIME.as_secs()),
-                }));
-            }
-        }
-    };
-    let text = reader.join().unwrap_or_default();
+    let (status, text) = (done.status, done.output);
     if !status.success() {
         // The protocol's words for "none"; other words may hold anything and are not shown.
         let text = String::from_utf8_lossy(&text);
@@ -326,6 +291,7 @@ fn told(message: String, hint: &str) -> Failure {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write files")]
 mod tests {
     use super::*;
 

@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Blobs for Repository<'_> {
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics> {
-        if self.client.cache.open(descriptor.digest())?.is_none() {
+        if self.client.cache.open(descriptor.digest(), descriptor.size())?.is_none() {
             self.download(descriptor)?;
         }
-        let found = self.client.cache.open(descriptor.digest())?;
+        let found = self.client.cache.open(descriptor.digest(), descriptor.size())?;
         Ok(found.map(|(file, _)| -> Box<dyn Read> { Box::new(file) }))
     }
 
@@ -28,7 +28,7 @@ impl Blobs for Repository<'_> {
         let mut seen = BTreeSet::new();
         let mut missing = Vec::new();
         for descriptor in descriptors.iter().filter(|d| seen.insert(d.digest().to_string())) {
-            if self.client.cache.open(descriptor.digest())?.is_none() {
+            if self.client.cache.open(descriptor.digest(), descriptor.size())?.is_none() {
                 missing.push(descriptor);
             }
         }
@@ -80,7 +80,7 @@ impl Repository<'_> {
         }
         let _slot = self.client.slots.take();
         // While this one waited, another thread may have fetched it.
-        if self.client.cache.open(digest)?.is_some() {
+        if self.client.cache.open(digest, descriptor.size())?.is_some() {
             return Ok(());
         }
         let mut partial = self.client.cache.begin(digest)?;
@@ -144,7 +144,7 @@ impl Repository<'_> {
             let message = format!("{place} has more than the {size} bytes of its descriptor");
             return Err(Failure::Mismatch(message));
         }
-        let mut body = Paced::new(response.body, self.client.network.timeout);
+        let mut body = Paced::new(response.body, self.client.network.timeout, left);
         let mut buffer = vec![0; 64 << 10];
         loop {
             let count = body.read(&mut buffer).map_err(|error| broken(&place, &error))?;

@@ -9,6 +9,8 @@ pub(super) enum Failure {
     Unreachable(String),
     /// The registry asks to come back later, after so many seconds if it says so.
     Busy(String, Option<u64>),
+    /// Content that came too slowly to go on with.
+    TooSlow(String),
     /// No secure connection.
     Tls(String),
     /// There is no such image or blob.
@@ -50,6 +52,13 @@ impl Failure {
                 message,
                 "Try again later. How often it is asked, and how long it is waited for, is in \
                  `[network]`."
+                    .to_owned(),
+            ),
+            Failure::TooSlow(message) => (
+                Code::RegistryFailed,
+                message,
+                "copy the image to a faster registry and name it in a `[[mirror]]`, or raise \
+                 `timeout` in `[network]`"
                     .to_owned(),
             ),
             Failure::Tls(message) => (

@@ -2,9 +2,10 @@
 
 use super::failure::Failure;
 use super::proxy::{self, Proxies, bare};
+use crate::regular_file;
 use rustls::crypto::ring;
 use std::fmt::Debug;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,9 @@ use ureq::{Agent, BodyReader, Proxy, SendBody};
 
 /// Redirects of one request that are followed; registries use one or two.
 const MOST_REDIRECTS: usize = 5;
+
+/// Bytes of a file of certificates; that of a whole system has less than 1 MiB.
+const ROOT_BYTES: u64 = 16 << 20;
 
 /// Bytes of an answer's headers.
 const HEADER_BYTES: usize = 64 << 10;
@@ -180,9 +184,7 @@ impl Http {
         let [https, http] = &self.proxied;
         match (if is_https(uri) { https } else { http }, proxy) {
             (Some(agent), Some(proxy)) => {
-                // A name is resolved by the proxy; an address can be judged here.
-                let address = bare(host).parse::<IpAddr>();
-                if address.is_ok_and(|address| !is_allowed(address, false)) {
+                if !is_allowed_host(host) {
                     return Err(forbidden(uri));
                 }
                 Ok((agent, Some(proxy)))
@@ -256,8 +258,8 @@ pub(super) fn shown(uri: &Uri) -> String {
     format!("{}://{host}{}", uri.scheme_str().unwrap_or("https"), path.escape_debug())
 }
 
-/// Resolves names, but not to where no registry is: addresses of the link (where clouds serve the
-/// credentials of machines), and this machine unless the registry is on it.
+/// Resolves names, but not to where no registry is: addresses of the link and others at which
+/// clouds serve the credentials of machines, and this machine unless the registry is on it.
 #[derive(Debug)]
 struct Guarded {
     inner: DefaultResolver,
@@ -286,16 +288,77 @@ impl Resolver for Guarded {
 /// Whether a registry may be at an address; on this machine only if `loopback`.
 fn is_allowed(address: IpAddr, loopback: bool) -> bool {
     let address = address.to_canonical();
-    let is_link_local = match address {
-        IpAddr::V4(v4) => v4.is_link_local() || v4.is_unspecified() || v4.is_broadcast(),
+    if METADATA_ADDRESSES.contains(&address) || (!loopback && address.is_loopback()) {
+        return false;
+    }
+    match address {
+        IpAddr::V4(v4) => !v4.is_link_local() && !v4.is_unspecified() && !v4.is_broadcast(),
         IpAddr::V6(v6) => {
-            v6.is_unicast_link_local()
-                || v6.is_unspecified()
-                // Where AWS serves the credentials of a machine over IPv6.
-                || v6.segments()[..3] == [0xfd00, 0x0ec2, 0]
+            // Where AWS serves what machines know of themselves: fd00:ec2::/48.
+            let is_aws = v6.segments()[..3] == [0xfd00, 0x0ec2, 0];
+            let has_own_meaning = v6.is_unicast_link_local() || v6.is_unspecified() || is_aws;
+            // A gateway or the kernel sends these on as IPv4.
+            !has_own_meaning
+                && (v6.is_loopback()
+                    || embedded(v6).is_none_or(|v4| is_allowed(IpAddr::V4(v4), loopback)))
         }
+    }
+}
+
+/// Addresses outside of the link where clouds serve the credentials of machines.
+const METADATA_ADDRESSES: [IpAddr; 6] = [
+    // Alibaba Cloud.
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    // Azure's WireServer.
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    // Oracle Cloud, of old over IPv4 and now over IPv6.
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)),
+    // Google Cloud.
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+    // Scaleway.
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)),
+];
+
+/// Names of the same, for a proxy that resolves names itself.
+const METADATA_NAMES: [&str; 3] =
+    ["instance-data.ec2.internal", "metadata.goog", "metadata.google.internal"];
+
+/// The IPv4 address in an IPv6 one: compatible (RFC 4291, 2.5.5.1), NAT64 (RFC 6052 and 8215),
+/// 6to4 (RFC 3056), Teredo (RFC 4380) or ISATAP (RFC 5214). Mapped ones are IPv4 by now.
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let parts = address.segments();
+    let v4 = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    match parts {
+        [0, 0, 0, 0, 0, 0, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
+        // A network's own prefix of /48 has the address around an octet of zeros, a longer one
+        // has it at the end.
+        [0x64, 0xff9b, 1, high, low, rest, ..] if high != 0 => {
+            v4(high, ((low & 0xff) << 8) | (rest >> 8))
+        }
+        [0x64, 0xff9b, 1, _, _, _, high, low] => v4(high, low),
+        [0x2002, high, low, ..] => v4(high, low),
+        [0x2001, 0, _, _, _, _, high, low] => v4(!high, !low),
+        [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => v4(high, low),
+        _ => None,
+    }
+}
+
+/// Whether a proxy may be asked for a host, whose name only the proxy resolves.
+fn is_allowed_host(host: &str) -> bool {
+    let host = bare(host).trim_end_matches('.').to_ascii_lowercase();
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return is_allowed(address, false);
+    }
+    // `2852039166`, `0xa9.254.43518` and others are IPv4 addresses to many programs.
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let digits = last.strip_prefix("0x").unwrap_or(last);
+    let is_number = if digits.len() < last.len() {
+        digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    } else {
+        !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
     };
-    !is_link_local && (loopback || !address.is_loopback())
+    !is_number && !METADATA_NAMES.contains(&host.as_str())
 }
 
 /// A name that leads to no address where a registry may be.
@@ -305,7 +368,8 @@ struct Forbidden;
 impl std::fmt::Display for Forbidden {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(
-            "it is an address of this machine or of its link, where no registry is looked for",
+            "it is an address of this machine, of its link or of a cloud's metadata service, where no \
+             registry is looked for",
         )
     }
 }
@@ -348,9 +412,8 @@ fn is_tls(error: &std::io::Error) -> bool {
 }
 
 /// Reads a file of certificates; the error is for people.
-#[expect(clippy::disallowed_methods, reason = "reads a file that the configuration names")]
 pub(super) fn read_root_file(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
-    let pem = std::fs::read(path).map_err(|error| error.to_string())?;
+    let pem = regular_file::read(path, ROOT_BYTES).map_err(|error| error.to_string())?;
     read_roots(&pem)
 }
 
@@ -392,16 +455,67 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_link_are_no_registries() {
-        for address in
-            ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0", "fd00:ec2::254"]
-        {
+    fn addresses_of_the_link_and_of_metadata_services_are_no_registries() {
+        for address in [
+            "169.254.169.254",
+            "169.254.170.2",
+            "fe80::1",
+            "0.0.0.0",
+            "fd00:ec2::254",
+            "fd00:ec2::23",
+            "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
+            "fd20:ce::254",
+            "fd00:c1::a9fe:a9fe",
+            "fd00:42::42",
+            "::ffff:169.254.169.254",
+            "::ffff:100.100.100.200",
+            "::169.254.169.254",
+            "64:ff9b::169.254.169.254",
+            "64:ff9b::a83f:8110",
+            "64:ff9b:1:a9fe:a9:fe00::",
+            "64:ff9b:1::169.254.169.254",
+            "2002:a9fe:a9fe::1",
+            "2001:0:1:2:3:4:5601:5601",
+            "2001:db8::5efe:169.254.169.254",
+        ] {
             assert!(!is_allowed(address.parse().unwrap(), true), "{address}");
+            assert!(!is_allowed_host(&format!("[{address}]")), "{address}");
         }
-        for address in ["10.0.0.1", "192.168.1.1", "93.184.215.14", "2001:db8::1", "fd12:3456::1"] {
+        for address in [
+            "10.0.0.1",
+            "192.168.1.1",
+            "93.184.215.14",
+            "100.100.100.201",
+            "2001:db8::1",
+            "fd12:3456::1",
+            "64:ff9b::93.184.215.14",
+            "2002:5db8:d70e::1",
+        ] {
             assert!(is_allowed(address.parse().unwrap(), false), "{address}");
         }
-        assert!(!is_allowed("127.0.0.1".parse().unwrap(), false));
+        for address in ["127.0.0.1", "::1", "64:ff9b::127.0.0.1", "::ffff:127.0.0.1"] {
+            assert!(!is_allowed(address.parse().unwrap(), false), "{address}");
+        }
         assert!(is_allowed("::1".parse().unwrap(), true));
+    }
+
+    #[test]
+    fn a_proxy_is_not_asked_for_metadata_services() {
+        for host in [
+            "169.254.169.254",
+            "2852039166",
+            "0xa9fea9fe",
+            "0xa9.0xfe.0xa9.0xfe",
+            "169.254.43518",
+            "metadata.google.internal",
+            "Metadata.Google.Internal.",
+        ] {
+            assert!(!is_allowed_host(host), "{host}");
+        }
+        for host in ["quay.io", "10.0.0.1", "registry.example.com.", "metadata", "a.b1", "1.a"] {
+            assert!(is_allowed_host(host), "{host}");
+        }
     }
 }

@@ -44,7 +44,8 @@ impl Repository<'_> {
         shown: &str,
     ) -> Result<Descriptor, Diagnostics> {
         if let Some(digest) = &reference.digest
-            && let Some((mut file, size)) = self.client.cache.open(digest)?
+            && let Some((mut file, size)) =
+                self.client.cache.open(digest, self.limits.document_bytes)?
         {
             let mut bytes = Vec::new();
             let read = (&mut file).take(self.limits.document_bytes).read_to_end(&mut bytes);
@@ -96,7 +97,8 @@ impl Repository<'_> {
         let stated = response.header("docker-content-digest").map(str::to_owned);
         let content_type = response.header("content-type").map(str::to_owned);
         let mut bytes = Vec::new();
-        let mut body = Paced::new(response.body, self.client.network.timeout).take(limit + 1);
+        let body = Paced::new(response.body, self.client.network.timeout, limit);
+        let mut body = body.take(limit + 1);
         body.read_to_end(&mut bytes).map_err(|error| broken(&place, &error))?;
         if bytes.len() as u64 > limit {
             return Err(too_much());

@@ -27,7 +27,9 @@ use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
-use pace::{Claims, LONGEST_PAUSE, Paced, Slots, Stopwatch, pause_after, retry_after, wait};
+use pace::{
+    Claims, LONGEST_PAUSE, Overdue, Paced, Slots, Stopwatch, pause_after, retry_after, wait,
+};
 use proxy::Proxies;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -389,7 +391,7 @@ fn said(response: Response, patience: Duration) -> String {
         code: String,
     }
     let mut bytes = Vec::new();
-    let body = Paced::new(response.body, patience);
+    let body = Paced::new(response.body, patience, ERROR_BYTES);
     if body.take(ERROR_BYTES).read_to_end(&mut bytes).is_err() {
         return String::new();
     }
@@ -425,6 +427,9 @@ fn first(found: Diagnostics) -> Failure {
 
 /// An error while a body is read.
 fn broken(place: &str, error: &io::Error) -> Failure {
+    if error.get_ref().is_some_and(|inner| inner.is::<Overdue>()) {
+        return Failure::TooSlow(format!("{place} is too slow: {error}"));
+    }
     Failure::Unreachable(match error.kind() {
         io::ErrorKind::TimedOut => format!("{place} is too slow: {error}"),
         _ => format!("the connection to {place} broke: {error}"),

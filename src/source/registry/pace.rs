@@ -9,6 +9,12 @@ use std::time::{Duration, Instant};
 /// Bytes that must arrive while the patience lasts; a connection that gives fewer is broken.
 const LEAST_BYTES: u64 = 4 << 10;
 
+/// Bytes a second that a body must have on average, once four times the patience has passed.
+const LEAST_RATE: u64 = 16 << 10;
+
+/// The longest that a body may take, whatever its size.
+const LONGEST_BODY: Duration = Duration::from_secs(2 * 60 * 60);
+
 /// The first pause between two tries; each next one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
@@ -48,24 +54,51 @@ impl Stopwatch {
     }
 }
 
-/// A body that must keep coming.
+/// A body that must keep coming, and come to an end.
 pub(super) struct Paced<R> {
     inner: R,
     patience: Duration,
+    /// When it must have ended, and how long that is from its beginning.
+    deadline: (Instant, Duration),
     begun: Instant,
     count: u64,
 }
 
 impl<R: Read> Paced<R> {
-    pub(super) fn new(inner: R, patience: Duration) -> Self {
-        Paced { inner, patience, begun: Instant::now(), count: 0 }
+    /// A body of at most `size` bytes.
+    pub(super) fn new(inner: R, patience: Duration, size: u64) -> Self {
+        let begun = Instant::now();
+        let time = time_for(size, patience);
+        Paced { inner, patience, deadline: (begun + time, time), begun, count: 0 }
     }
 }
+
+/// How long a body of `size` bytes may take in all.
+fn time_for(size: u64, patience: Duration) -> Duration {
+    let time = patience * 4 + Duration::from_secs(size / LEAST_RATE);
+    time.min(LONGEST_BODY.max(patience * 4))
+}
+
+/// That a body did not end in time. Another try would not either.
+#[derive(Debug)]
+pub(super) struct Overdue(Duration);
+
+impl std::fmt::Display for Overdue {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "it is not done after {} seconds", self.0.as_secs())
+    }
+}
+
+impl std::error::Error for Overdue {}
 
 impl<R: Read> Read for Paced<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.count += count as u64;
+        let (deadline, time) = self.deadline;
+        if count > 0 && Instant::now() > deadline {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, Overdue(time)));
+        }
         if self.begun.elapsed() > self.patience {
             if self.count < LEAST_BYTES && count > 0 {
                 let message =
@@ -153,6 +186,38 @@ mod tests {
         assert_eq!(pause_after(0), Duration::from_millis(250));
         assert_eq!(pause_after(2), Duration::from_secs(1));
         assert!(pause_after(u32::MAX) <= LONGEST_PAUSE);
+    }
+
+    #[test]
+    fn a_body_that_drips_above_the_pace_ends() {
+        /// Gives what the pace asks for, and never ends.
+        struct Drip;
+        impl Read for Drip {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                std::thread::sleep(Duration::from_millis(1));
+                buffer.fill(0);
+                Ok(buffer.len())
+            }
+        }
+        let begun = Instant::now();
+        let mut body = Paced::new(Drip, Duration::from_millis(20), 1 << 10);
+        let error = loop {
+            if let Err(error) = body.read(&mut [0; 8 << 10]) {
+                break error;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "it goes on");
+        };
+        assert!(error.get_ref().is_some_and(|inner| inner.is::<Overdue>()), "{error}");
+    }
+
+    #[test]
+    fn larger_bodies_may_take_longer_up_to_a_bound() {
+        let patience = Duration::from_secs(30);
+        let seconds = |size| time_for(size, patience).as_secs();
+        assert_eq!(seconds(100 << 10), 126);
+        assert_eq!(seconds(64 << 20), 120 + 4096);
+        assert_eq!(seconds(u64::MAX), 7200);
+        assert_eq!(time_for(0, LONGEST_BODY), LONGEST_BODY * 4);
     }
 
     #[test]

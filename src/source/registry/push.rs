@@ -1,7 +1,7 @@
 //! Pushing: blobs that a repository does not have, then the manifest that names them.
 
 use super::failure::Failure;
-use super::http::{Content, join, shown};
+use super::http::{Content, is_https, join, shown};
 use super::{Repository, Request};
 use crate::diag::Diagnostics;
 use oci_spec::image::Descriptor;
@@ -46,6 +46,12 @@ impl Repository<'_> {
             let Some(location) = location else {
                 return Err(Failure::Refused(format!("{place} does not say where to push to")));
             };
+            if is_https(&begun.from) && !is_https(&location) {
+                return Err(Failure::UnsafeRedirect(format!(
+                    "{place} wants the upload at {}, which is not https",
+                    shown(&location)
+                )));
+            }
             let separator = if location.query().is_some() { '&' } else { '?' };
             let address = format!("{location}{separator}digest={}", descriptor.digest());
             self.send(&Request {

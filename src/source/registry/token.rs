@@ -1,5 +1,6 @@
 //! From a challenge to the value of an Authorization header.
 
+use super::broken;
 use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
@@ -150,10 +151,10 @@ fn fetch(
         _ => return Err(Failure::Refused(format!("{place} answers {}", response.status))),
     }
     let mut text = Vec::new();
-    Paced::new(response.body, purpose.patience)
+    Paced::new(response.body, purpose.patience, TOKEN_BYTES)
         .take(TOKEN_BYTES)
         .read_to_end(&mut text)
-        .map_err(|error| Failure::Unreachable(format!("{place}: {error}")))?;
+        .map_err(|error| broken(&place, &error))?;
     let answer: Answer = serde_json::from_slice(&text)
         .map_err(|_| Failure::Refused(format!("{place} gives something else than a token")))?;
     let token = answer

@@ -1,14 +1,23 @@
 #![expect(clippy::disallowed_methods, reason = "writes an image layout")]
 //! Writing an OCI image layout: blobs first, the index that names them last.
 
-use super::super::failure;
+use super::super::digest::Hasher;
 use super::super::layout::{MARKER, REF_NAME};
+use super::super::{cache, failure};
 use crate::diag::{Code, Diagnostics};
+use crate::regular_file;
 use oci_spec::image::{Descriptor, ImageIndex, ImageIndexBuilder};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+const INDEX: &str = "index.json";
+const BLOBS: &str = "blobs";
+/// What the names of files that are being written start with.
+const TEMPORARY: &str = ".bundle2chart-";
+/// Bytes of an index; one of ten thousand images has about 4 MiB.
+const INDEX_BYTES: u64 = 64 << 20;
 
 const MARKER_TEXT: &str = "{\"imageLayoutVersion\":\"1.0.0\"}";
 
@@ -19,51 +28,86 @@ pub(super) struct LayoutWriter {
     entries: Vec<Descriptor>,
     /// Digests of what this run names: they stay when another image takes their name.
     wanted: BTreeSet<String>,
+    /// Digests of blobs that are there and were checked.
+    sound: BTreeSet<String>,
 }
 
 impl LayoutWriter {
-    /// Opens a layout, or makes one where there is nothing.
+    /// Opens a layout, or makes one where there is nothing. One that a killed run left has its
+    /// marker first of all, so that the next run goes on with it.
     pub(super) fn open(folder: &Path, shown: &str) -> Result<Self, Diagnostics> {
-        let is_layout = folder.join(MARKER).is_file();
-        let is_free = folder.read_dir().map_or(true, |mut entries| entries.next().is_none());
-        if !is_layout && !is_free {
+        let mut writer = LayoutWriter {
+            folder: folder.to_owned(),
+            shown: shown.to_owned(),
+            entries: Vec::new(),
+            wanted: BTreeSet::new(),
+            sound: BTreeSet::new(),
+        };
+        if folder.join(MARKER).is_file() {
+            writer.sweep();
+            match regular_file::read(&folder.join(INDEX), INDEX_BYTES) {
+                Ok(index) => {
+                    let index: ImageIndex = super::super::image::parse(&index, INDEX)?;
+                    writer.entries = index.manifests().clone();
+                }
+                // The run that made the layout did not get that far.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(writer.failed(&error)),
+            }
+            return Ok(writer);
+        }
+        let is_ours = |entry: io::Result<fs::DirEntry>| {
+            entry.is_ok_and(|entry| {
+                let name = entry.file_name();
+                name == BLOBS || name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
+            })
+        };
+        if !folder.read_dir().map_or(true, |mut entries| entries.all(is_ours)) {
             return Err(failure(
                 Code::OutputFailed,
                 format!("`{shown}` has files, and is not an OCI image layout"),
                 "Name a new folder, or one with a file `oci-layout`.",
             ));
         }
-        let mut writer = LayoutWriter {
-            folder: folder.to_owned(),
-            shown: shown.to_owned(),
-            entries: Vec::new(),
-            wanted: BTreeSet::new(),
-        };
-        if is_layout {
-            let index = fs::read(folder.join("index.json")).map_err(|e| writer.failed(&e))?;
-            let index: ImageIndex = super::super::image::parse(&index, "index.json")?;
-            writer.entries = index.manifests().clone();
-        }
+        writer.sweep();
+        let marked = fs::create_dir_all(folder).and_then(|()| {
+            writer.place(&folder.join(MARKER), |file| file.write_all(MARKER_TEXT.as_bytes()))
+        });
+        marked.map_err(|error| writer.failed(&error))?;
         Ok(writer)
     }
 
-    /// Adds a blob, unless the layout has it; whether it was added.
+    /// Removes the files that killed runs were writing.
+    fn sweep(&self) {
+        let blobs = self.folder.join(BLOBS);
+        let algorithms = blobs.read_dir().into_iter().flatten().flatten();
+        for folder in [self.folder.clone()].into_iter().chain(algorithms.map(|entry| entry.path()))
+        {
+            cache::sweep(&folder, TEMPORARY);
+        }
+    }
+
+    /// Adds a blob, unless the layout has it with the right content; whether it was added.
     pub(super) fn add(
         &mut self,
         descriptor: &Descriptor,
         open: impl FnOnce() -> Result<File, Diagnostics>,
     ) -> Result<bool, Diagnostics> {
         let digest = descriptor.digest();
-        let folder = self.folder.join("blobs").join(digest.algorithm().as_ref());
+        let folder = self.folder.join(BLOBS).join(digest.algorithm().as_ref());
         let path = folder.join(digest.digest());
-        if path.metadata().is_ok_and(|found| found.len() == descriptor.size()) {
+        if self.sound.contains(digest.as_ref()) {
             return Ok(false);
         }
-        let mut from = open()?;
-        let written = fs::create_dir_all(&folder)
-            .and_then(|()| self.place(&path, |file| io::copy(&mut from, file).map(|_| ())));
-        written.map_err(|error| self.failed(&error))?;
-        Ok(true)
+        let has = regular_file::open(&path).is_ok_and(|file| is_blob(file, descriptor));
+        if !has {
+            let mut from = open()?;
+            let written = fs::create_dir_all(&folder)
+                .and_then(|()| self.place(&path, |file| io::copy(&mut from, file).map(|_| ())));
+            written.map_err(|error| self.failed(&error))?;
+        }
+        self.sound.insert(digest.to_string());
+        Ok(!has)
     }
 
     /// Names an image, which takes the name away from any other: bundles may be locked to what one
@@ -99,7 +143,7 @@ impl LayoutWriter {
         self.entries.push(entry);
     }
 
-    /// Writes the index and the marker.
+    /// Writes the index: from here on the images that were named are found.
     pub(super) fn finish(mut self) -> Result<(), Diagnostics> {
         let key = |entry: &Descriptor| {
             let annotations = entry.annotations().as_ref();
@@ -114,21 +158,17 @@ impl LayoutWriter {
             .build()
             .and_then(|index| index.to_string_pretty())
             .map_err(|error| self.failed(&io::Error::other(error)))?;
-        let text =
-            |text: String| move |file: &mut File| io::Write::write_all(file, text.as_bytes());
-        fs::create_dir_all(&self.folder)
-            .and_then(|()| self.place(&self.folder.join("index.json"), text(index + "\n")))
-            .and_then(|()| self.place(&self.folder.join(MARKER), text(MARKER_TEXT.to_owned())))
+        let text = index + "\n";
+        self.place(&self.folder.join(INDEX), |file| file.write_all(text.as_bytes()))
             .map_err(|error| self.failed(&error))
     }
 
     /// Writes a file whole or not at all.
     fn place(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let folder = path.parent().unwrap_or(&self.folder);
-        let mut file = tempfile::Builder::new()
-            .prefix(".bundle2chart-")
-            .permissions(readable())
-            .tempfile_in(folder)?;
+        let mut builder = tempfile::Builder::new();
+        let mut file =
+            cache::create_locked(builder.prefix(TEMPORARY).permissions(readable()), folder)?;
         fill(file.as_file_mut())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
@@ -141,6 +181,16 @@ impl LayoutWriter {
             "Make room or fix its permissions. Another run goes on where this one ended.",
         )
     }
+}
+
+/// Whether a file is the blob that a descriptor describes.
+fn is_blob(mut file: File, descriptor: &Descriptor) -> bool {
+    if !file.metadata().is_ok_and(|found| found.len() == descriptor.size()) {
+        return false;
+    }
+    let Ok(mut hasher) = Hasher::like(descriptor.digest()) else { return false };
+    let read = cache::read_through(&mut file, |bytes| hasher.update(bytes));
+    read.is_ok() && hasher.finish() == descriptor.digest().as_ref()
 }
 
 /// What others may read: a layout is committed or carried elsewhere.

@@ -56,6 +56,17 @@ impl Supply {
     ) -> Result<Vendored, Diagnostics> {
         let mut writer =
             LayoutWriter::open(&self.base.join(folder), &folder.display().to_string())?;
+        let copied = self.copy_to(images, &mut writer);
+        // What was copied before something failed is found, too.
+        let finished = writer.finish();
+        copied.and_then(|done| finished.map(|()| done))
+    }
+
+    fn copy_to(
+        &self,
+        images: &[Pin<'_>],
+        writer: &mut LayoutWriter,
+    ) -> Result<Vendored, Diagnostics> {
         let mut done = Vendored { images: images.len(), ..Vendored::default() };
         for pin in images {
             let image = self.image(*pin)?;
@@ -69,7 +80,6 @@ impl Supply {
                 name.map(|tag| format!("{}:{tag}", image.reference.name)).as_deref(),
             );
         }
-        writer.finish()?;
         Ok(done)
     }
 

@@ -1,0 +1,131 @@
+//! Where the places of diagnostics are in the repository that the program runs in: annotations of
+//! code hosts name files of it.
+
+use crate::config::{Config, OverlaySource, Source};
+use crate::diag::{Location, Place, Span};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// The files of the repository that places are in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Repository {
+    /// The working folder.
+    working: PathBuf,
+    /// The top of the repository.
+    top: PathBuf,
+    /// The bundles of the configuration by name, and the one that is inspected without a name.
+    bundles: BTreeMap<Option<String>, Origin>,
+}
+
+/// Where the files of a bundle come from.
+#[derive(Clone, Debug, Default)]
+struct Origin {
+    /// The `[[bundle]]` line.
+    span: Option<Span>,
+    /// The folder of a bundle that is one.
+    folder: Option<PathBuf>,
+    /// Paths of overlays as places show them, and the folder that these start from.
+    overlays: Vec<String>,
+    base: PathBuf,
+}
+
+impl Repository {
+    /// The repository of the working folder: that of a GitHub workflow, or the Git repository, or
+    /// else the folder itself.
+    #[expect(clippy::disallowed_methods, reason = "annotations are relative to the repository")]
+    pub(super) fn of_working_folder() -> Self {
+        let working = std::env::current_dir().unwrap_or_default();
+        let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
+        let workspace = workspace.and_then(|top| top.canonicalize().ok());
+        let top = workspace
+            .filter(|top| working.starts_with(top))
+            .or_else(|| {
+                let git = working.ancestors().find(|folder| folder.join(".git").exists());
+                git.map(Path::to_owned)
+            })
+            .unwrap_or_else(|| working.clone());
+        Repository { working, top, bundles: BTreeMap::new() }
+    }
+
+    /// Adds the bundles of a configuration.
+    pub(super) fn add(&mut self, config: &Config) {
+        for bundle in &config.bundles {
+            let folder = match &bundle.source {
+                Source::Path { path, .. } => Some(config.base.join(path)),
+                Source::Image { .. } | Source::Catalog(_) => None,
+            };
+            let overlays = bundle.overlays.iter().filter_map(|overlay| match &overlay.source {
+                OverlaySource::Path(path) => Some(path.trim_end_matches('/').to_owned()),
+                OverlaySource::Text(_) | OverlaySource::Object(_) => None,
+            });
+            let origin = Origin {
+                span: Some(bundle.span.clone()),
+                folder,
+                overlays: overlays.collect(),
+                base: config.base.clone(),
+            };
+            self.bundles.insert(Some(bundle.name.clone()), origin);
+        }
+    }
+
+    /// Adds a bundle that is named on the command line.
+    pub(super) fn add_argument(&mut self, bundle: &str) {
+        let origin = Origin { folder: Some(PathBuf::from(bundle)), ..Origin::default() };
+        self.bundles.insert(None, origin);
+    }
+
+    /// The file of the repository in which a place is. A place in a bundle that is no folder is at
+    /// its `[[bundle]]` line.
+    pub(super) fn locate(&self, place: &Place) -> Location {
+        let mut location = Location::from(place);
+        let origin = self.bundles.get(&place.bundle);
+        let file = match (&place.span, &place.file, origin) {
+            (None, Some(file), Some(origin)) => match origin.file(file) {
+                Some(file) => Some(file),
+                None => {
+                    let inside = location.text();
+                    location = origin.span.as_ref().map(Location::from).unwrap_or_default();
+                    location.inside = inside;
+                    location.file.as_deref().map(PathBuf::from)
+                }
+            },
+            (None, None, Some(origin)) => {
+                location = origin.span.as_ref().map(Location::from).unwrap_or_default();
+                location.file.as_deref().map(PathBuf::from)
+            }
+            _ => location.file.as_deref().map(PathBuf::from),
+        };
+        location.file = file.map(|file| self.relative(&file));
+        location
+    }
+
+    /// The path of a file from the top of the repository; the absolute path where it is outside.
+    fn relative(&self, file: &Path) -> String {
+        let mut absolute = PathBuf::new();
+        for part in self.working.join(file).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    absolute.pop();
+                }
+                part => absolute.push(part),
+            }
+        }
+        absolute.strip_prefix(&self.top).unwrap_or(&absolute).to_string_lossy().into_owned()
+    }
+}
+
+impl Origin {
+    /// The file on disk that a place of the bundle names, where there is one.
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        let is_overlay = |overlay: &String| {
+            name.strip_prefix(overlay.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if self.overlays.iter().any(is_overlay) || name.starts_with("./") {
+            return Some(self.base.join(name));
+        }
+        let file = self.folder.as_ref()?.join(name);
+        file.is_file().then_some(file)
+    }
+}

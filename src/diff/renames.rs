@@ -1,0 +1,228 @@
+//! Renamed objects: pairs of one that is only on the old side and one that is only on the new side.
+//!
+//! Two objects are compared by their leaves, the scalars of an object with their paths: their
+//! likeness is the part of all leaves that both have. Which objects are compared:
+//!
+//! 1. Objects with the same leaves are paired first, in the order of their identities.
+//! 2. Each of the others is compared with each, while that is at most [`MOST_COMPARISONS`].
+//! 3. Of more, each old object is compared with at most [`MOST_CANDIDATES`] new ones: those that
+//!    share its rarest features. A feature is a leaf, a word of the name, or the name without its
+//!    digits. Of a feature that more than [`MOST_SHARERS`] new objects have, those count that are at
+//!    the same place in the order of identities.
+//!
+//! The most alike are paired first. The work grows with the number of objects, not with its square.
+
+use super::{Identity, Side};
+use serde_json::Value as Json;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+
+/// Least likeness of an object to its renamed self, of 1.
+const ALIKE: f64 = 0.8;
+
+/// Least likeness where the names differ only in numbers, such as versions.
+const ALIKE_BY_NAME: f64 = 0.4;
+
+/// Fewest leaves that tell a rename; objects with fewer are paired only when each is the only one
+/// of its kind that came or went.
+const TELLING: usize = 5;
+
+/// Most comparisons of objects of one kind for which each is compared with each.
+const MOST_COMPARISONS: usize = 10_000;
+
+/// Most new objects that an old one is compared with where there are more.
+const MOST_CANDIDATES: usize = 32;
+
+/// Most new objects that one feature makes candidates.
+const MOST_SHARERS: usize = 8;
+
+/// Returns the objects of one kind that were renamed, with their old and new identities.
+///
+/// `gone` are those only on the old side and `came` those only on the new one, both sorted.
+pub(super) fn pairs<'a>(
+    old: &Side,
+    new: &Side,
+    gone: &[&'a Identity],
+    came: &[&'a Identity],
+) -> Vec<(&'a Identity, &'a Identity)> {
+    let contents = |side: &Side, ids: &[&'a Identity]| -> Vec<Content<'a>> {
+        ids.iter().map(|id| Content::of(id, side.objects.get(*id))).collect()
+    };
+    let only = gone.len() == 1 && came.len() == 1;
+    let mut gone = contents(old, gone);
+    gone.retain(|content| only || content.leaves.len() >= TELLING);
+    let mut came = contents(new, came);
+
+    let mut found = same(&mut gone, &mut came);
+    found.extend(most_alike(&gone, &came));
+    found
+}
+
+/// An object as far as renames depend on it.
+struct Content<'a> {
+    id: &'a Identity,
+    /// Namespace, and name without its digits.
+    stem: (&'a str, String),
+    /// Hashes of the leaves with their paths, sorted.
+    leaves: Vec<u64>,
+    /// Hashes of the features, each once, in the order of the object.
+    features: Vec<u64>,
+}
+
+impl<'a> Content<'a> {
+    fn of(id: &'a Identity, object: Option<&Json>) -> Self {
+        let mut leaves = Vec::new();
+        if let Some(object) = object {
+            collect_leaves(object, 0, &id.name, &mut leaves);
+        }
+
+        let digits = |c: char| c.is_ascii_digit() || c == '.';
+        let stem = (id.namespace.as_str(), id.name.replace(digits, ""));
+        let words = id.name.split(|c: char| !c.is_alphanumeric()).map(|word| hash(("word", word)));
+        let mut features: Vec<u64> = leaves.clone();
+        features.extend(words.chain([hash(&stem)]));
+        let mut seen = HashSet::new();
+        features.retain(|feature| seen.insert(*feature));
+
+        leaves.sort_unstable();
+        Content { id, stem, leaves, features }
+    }
+
+    /// Returns the part of all leaves that both objects have.
+    fn likeness(&self, other: &Content<'_>) -> f64 {
+        let (mut mine, mut theirs) = (self.leaves.as_slice(), other.leaves.as_slice());
+        let mut shared = 0;
+        while let ([one, rest @ ..], [another, others @ ..]) = (mine, theirs) {
+            shared += usize::from(one == another);
+            if one <= another {
+                mine = rest;
+            }
+            if another <= one {
+                theirs = others;
+            }
+        }
+
+        let total = self.leaves.len() + other.leaves.len() - shared;
+        if total == 0 { 0.0 } else { shared as f64 / total as f64 }
+    }
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn collect_leaves(value: &Json, path: u64, name: &str, leaves: &mut Vec<u64>) {
+    let step = |key: &str| hash((path, key));
+    match value {
+        Json::Object(map) if !map.is_empty() => {
+            map.iter().for_each(|(key, value)| collect_leaves(value, step(key), name, leaves));
+        }
+        Json::Array(items) if !items.is_empty() => {
+            items.iter().for_each(|item| collect_leaves(item, step("[]"), name, leaves));
+        }
+        // Objects often repeat their own name in labels and selectors.
+        Json::String(text) if text == name => leaves.push(step("=name")),
+        leaf => leaves.push(step(&leaf.to_string())),
+    }
+}
+
+/// Takes out the objects that have the same leaves, and returns them as pairs.
+fn same<'a>(
+    gone: &mut Vec<Content<'a>>,
+    came: &mut Vec<Content<'a>>,
+) -> Vec<(&'a Identity, &'a Identity)> {
+    let mut twins: HashMap<&[u64], VecDeque<&Identity>> = HashMap::new();
+    for content in &*came {
+        twins.entry(&content.leaves).or_default().push_back(content.id);
+    }
+    let twin =
+        |content: &Content<'a>| Some((content.id, twins.get_mut(&*content.leaves)?.pop_front()?));
+    let found: Vec<_> = gone.iter().filter_map(twin).collect();
+
+    let paired: HashSet<&Identity> = found.iter().flat_map(|(from, to)| [*from, *to]).collect();
+    gone.retain(|content| !paired.contains(content.id));
+    came.retain(|content| !paired.contains(content.id));
+    found
+}
+
+/// Returns pairs of objects that are alike enough, each in at most one pair, the most alike first.
+fn most_alike<'a>(gone: &[Content<'a>], came: &[Content<'a>]) -> Vec<(&'a Identity, &'a Identity)> {
+    let mut scored: Vec<(f64, &Identity, &Identity)> = Vec::new();
+    for (from, to) in candidates(gone, came) {
+        let (Some(from), Some(to)) = (gone.get(from), came.get(to)) else { continue };
+        let enough = if from.stem == to.stem { ALIKE_BY_NAME } else { ALIKE };
+        let likeness = from.likeness(to);
+        if likeness >= enough {
+            scored.push((likeness, from.id, to.id));
+        }
+    }
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+
+    let mut paired: HashSet<&Identity> = HashSet::new();
+    let mut found = Vec::new();
+    for (_, from, to) in scored {
+        if !paired.contains(from) && !paired.contains(to) {
+            paired.extend([from, to]);
+            found.push((from, to));
+        }
+    }
+    found
+}
+
+/// Returns the objects to compare, as indices of `gone` and `came`.
+fn candidates(gone: &[Content<'_>], came: &[Content<'_>]) -> Vec<(usize, usize)> {
+    if gone.len() * came.len() <= MOST_COMPARISONS {
+        return (0..gone.len())
+            .flat_map(|from| (0..came.len()).map(move |to| (from, to)))
+            .collect();
+    }
+    let (before, after) = (sharers(gone), sharers(came));
+    let mut all = Vec::new();
+    for (from, content) in gone.iter().enumerate() {
+        let mut features: Vec<(&Vec<usize>, &Vec<usize>)> = content
+            .features
+            .iter()
+            .filter_map(|feature| Some((before.get(feature)?, after.get(feature)?)))
+            .collect();
+        // Stable, so features that are as rare as each other stay in the order of the object.
+        features.sort_by_key(|(_, came)| came.len());
+
+        let mut chosen: Vec<usize> = Vec::new();
+        for (gone, came) in features {
+            for to in near(from, gone, came) {
+                if chosen.len() < MOST_CANDIDATES && !chosen.contains(to) {
+                    chosen.push(*to);
+                }
+            }
+            if chosen.len() == MOST_CANDIDATES {
+                break;
+            }
+        }
+        all.extend(chosen.into_iter().map(|to| (from, to)));
+    }
+    all
+}
+
+/// Returns the objects with each feature, as sorted indices.
+fn sharers(contents: &[Content<'_>]) -> HashMap<u64, Vec<usize>> {
+    let mut sharers: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, content) in contents.iter().enumerate() {
+        for feature in &content.features {
+            sharers.entry(*feature).or_default().push(index);
+        }
+    }
+    sharers
+}
+
+/// Returns those of `came` that are about where `from` is in `gone`; both share one feature.
+fn near<'c>(from: usize, gone: &[usize], came: &'c [usize]) -> &'c [usize] {
+    let place = gone.partition_point(|index| *index < from) * came.len() / gone.len().max(1);
+    let last_start = came.len().saturating_sub(MOST_SHARERS);
+    let start = place.saturating_sub(MOST_SHARERS / 2).min(last_start);
+    came.get(start..came.len().min(start + MOST_SHARERS)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Which values objects read.
+
+use super::{Condition, Expr, Object, Part, ValuesPath};
+use std::collections::HashSet;
+
+/// The paths of the values that objects read.
+///
+/// The objects are walked once, so that asking for many values takes no longer with more objects.
+#[derive(Debug)]
+pub struct ReadPaths<'a>(HashSet<&'a [String]>);
+
+impl<'a> ReadPaths<'a> {
+    /// Returns the paths that the expressions and conditions of these objects read.
+    pub fn of(objects: impl IntoIterator<Item = &'a Object>) -> Self {
+        let mut paths = ReadPaths(HashSet::new());
+        for object in objects {
+            if let Some(condition) = &object.when {
+                paths.add_condition(condition);
+            }
+            object.expressions().into_iter().for_each(|expr| paths.add_expression(expr));
+        }
+        paths
+    }
+
+    /// Whether any of the objects depends on this path of the values, or an expression on a part
+    /// of what stands there.
+    pub fn contains(&self, path: &ValuesPath) -> bool {
+        self.0.contains(path.segments())
+    }
+
+    fn add_condition(&mut self, condition: &'a Condition) {
+        match condition {
+            Condition::Set(path) => {
+                self.0.insert(path.segments());
+            }
+            Condition::Any(conditions) | Condition::All(conditions) => {
+                conditions.iter().for_each(|condition| self.add_condition(condition));
+            }
+        }
+    }
+
+    fn add_expression(&mut self, expr: &'a Expr) {
+        if let Expr::Concat(parts) | Expr::Truncated(parts, _) = expr {
+            for part in parts {
+                if let Part::Image(image) = part {
+                    self.add_with_parents(&image.own);
+                    self.add_with_parents(&image.registry);
+                }
+            }
+        }
+        if let Some(path) = expr.path() {
+            self.add_with_parents(path);
+        }
+    }
+
+    fn add_with_parents(&mut self, path: &'a ValuesPath) {
+        let segments = path.segments();
+        self.0.extend((0..=segments.len()).filter_map(|end| segments.get(..end)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReadPaths;
+    use crate::ir::{Condition, Expr, Map, Object, Origin, Value, ValuesPath};
+
+    fn path(text: &str) -> ValuesPath {
+        ValuesPath::new(text.split('.'))
+    }
+
+    #[test]
+    fn expressions_read_what_is_around_them_and_conditions_only_themselves() {
+        let spec = Value::map([("a", Value::Expr(Expr::Values(path("manager.resources.limits"))))]);
+        let mut object = Object::new(Map::from_iter([("data".to_owned(), spec)]), Origin::Stub);
+        object.when = Some(Condition::All(vec![Condition::Set(path("crds.enabled"))]));
+        let objects = [object];
+        let read = ReadPaths::of(&objects);
+        for (text, expected) in [
+            ("manager.resources.limits", true),
+            ("manager.resources", true),
+            ("manager", true),
+            ("manager.resources.limits.cpu", false),
+            ("crds.enabled", true),
+            ("crds", false),
+            ("other", false),
+        ] {
+            assert_eq!(read.contains(&path(text)), expected, "{text}");
+        }
+    }
+}

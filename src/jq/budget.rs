@@ -1,0 +1,134 @@
+//! How much a jq program may use for one object, and counting it.
+
+use jaq_core::Lut;
+use jaq_core::data::{DataT, HasLut};
+use jaq_json::Val;
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// How much one program may use for one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Terms of the program that are evaluated.
+    pub steps: u64,
+    /// Seconds of processor time, in a process of its own only.
+    pub seconds: u64,
+    /// Bytes of address space of the process, if it is one of its own.
+    pub memory: u64,
+}
+
+impl Default for Budget {
+    /// Several times what the dearest sound program needs: one that does a dozen things with every
+    /// value of a CRD of two megabytes takes about ten million steps and a second.
+    fn default() -> Self {
+        Budget { steps: 50_000_000, seconds: 10, memory: 1 << 30 }
+    }
+}
+
+/// Stack of the thread that compiles or runs programs: both recurse with the length of the
+/// program, and running also with the depth of objects.
+pub(super) const STACK: usize = 64 << 20;
+/// How much of [`STACK`] terms may take. The rest is for functions that recurse by themselves.
+const STACK_OF_TERMS: usize = 48 << 20;
+
+/// How a program went over its budget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Excess {
+    /// It took more steps than this.
+    Steps(u64),
+    /// It called itself too deeply.
+    Depth,
+    /// It took more seconds of processor time than this.
+    Time(u64),
+    /// It took more bytes of memory than this.
+    Memory(u64),
+    /// The interpreter or its process failed.
+    Failure(String),
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Excess::Steps(steps) => {
+                write!(f, "it took more than {} million steps", steps / 1_000_000)
+            }
+            Excess::Depth => write!(f, "it calls itself too deeply"),
+            Excess::Time(seconds) => write!(f, "it used more than {seconds} s of processor time"),
+            Excess::Memory(bytes) => write!(f, "it used more than {} MiB of memory", bytes >> 20),
+            Excess::Failure(reason) => write!(f, "{reason}"),
+        }
+    }
+}
+
+/// The types that programs run over. Every evaluation of a term asks [`Run`] for the table of
+/// terms, which is where steps are counted.
+pub(super) struct Metered;
+
+impl DataT for Metered {
+    type V<'a> = Val;
+    type Data<'a> = Run<'a>;
+}
+
+/// One run of a program.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    table: &'a Lut<Metered>,
+    meter: &'a Meter,
+}
+
+impl<'a> HasLut<'a, Metered> for Run<'a> {
+    fn lut(&self) -> &'a Lut<Metered> {
+        self.meter.step();
+        self.table
+    }
+}
+
+/// What is left of a budget.
+struct Meter {
+    budget: u64,
+    taken: Cell<u64>,
+    /// Where the stack was when the run began.
+    base: usize,
+}
+
+impl Meter {
+    fn new(budget: u64) -> Self {
+        Meter { budget, taken: Cell::new(0), base: stack_position() }
+    }
+
+    /// Counts a step. jaq has no way to return an error from here, so the run is unwound up to
+    /// [`metered`], which frees all that it holds; no panic hook sees it.
+    fn step(&self) {
+        let taken = self.taken.get() + 1;
+        self.taken.set(taken);
+        if taken > self.budget {
+            resume_unwind(Box::new(Excess::Steps(self.budget)));
+        }
+        if self.base.abs_diff(stack_position()) > STACK_OF_TERMS {
+            resume_unwind(Box::new(Excess::Depth));
+        }
+    }
+}
+
+/// The address of something on top of the stack.
+#[inline(never)]
+fn stack_position() -> usize {
+    let here = 0_u8;
+    std::hint::black_box(&raw const here) as usize
+}
+
+/// The result of `work`, which runs a program with at most `steps` steps.
+pub(super) fn metered<T>(
+    table: &Lut<Metered>,
+    steps: u64,
+    work: impl FnOnce(Run<'_>) -> T,
+) -> Result<T, Excess> {
+    let meter = Meter::new(steps);
+    let run = Run { table, meter: &meter };
+    catch_unwind(AssertUnwindSafe(|| work(run))).map_err(|payload| match payload.downcast() {
+        Ok(excess) => *excess,
+        Err(_) => Excess::Failure("the jq interpreter failed".to_owned()),
+    })
+}

@@ -1,0 +1,77 @@
+//! The functions that programs may call: all of jq that does no input or output.
+
+use super::budget::Metered;
+use jaq_core::load::parse::Def;
+use jaq_core::native::Fun;
+use std::collections::BTreeSet;
+
+/// What a program would see or do besides the object, by name, and why it is not available. None
+/// of it is defined, so that a program that names it does not compile.
+pub(super) const WITHHELD: &[(&str, &str)] = &[
+    ("env", "it reads the environment"),
+    ("$ENV", "it reads the environment"),
+    ("$__prog_args", "it reads the command line"),
+    ("input", "it reads other input"),
+    ("inputs", "it reads other input"),
+    ("input_filename", "it reads the names of files"),
+    ("input_line_number", "it reads other input"),
+    ("get_search_list", "it reads the names of files"),
+    ("modulemeta", "it reads other files"),
+    ("now", "it reads the clock"),
+    ("localtime", "it reads the time zone of the machine"),
+    ("strflocaltime", "it reads the time zone of the machine"),
+    ("debug", "it writes to stderr"),
+    ("debug_empty", "it writes to stderr"),
+    ("stderr", "it writes to stderr"),
+    ("stderr_empty", "it writes to stderr"),
+    ("halt", "it ends the process"),
+    ("halt_error", "it ends the process"),
+];
+
+/// Functions of jq 1.8 that jaq does not define.
+const MISSING: &str = r#"
+    def IN(s): any(s == .; .);
+    def IN(src; s): any(src == s; .);
+    def INDEX(stream; f): reduce stream as $row ({}; .[$row | f | tostring] |= $row);
+    def INDEX(f): INDEX(.[]; f);
+    def ascii: [.] | implode;
+    def toarray: if isarray then . else [.] end;
+    def isvalid(f): try (f | true) catch false;
+    def leaf_paths: paths(scalars);
+    def trimstr($s): ltrimstr($s) | rtrimstr($s);
+    def @csv: map(if type == "string" then "\"" + gsub("\""; "\"\"") + "\""
+                  elif . == null then "" else tostring end) | join(",");
+    def @tsv: map(if type == "string" then gsub("\\\\"; "\\\\") | gsub("\t"; "\\t")
+                                           | gsub("\n"; "\\n") | gsub("\r"; "\\r")
+                  elif . == null then "" else tostring end) | join("\t");
+"#;
+
+fn withheld(name: &str) -> bool {
+    WITHHELD.iter().any(|(withheld, _)| *withheld == name)
+}
+
+/// Functions that are written in jq.
+pub(super) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
+    let missing = jaq_core::load::parse(MISSING, |parser| parser.defs());
+    jaq_core::defs()
+        .chain(jaq_std::defs())
+        .chain(jaq_json::defs())
+        .chain(missing.unwrap_or_default())
+        .filter(|definition| !withheld(definition.name))
+}
+
+/// Functions that are written in Rust.
+pub(super) fn functions() -> impl Iterator<Item = Fun<Metered>> {
+    jaq_core::funs::<Metered>()
+        .chain(jaq_std::funs())
+        .chain(jaq_json::funs())
+        .filter(|(name, ..)| !withheld(name))
+}
+
+/// Every function by name and number of arguments.
+pub(super) fn signatures() -> BTreeSet<(String, usize)> {
+    let defined =
+        definitions().map(|definition| (definition.name.to_owned(), definition.args.len()));
+    let native = functions().map(|(name, arguments, _)| (name.to_owned(), arguments.len()));
+    defined.chain(native).collect()
+}

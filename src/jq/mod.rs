@@ -1,0 +1,269 @@
+//! jq programs of the configuration: filters that say whether an object is meant, and patches that
+//! change it.
+//!
+//! Programs are written by whoever runs the build, so all of jq is allowed that sees nothing but
+//! the object and does nothing but answer ([`library`]). jq is a whole programming language, and
+//! a program may run without end or fill the memory by mistake, so it runs within a [`Budget`]:
+//!
+//! - **Steps**, counted in the interpreter. They are the same on every machine, so whether a
+//!   program is stopped does not depend on its speed or load. Nearly all runaway programs end here.
+//! - **Processor time and memory**, limited by the system. A function of the library may loop or
+//!   grow within one step (`last(range(1e12))`, `"x" * 1e12`), and a thread cannot be stopped, nor
+//!   can what it allocates be counted without unsafe code. So the program runs jq in a child
+//!   process of its own ([`worker`]), which limits itself before it reads the first object. A
+//!   budget of wall time would make the result depend on what else the machine does.
+//!
+//! Within normal use steps decide: the limits of the system are far behind them, for what steps do
+//! not see. Systems other than Unix have none of these limits, and macOS does not hold processes to
+//! an address space.
+//!
+//! A program that embeds this library is not one that can be started as a worker. There, jq runs on
+//! a thread with a budget of steps only, unless [`run_in`] names a program that can: a function that
+//! loops or grows within one step is not stopped, and its thread lives until the process ends.
+
+mod budget;
+mod error;
+mod library;
+mod placeholders;
+mod session;
+pub mod worker;
+
+pub use budget::{Budget, Excess};
+pub(crate) use error::kind_hint;
+pub use error::{NESTING_LIMIT, ProgramError, SOURCE_LIMIT};
+pub use placeholders::Placeholders;
+pub use session::{Failure, Input, Session, Stopped, run_in};
+
+use budget::{Metered, STACK, metered};
+use jaq_core::load::{Arena, File, Loader, lex, parse};
+use jaq_core::{Compiler, Ctx, Vars, unwrap_valr};
+use jaq_json::{Num, Val};
+use serde::{Deserialize, Serialize};
+
+/// Whether `text` can be used for `purpose`.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn check(text: &str, purpose: Purpose) -> Result<(), ProgramError> {
+    let owned = text.to_owned();
+    on_large_stack(move || Program::compile(&owned, purpose).map(|_| ())).unwrap_or_else(|| {
+        Err(ProgramError::refused(
+            0..text.len(),
+            "this program makes the jq compiler fail",
+            "make it shorter or simpler",
+        ))
+    })
+}
+
+/// The purpose of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// To say whether an object is meant.
+    Filter,
+    /// To change it.
+    Patch,
+}
+
+/// The result of `work` on a thread with a stack of [`STACK`]; nothing when it panics.
+fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(STACK);
+    thread.spawn(work).ok()?.join().ok()
+}
+
+/// A compiled program. It is tied to its thread; compiling takes about a millisecond.
+struct Program {
+    purpose: Purpose,
+    filter: jaq_core::Filter<Metered>,
+}
+
+impl Program {
+    /// Compiles `text`. This recurses with the length of the program: see [`on_large_stack`].
+    fn compile(text: &str, purpose: Purpose) -> Result<Program, ProgramError> {
+        error::bounded(text)?;
+        let tokens = lex::Lexer::new(text).lex().map_err(|found| error::lexical(text, &found))?;
+        error::single_file(text, &tokens)?;
+        parse::Parser::new(&tokens)
+            .parse(|parser| parser.term())
+            .map_err(|found| error::syntactic(text, &found))?;
+
+        let arena = Arena::default();
+        let modules = Loader::new(library::definitions())
+            .load(&arena, File { code: text, path: () })
+            .map_err(|_| error::unexplained(text))?;
+        let compiled = Compiler::default().with_funs(library::functions()).compile(modules);
+        let filter = compiled.map_err(|errors| {
+            match errors.iter().flat_map(|(_, errors)| errors).next() {
+                Some((name, kind)) => error::undefined(text, name, kind),
+                None => error::unexplained(text),
+            }
+        })?;
+        Ok(Program { purpose, filter })
+    }
+
+    /// The answer for one object, within `steps`.
+    fn answer(&self, input: &Val, steps: u64) -> Answer {
+        metered(&self.filter.lut, steps, |run| match self.purpose {
+            Purpose::Filter => self.condition(run, input),
+            Purpose::Patch => self.patched(run, input),
+        })
+        .unwrap_or_else(Answer::Stopped)
+    }
+
+    /// The answer of a filter. The object is meant when any output is true, as jq's own
+    /// `select(FILTER)` would give it then. An output is `true`, `false`, `null`, or the object
+    /// itself, which is what `select` gives.
+    fn condition(&self, run: budget::Run<'_>, input: &Val) -> Answer {
+        let mut any = false;
+        for output in self.outputs(run, input) {
+            any |= match output {
+                Ok(Val::Bool(value)) => value,
+                Ok(Val::Null) => false,
+                Ok(value @ Val::Obj(_)) if value == *input => true,
+                Ok(value) => return Answer::NotCondition(type_name(&value).to_owned()),
+                Err(error) => return Answer::Failed(without_values(&error.to_string())),
+            };
+        }
+        Answer::Condition(any)
+    }
+
+    /// The answer of a patch, which has one output: the whole object.
+    fn patched(&self, run: budget::Run<'_>, input: &Val) -> Answer {
+        let mut outputs = self.outputs(run, input);
+        let first = match outputs.next() {
+            None => return Answer::Failed("it gives no object".to_owned()),
+            Some(Err(error)) => return Answer::Failed(without_values(&error.to_string())),
+            Some(Ok(value)) => value,
+        };
+        if outputs.next().is_some() {
+            return Answer::Failed("it gives more than one value".to_owned());
+        }
+        match &first {
+            Val::Obj(_) => json(&first, 0).map_or_else(Answer::Failed, Answer::Object),
+            other => Answer::Failed(format!("it gives {}, not an object", type_name(other))),
+        }
+    }
+
+    fn outputs<'a>(
+        &'a self,
+        run: budget::Run<'a>,
+        input: &Val,
+    ) -> impl Iterator<Item = Result<Val, jaq_json::Error>> + 'a {
+        let context = Ctx::<Metered>::new(run, Vars::new([]));
+        self.filter.id.run((context, input.clone())).map(unwrap_valr)
+    }
+}
+
+/// What a program says about one object.
+#[derive(Debug, Serialize, Deserialize)]
+enum Answer {
+    /// Whether the object is meant.
+    Condition(bool),
+    /// The changed object.
+    Object(Box<serde_json::value::RawValue>),
+    /// The filter gives something of this type, which is neither true nor false.
+    NotCondition(String),
+    /// The program fails; the reason shows no values, which may be secret.
+    Failed(String),
+    /// The program went over its budget.
+    Stopped(Excess),
+}
+
+/// How deep a changed object may nest; what is read from bundles nests less.
+const DEEPEST: usize = 1_000;
+
+/// `value` as JSON, if it is that: jq also has texts of any bytes, keys that are no texts, and
+/// numbers that are not finite.
+fn json(value: &Val, depth: usize) -> Result<Box<serde_json::value::RawValue>, String> {
+    representable(value, depth)?;
+    serde_json::value::RawValue::from_string(value.to_string())
+        .map_err(|_| "it gives an object that is no JSON".to_owned())
+}
+
+fn representable(value: &Val, depth: usize) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err(format!("it gives an object that nests more than {DEEPEST} deep"));
+    }
+    match value {
+        Val::Null | Val::Bool(_) => Ok(()),
+        Val::Num(Num::Float(number)) if !number.is_finite() => {
+            Err("a number is not finite".to_owned())
+        }
+        Val::Num(_) => Ok(()),
+        Val::TStr(bytes) | Val::BStr(bytes) => match std::str::from_utf8(bytes) {
+            Ok(_) => Ok(()),
+            Err(_) => Err("a text is cut inside a character".to_owned()),
+        },
+        Val::Arr(items) => items.iter().try_for_each(|item| representable(item, depth + 1)),
+        Val::Obj(map) => map.iter().try_for_each(|(key, value)| {
+            if !matches!(key, Val::TStr(_)) {
+                return Err(format!("a key is {}, not a text", type_name(key)));
+            }
+            representable(key, depth)?;
+            representable(value, depth + 1)
+        }),
+    }
+}
+
+fn type_name(value: &Val) -> &'static str {
+    match value {
+        Val::Null => "null",
+        Val::Bool(_) => "a boolean",
+        Val::Num(_) => "a number",
+        Val::TStr(_) | Val::BStr(_) => "a string",
+        Val::Arr(_) => "a list",
+        Val::Obj(_) => "an object",
+    }
+}
+
+/// What a jq error says, less the values that it shows: they may come from a Secret.
+fn without_values(error: &str) -> String {
+    let kind = |value: &str| match value.chars().next() {
+        Some('{') => "an object",
+        Some('[') => "a list",
+        Some('"') => "a string",
+        Some('n') => "null",
+        Some('t' | 'f') => "a boolean",
+        _ => "a number",
+    };
+    if let Some(rest) = error.strip_prefix("cannot index ") {
+        let index = rest.rsplit_once(" with ").map_or("", |(_, index)| index);
+        let value = kind(rest);
+        return match kind(index) {
+            "a string" => format!("{value} has no fields"),
+            "a number" => format!("{value} has no numbered entries"),
+            index => format!("{value} has no entry named by {index}"),
+        };
+    }
+    if let Some(rest) = error.strip_prefix("cannot use ") {
+        let wanted = [
+            (" as iterable (array or object)", "has no entries"),
+            (" as rangeable (array or string)", "has no slices"),
+            (" as integer", "is not an integer"),
+            (" as number", "is not a number"),
+            (" as string", "is not a string"),
+            (" as array", "is not a list"),
+        ];
+        let wanted = wanted.iter().find(|(end, _)| rest.ends_with(end));
+        return format!(
+            "{} {}",
+            kind(rest),
+            wanted.map_or("cannot be used here", |(_, what)| what)
+        );
+    }
+    if let Some(rest) = error.strip_prefix("cannot calculate ") {
+        return format!("cannot calculate with {} here", kind(rest));
+    }
+    // Other messages are strings, written as JSON; those of jq itself show no values.
+    let text: String = serde_json::from_str(error).unwrap_or_default();
+    if text.ends_with(" has no length") {
+        return "a boolean has no length".to_owned();
+    }
+    let known = ["invalid regex", "split input and separator"];
+    if known.iter().any(|start| text.starts_with(start)) {
+        return text;
+    }
+    "jq cannot say why without showing the object".to_owned()
+}
+
+#[cfg(test)]
+mod tests;

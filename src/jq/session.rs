@@ -1,0 +1,364 @@
+//! Running the programs of one bundle over its objects, one object at a time.
+
+use super::placeholders::Placeholders;
+use super::worker::{self, NoLimits, Setup};
+use super::{Answer, Budget, Excess, ProgramError, Purpose, STACK};
+use crate::ir::{Map, Number, Object, Release, Value};
+use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
+use std::fmt;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+static WORKER: OnceLock<PathBuf> = OnceLock::new();
+
+/// Runs jq in child processes of `program` from now on, for the rest of this process. It calls
+/// [`worker::main`] when its first argument is [`worker::ARGUMENT`].
+pub fn run_in(program: PathBuf) {
+    // Only the first call has an effect: sessions of one process do not differ.
+    let _ = WORKER.set(program);
+}
+
+/// Why a program has no answer for an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It fails; the reason shows no values, which may be secret.
+    Error(String),
+    /// A filter gives something of this type, which is neither true nor false.
+    NotCondition(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Error(reason) => write!(f, "here {reason}"),
+            Failure::NotCondition(given) => write!(f, "here it gives {given}"),
+        }
+    }
+}
+
+/// A program went over its budget, or could not be run. The session is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// The program, as numbered by [`Session::start`].
+    pub program: usize,
+    /// How.
+    pub excess: Excess,
+}
+
+/// Programs that wait for objects.
+pub struct Session {
+    worker: Option<Worker>,
+    errors: Vec<Option<ProgramError>>,
+    budget: Budget,
+}
+
+struct Worker {
+    requests: Box<dyn Write>,
+    answers: Box<dyn BufRead>,
+    /// The process, when it is one of its own.
+    child: Option<Child>,
+}
+
+impl Session {
+    /// Starts a session of these programs; without any, nothing is started.
+    ///
+    /// # Errors
+    /// When the system gives no process, or no thread.
+    pub fn start(programs: Vec<(Purpose, String)>) -> io::Result<Session> {
+        Self::start_within(programs, Budget::default())
+    }
+
+    /// [`Session::start`] with another budget.
+    ///
+    /// # Errors
+    /// As [`Session::start`].
+    pub fn start_within(programs: Vec<(Purpose, String)>, budget: Budget) -> io::Result<Session> {
+        if programs.is_empty() {
+            return Ok(Session { worker: None, errors: Vec::new(), budget });
+        }
+        let mut worker = match WORKER.get() {
+            Some(program) => Worker::process(program)?,
+            None => Worker::thread()?,
+        };
+
+        let started = worker.send(&Setup::new(programs, budget)).and_then(|()| worker.line());
+        let errors = serde_json::from_str(&started?)?;
+        Ok(Session { worker: Some(worker), errors, budget })
+    }
+
+    /// For each program, why it does not compile.
+    pub fn errors(&self) -> &[Option<ProgramError>] {
+        &self.errors
+    }
+
+    /// Whether each of these filters means the object; there is a result for each of `programs`.
+    ///
+    /// # Errors
+    /// When a filter goes over its budget.
+    pub fn conditions(
+        &mut self,
+        programs: &[usize],
+        input: &Input<'_>,
+    ) -> Result<Vec<Result<bool, Failure>>, Stopped> {
+        let mut conditions = Vec::with_capacity(programs.len());
+        self.ask(programs, input, |program, answer| {
+            conditions.push(match answer {
+                Answer::Condition(condition) => Ok(condition),
+                Answer::NotCondition(given) => Err(Failure::NotCondition(given)),
+                Answer::Failed(reason) => Err(Failure::Error(reason)),
+                Answer::Object(_) => return Err(unexpected(program)),
+                Answer::Stopped(excess) => return Err(Stopped { program, excess }),
+            });
+            Ok(())
+        })?;
+        Ok(conditions)
+    }
+
+    /// The object as the patch `program` changes it. Values that only Helm knows are behind
+    /// [`Placeholders`]: the patch may move them, remove them and put the release namespace into
+    /// texts, but cannot look at them.
+    ///
+    /// # Errors
+    /// When the patch goes over its budget; inside, why it fails, without values, which may be
+    /// secret.
+    pub fn patch(
+        &mut self,
+        program: usize,
+        text: &str,
+        root: &Map,
+    ) -> Result<Result<Map, String>, Stopped> {
+        let mut placeholders = Placeholders::new(root, text);
+        let hidden = placeholders.hide(root);
+        let mut patched = Err(String::new());
+        self.ask(&[program], &Input(Form::Owned(hidden)), |program, answer| {
+            patched = match answer {
+                Answer::Object(object) => placeholders.restore(object.get()),
+                Answer::Failed(reason) => Err(reason),
+                Answer::Stopped(excess) => return Err(Stopped { program, excess }),
+                Answer::Condition(_) | Answer::NotCondition(_) => return Err(unexpected(program)),
+            };
+            Ok(())
+        })?;
+        Ok(patched)
+    }
+
+    /// Asks `programs` about `input` and gives each answer to `each`.
+    fn ask(
+        &mut self,
+        programs: &[usize],
+        input: &Input<'_>,
+        mut each: impl FnMut(usize, Answer) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
+        let Some(first) = programs.first() else { return Ok(()) };
+        let Some(worker) = &mut self.worker else { return Err(unexpected(*first)) };
+
+        // What cannot be sent was not read, because the worker has ended: the answer says why.
+        let _ = worker.send(&Request { programs, object: input });
+        for &program in programs {
+            let line = worker.line();
+            let answer = line.and_then(|line| Ok(serde_json::from_str(&line)?));
+            let Ok(answer) = answer else {
+                let excess = worker.end(&self.budget);
+                self.worker = None;
+                return Err(Stopped { program, excess });
+            };
+            if let Err(stopped) = each(program, answer) {
+                // The answers to the rest of this request are not those to another one.
+                self.worker = None;
+                return Err(stopped);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unexpected(program: usize) -> Stopped {
+    let reason = "its session is over".to_owned();
+    Stopped { program, excess: Excess::Failure(reason) }
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    programs: &'a [usize],
+    object: &'a Input<'a>,
+}
+
+impl Worker {
+    /// A process of its own, which has nothing of this one but three pipes.
+    fn process(program: &PathBuf) -> io::Result<Worker> {
+        let mut child = Command::new(program)
+            .arg(worker::ARGUMENT)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("a worker without pipes"));
+        };
+        Ok(Worker {
+            requests: Box::new(BufWriter::with_capacity(1 << 16, requests)),
+            answers: Box::new(BufReader::new(answers)),
+            child: Some(child),
+        })
+    }
+
+    /// A thread of this process, which ends when its requests do.
+    fn thread() -> io::Result<Worker> {
+        let (input, requests) = io::pipe()?;
+        let (answers, output) = io::pipe()?;
+        std::thread::Builder::new()
+            .name("jq".to_owned())
+            .stack_size(STACK)
+            // When it fails, the answers end, which is what the session sees.
+            .spawn(move || worker::serve(BufReader::new(input), output, &NoLimits))?;
+        Ok(Worker {
+            requests: Box::new(BufWriter::with_capacity(1 << 16, requests)),
+            answers: Box::new(BufReader::new(answers)),
+            child: None,
+        })
+    }
+
+    fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.requests, message)?;
+        self.requests.write_all(b"\n")?;
+        self.requests.flush()
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        match self.answers.read_line(&mut line)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(line),
+        }
+    }
+
+    /// Why the worker ended without an answer.
+    fn end(&mut self, budget: &Budget) -> Excess {
+        let Some(child) = &mut self.child else {
+            return Excess::Failure("the jq interpreter failed".to_owned());
+        };
+        // One that still runs has sent what is no answer; without requests it ends.
+        self.requests = Box::new(io::sink());
+        let mut said = Vec::new();
+        if let Some(stderr) = &mut child.stderr {
+            let _ = stderr.take(1 << 12).read_to_end(&mut said);
+        }
+        let status = child.wait();
+        self.child = None;
+        let said = String::from_utf8_lossy(&said);
+        match status {
+            Ok(status) => cause(status, &said, budget),
+            Err(error) => Excess::Failure(format!("its process was lost: {error}")),
+        }
+    }
+}
+
+impl Drop for Worker {
+    /// Ends the process, which waits for requests or is still at work on one that nobody wants.
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The limit that ended a worker. Rust ends a process with the same signal when memory or stack run
+/// out, and says on stderr which it was.
+#[cfg(unix)]
+fn cause(status: std::process::ExitStatus, said: &str, budget: &Budget) -> Excess {
+    use rustix::process::Signal;
+    use std::os::unix::process::ExitStatusExt as _;
+
+    let is = |signal: Signal| status.signal() == Some(signal.as_raw());
+    if is(Signal::XCPU) {
+        Excess::Time(budget.seconds)
+    } else if said.contains("overflowed its stack") {
+        Excess::Depth
+    } else if said.contains("memory allocation") || said.contains("capacity overflow") {
+        Excess::Memory(budget.memory)
+    } else {
+        Excess::Failure(format!("its process ended with {status}"))
+    }
+}
+
+#[cfg(not(unix))]
+fn cause(status: std::process::ExitStatus, _: &str, _: &Budget) -> Excess {
+    Excess::Failure(format!("its process ended with {status}"))
+}
+
+/// An object in the form in which programs read it.
+pub struct Input<'o>(Form<'o>);
+
+enum Form<'o> {
+    /// It holds no expressions.
+    Literal(&'o Map),
+    Owned(Value),
+    /// Every expression has its value.
+    Resolved(Json),
+}
+
+impl<'o> Input<'o> {
+    /// `object` with its expressions as they are in `release`. Its condition does not count: a
+    /// filter also decides about objects that are present with other values only.
+    pub fn new(object: &'o Object, release: &Release<'_>) -> Self {
+        // Most of a bundle are CRDs, which hold none.
+        if !object.root.values().any(Value::has_expression) {
+            return Input(Form::Literal(&object.root));
+        }
+        let resolved = release
+            .object(object)
+            .or_else(|| release.object(&Object { when: None, ..object.clone() }));
+        Input(Form::Resolved(resolved.unwrap_or_default()))
+    }
+}
+
+impl From<Json> for Input<'_> {
+    fn from(value: Json) -> Self {
+        Input(Form::Resolved(value))
+    }
+}
+
+impl Serialize for Input<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Form::Literal(map) => literal_map(map, serializer),
+            Form::Owned(value) => Literal(value).serialize(serializer),
+            Form::Resolved(value) => value.serialize(serializer),
+        }
+    }
+}
+
+/// A value without expressions.
+struct Literal<'v>(&'v Value);
+
+impl Serialize for Literal<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(value) => serializer.serialize_bool(*value),
+            Value::Number(Number::Int(value)) => serializer.serialize_i64(*value),
+            Value::Number(Number::Uint(value)) => serializer.serialize_u64(*value),
+            Value::Number(Number::Float(value)) => serializer.serialize_f64(*value),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::Seq(items) => {
+                let mut list = serializer.serialize_seq(Some(items.len()))?;
+                items.iter().try_for_each(|item| list.serialize_element(&Literal(item)))?;
+                list.end()
+            }
+            Value::Map(map) => literal_map(map, serializer),
+            Value::Expr(_) | Value::When(_) => Err(S::Error::custom("an expression is no JSON")),
+        }
+    }
+}
+
+fn literal_map<S: Serializer>(map: &Map, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut entries = serializer.serialize_map(Some(map.len()))?;
+    map.iter().try_for_each(|(key, value)| entries.serialize_entry(key, &Literal(value)))?;
+    entries.end()
+}

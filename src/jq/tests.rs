@@ -1,0 +1,432 @@
+use super::*;
+use serde_json::{Value as Json, json};
+
+/// A budget of steps that a test can afford; sessions of tests run on threads.
+const SMALL: Budget = Budget { steps: 200_000, seconds: 0, memory: 0 };
+
+fn answer(filter: &str, object: &Json, budget: Budget) -> Result<bool, String> {
+    let programs = vec![(Purpose::Filter, filter.to_owned())];
+    let mut session = Session::start_within(programs, budget).map_err(|error| error.to_string())?;
+    if let [Some(error)] = session.errors() {
+        return Err(error.message.clone());
+    }
+    match session.conditions(&[0], &Input::from(object.clone())) {
+        Ok(answers) => answers[0].clone().map_err(|failure| match failure {
+            Failure::Error(reason) => reason,
+            Failure::NotCondition(given) => format!("gives {given}"),
+        }),
+        Err(stopped) => Err(format!("stopped: {}", stopped.excess)),
+    }
+}
+
+fn matches(filter: &str, object: &Json) -> Result<bool, String> {
+    answer(filter, object, Budget::default())
+}
+
+/// What a person reads about `filter`: whether it is refused, the message, and the text marked.
+fn verdict(filter: &str) -> String {
+    match check(filter, Purpose::Filter) {
+        Ok(()) => "accepted".to_owned(),
+        Err(error) => {
+            let kind = if error.refused { "refused" } else { "invalid" };
+            let marked = &filter[error.range.start..error.range.end.min(filter.len())];
+            let marked: String = marked.chars().take(24).collect();
+            format!("{kind} at `{marked}`: {} ({})", error.message, error.hint)
+        }
+    }
+}
+
+fn route() -> Json {
+    json!({
+        "apiVersion": "route.openshift.io/v1",
+        "kind": "Route",
+        "metadata": {"name": "a-metrics", "labels": {"a": "b", "n": "3"}},
+        "rules": [{"verbs": ["get", "*"]}, {}],
+        "big": 18_446_744_073_709_551_615_u64,
+    })
+}
+
+#[test]
+fn useful_filters_mean_what_jq_means() {
+    let cases = [
+        (".kind == \"Route\"", true),
+        (".kind | startswith(\"Console\")", false),
+        (".metadata.name | test(\"metrics$\")", true),
+        (".metadata.name | test(\"METRICS\"; \"i\")", true),
+        (".metadata.labels[\"a\"]? == \"b\"", true),
+        (".metadata.annotations[\"a\"]? == \"b\"", false),
+        ("any(.rules[]?; .verbs | index(\"*\"))", true),
+        ("any(.rules[]?.verbs[]?; . == \"delete\")", false),
+        (".kind | IN(\"Route\", \"ConsolePlugin\")", true),
+        ("IN(.rules[].verbs[]?; \"get\")", true),
+        ("[.kind] | inside([\"Route\", \"Role\", \"ConsolePlugin\"])", true),
+        ("\"\\(.kind)/\\(.metadata.name)\" == \"Route/a-metrics\"", true),
+        (".kind + \"/\" + .metadata.name == \"Route/a-metrics\"", true),
+        (".metadata.labels | has(\"a\") and (has(\"z\") | not)", true),
+        (".metadata.labels | to_entries | any(.value == \"3\")", true),
+        (".metadata.labels | keys | join(\",\") == \"a,n\"", true),
+        (".apiVersion | split(\"/\")[0] | endswith(\".openshift.io\")", true),
+        (".metadata.name as $name | any(.rules[]; .name == $name)", false),
+        ("if .kind == \"Route\" then .rules | length > 1 else false end", true),
+        ("[.. | strings | select(startswith(\"*\"))] | length == 1", true),
+        ("any(..; . == \"get\")", true),
+        ("(.spec.replicas // 1) > 0", true),
+        ("try (.kind | keys) catch false", false),
+        (".big == 18446744073709551615", true),
+        (".metadata.name | ltrimstr(\"a-metrics\") == \"\"", true),
+        (".rules | map(.verbs) | flatten | unique | length > 0", true),
+        ("select(.rules[].verbs[]? == \"get\")", true),
+        // Any output may be true; no output is false.
+        ("null", false),
+        ("empty", false),
+        ("false, true", true),
+        ("false, null", false),
+        (".rules[].verbs[]? == \"get\"", true),
+        ("select(.kind == \"Role\")", false),
+        (".", true),
+        (".a.b.c", false),
+    ];
+    for (filter, expected) in cases {
+        assert_eq!(verdict(filter), "accepted", "{filter}");
+        assert_eq!(matches(filter, &route()), Ok(expected), "{filter}");
+    }
+}
+
+#[test]
+fn what_fails_says_why_and_shows_no_value() {
+    let secret = json!({"kind": "Secret", "data": {"password": "hunter2"}, "list": [1], "n": 1});
+    let mut seen = Vec::new();
+    for filter in [
+        ".data.password.x",
+        ".data | startswith(\"a\")",
+        ".missing[] == 1",
+        ".data + 1",
+        ".n | keys",
+        ".data.password | test(. + \"(\")",
+        "true | length",
+        ".list[\"a\"]",
+        ".data | split(1)",
+        ".kind | test(\"a\"; \"?\")",
+    ] {
+        let error = match matches(filter, &secret) {
+            Err(error) => error,
+            Ok(value) => panic!("{filter} gave {value}"),
+        };
+        assert!(!error.contains("hunter2"), "{filter}: {error}");
+        seen.push(format!("{filter:<48} {error}"));
+    }
+    insta::assert_snapshot!(seen.join("\n"), @r#"
+    .data.password.x                                 a string has no fields
+    .data | startswith("a")                          an object is not a string
+    .missing[] == 1                                  null has no entries
+    .data + 1                                        cannot calculate with an object here
+    .n | keys                                        a number has no entries
+    .data.password | test(. + "(")                   invalid regex: found open group without closing ')'
+    true | length                                    a boolean has no length
+    .list["a"]                                       a list has no fields
+    .data | split(1)                                 split input and separator must be strings
+    .kind | test("a"; "?")                           invalid regex flag: ?
+    "#);
+}
+
+#[test]
+fn programs_that_cannot_be_used_say_where_and_why() {
+    let nested = |n: usize| format!("{}1{}", "(".repeat(n), ")".repeat(n));
+    let cases = [
+        nested(5_000),
+        nested(65),
+        "-".repeat(4_096),
+        "env".to_owned(),
+        "$ENV.HOME".to_owned(),
+        "$__prog_args".to_owned(),
+        "input".to_owned(),
+        "[inputs]".to_owned(),
+        "input_filename".to_owned(),
+        "now".to_owned(),
+        "0 | localtime".to_owned(),
+        "debug".to_owned(),
+        "debug(\"a\")".to_owned(),
+        "stderr".to_owned(),
+        "halt".to_owned(),
+        "halt_error(1)".to_owned(),
+        "import \"a\" as a; .".to_owned(),
+        "include \"a\"; .".to_owned(),
+        "def f: now; f".to_owned(),
+        ". == \"\\u12\"".to_owned(),
+        ".kind == 'Route'".to_owned(),
+        ".kind == \"Route\" && true".to_owned(),
+        ".kind == \"Route\" || true".to_owned(),
+        ".kind ==".to_owned(),
+        ".kind == \"Route\")".to_owned(),
+        "(.kind == \"Route\"".to_owned(),
+        ".kind | startswith".to_owned(),
+        ".kind | startsWith(\"a\")".to_owned(),
+        "kind == \"Route\"".to_owned(),
+        ".kind == Route".to_owned(),
+        "Route".to_owned(),
+        "$x == 1".to_owned(),
+        "break $out".to_owned(),
+        String::new(),
+        "# nothing".to_owned(),
+    ];
+    let mut seen = String::new();
+    for case in &cases {
+        let verdict = verdict(case);
+        assert_ne!(verdict, "accepted", "{case}");
+        let shown: String = case.chars().take(60).collect();
+        seen.push_str(&format!("{shown}\n    {verdict}\n"));
+    }
+    insta::assert_snapshot!(seen);
+}
+
+#[test]
+fn all_of_jq_that_does_no_io_is_available() {
+    for (filter, expected) in [
+        ("def high: . > 1; [1, 2] | any(high)", true),
+        ("def f($n): if $n == 0 then true else f($n - 1) end; f(50000)", true),
+        ("reduce .rules[].verbs[]? as $v (0; . + 1) == 2", true),
+        ("[foreach .rules[] as $r (0; . + 1)] == [1, 2]", true),
+        ("label $out | .rules[] | true, break $out", true),
+        ("[limit(3; range(10))] == [0, 1, 2]", true),
+        ("[range(0; 10; 5)] == [0, 5]", true),
+        ("[1 | until(. > 100; . * 2)] == [128]", true),
+        ("[1 | while(. < 5; . + 1)] | length == 4", true),
+        ("first(repeat(1)) == 1", true),
+        ("[recurse(.metadata?; . != null) | .name?] | index(\"a-metrics\") == 1", true),
+        ("[paths] | any(. == [\"metadata\", \"name\"])", true),
+        ("[leaf_paths] | length > 5", true),
+        ("getpath([\"metadata\", \"name\"]) == \"a-metrics\"", true),
+        ("(.metadata.labels.n | tonumber) * 2 == 6", true),
+        ("\"[1, 2]\" | fromjson | add == 3", true),
+        ("(\"ab\" * 2) == \"abab\"", true),
+        ("(.kind = \"Job\" | .kind) == \"Job\"", true),
+        ("del(.metadata) | has(\"metadata\") | not", true),
+        ("walk(if type == \"string\" then \"x\" else . end) | .kind == \"x\"", true),
+        ("with_entries(.value |= tostring) | .kind == \"Route\"", true),
+        (".metadata.name | capture(\"(?<a>.)-\") | .a == \"a\"", true),
+        (".metadata.name | sub(\"-.*\"; \"\") == \"a\"", true),
+        ("[.metadata.name | scan(\"[aeiou]\")] | length == 3", true),
+        ("@base64 \"\\(.kind)\" | @base64d == \"Route\"", true),
+        ("@json \"\\(.kind)\" == \"\\\"Route\\\"\"", true),
+        ("[.kind] | @csv == \"\\\"Route\\\"\"", true),
+        ("INDEX(.rules[]; .verbs | length) | keys == [\"0\", \"2\"]", true),
+        (". as {kind: $k, metadata: {$name}} | $k + $name == \"Routea-metrics\"", true),
+        ("\"1970-01-01T00:00:01Z\" | fromdate == 1", true),
+        ("[.rules[] | try error(\"x\") catch .] == [\"x\", \"x\"]", true),
+        ("[splits(\"a\")?] | length == 0", true),
+        (". as $x | [$x, $x] | length == 2", true),
+        ("[..|..] | length > 10", true),
+    ] {
+        assert_eq!(verdict(filter), "accepted", "{filter}");
+        assert_eq!(matches(filter, &route()), Ok(expected), "{filter}");
+    }
+}
+
+#[test]
+fn an_output_that_is_no_condition_is_an_error() {
+    for (filter, given) in [
+        ("\"Route\"", "a string"),
+        (".kind", "a string"),
+        ("0", "a number"),
+        (".rules | length", "a number"),
+        (".metadata", "an object"),
+        ("[true]", "a list"),
+        ("true, 1", "a number"),
+        (".kind = \"Job\"", "an object"),
+    ] {
+        assert_eq!(matches(filter, &route()), Err(format!("gives {given}")), "{filter}");
+    }
+}
+
+#[test]
+fn a_budget_of_steps_stops_what_does_not_end() {
+    for filter in [
+        "def f: f; f",
+        "def f: ., f; [f] | true",
+        "last(repeat(1))",
+        "[repeat(1)] | true",
+        "reduce repeat(1) as $x (0; . + 1) | true",
+        "last(foreach repeat(1) as $x (0; . + 1))",
+        "1 | until(false; . + 1)",
+        "last(1 | while(true; . + 1))",
+        "last(recurse(.))",
+        "reduce range(1e12) as $i (0; . + $i) | true",
+        "any(range(1e12); . < 0)",
+        "repeat(true)",
+        "[limit(1e12; repeat(1))] | true",
+        "def f: f | f; f",
+    ] {
+        let stopped = answer(filter, &route(), SMALL).unwrap_err();
+        assert!(stopped.starts_with("stopped: it "), "{filter}: {stopped}");
+    }
+    let deep = Budget { steps: u64::MAX, ..SMALL };
+    for filter in ["def f: 1 + f; f", "def f: [f]; f"] {
+        let stopped = answer(filter, &route(), deep).unwrap_err();
+        assert_eq!(stopped, "stopped: it calls itself too deeply", "{filter}");
+    }
+    // The same program takes as many steps each time.
+    let counted = "reduce range(1000) as $i (0; . + $i) == 499500";
+    let enough =
+        (1..).find(|n| answer(counted, &route(), Budget { steps: n * 1_000, ..SMALL }).is_ok());
+    for _ in 0..3 {
+        let steps = enough.unwrap() * 1_000;
+        assert_eq!(answer(counted, &route(), Budget { steps, ..SMALL }), Ok(true));
+        assert!(answer(counted, &route(), Budget { steps: steps - 1_000, ..SMALL }).is_err());
+    }
+}
+
+#[test]
+fn a_session_ends_with_the_program_that_was_stopped() {
+    let programs = [".kind == \"Route\"", "def f: f; f", "true"];
+    let programs = programs.map(|text| (Purpose::Filter, text.to_owned())).to_vec();
+    let mut session = Session::start_within(programs, SMALL).unwrap();
+    let input = Input::from(route());
+    assert_eq!(session.conditions(&[0, 2], &input).unwrap(), [Ok(true), Ok(true)]);
+    let stopped = session.conditions(&[0, 1, 2], &input).unwrap_err();
+    assert_eq!(stopped, Stopped { program: 1, excess: Excess::Steps(200_000) });
+    assert!(session.conditions(&[0], &input).is_err(), "no answer is taken for another's");
+}
+
+#[test]
+fn a_patch_that_gives_no_json_fails() {
+    for (patch, why) in [
+        (".a = nan", "not finite"),
+        (".a = infinite", "not finite"),
+        (". + {(1): 2}", "a key is a number"),
+        (".a = ([255] | tobytes)", "cut inside a character"),
+        (".a = reduce range(2000) as $i (0; [.])", "nests more than 1000"),
+        ("empty", "no object"),
+        (".kind", "a string, not an object"),
+        ("., .", "more than one"),
+    ] {
+        let programs = vec![(Purpose::Patch, patch.to_owned())];
+        let mut session = Session::start(programs).unwrap();
+        assert_eq!(session.errors(), [None], "{patch}");
+        let root = crate::ir::Map::from_iter([("kind".to_owned(), crate::ir::Value::text("A"))]);
+        let error = session.patch(0, patch, &root).unwrap().unwrap_err();
+        assert!(error.contains(why), "{patch}: {error}");
+    }
+}
+
+#[test]
+fn long_filters_that_are_fine_are_compiled_and_run_without_overflow() {
+    for filter in [
+        format!("{}1", "-".repeat(4_000)),
+        format!("{}1", ".|".repeat(2_000)),
+        format!("{}1", "try ".repeat(1_000)),
+        format!("{}.", ". as $x|".repeat(500)),
+        format!("1{}", "+1".repeat(2_000)),
+        format!(".{}", "[0]?".repeat(1_000)),
+        nested_conditions(60),
+    ] {
+        let run = matches(&filter, &json!([[[true]]]));
+        assert!(!matches!(&run, Err(error) if error.starts_with("stopped")), "{run:?}");
+    }
+}
+
+fn nested_conditions(n: usize) -> String {
+    (0..n).fold("true".to_owned(), |inner, _| format!("if ({inner}) then true else false end"))
+}
+
+/// Pieces of which jq programs, sound and unsound, are made.
+const PIECES: &[&str] = &[
+    ".",
+    "..",
+    ".a",
+    ".[]",
+    ".[0]",
+    ".[1:]",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    "{a: .}",
+    "|",
+    ",",
+    "and",
+    "or",
+    "not",
+    "==",
+    "<",
+    "+",
+    "-",
+    "/",
+    "%",
+    "//",
+    "?",
+    "as $x |",
+    "$x",
+    "1",
+    "1e999",
+    "\"a\"",
+    "\"\\(",
+    "\"",
+    "\\",
+    "if",
+    "then",
+    "elif",
+    "else",
+    "end",
+    "try",
+    "catch",
+    "map(",
+    "select(",
+    "any(",
+    ";",
+    "test(\"a+\")",
+    "test(\"(\")",
+    "split(\"\")",
+    "add",
+    "join(\",\")",
+    "tojson",
+    "keys",
+    "to_entries",
+    "sort_by(.)",
+    "group_by(.a)",
+    "first(",
+    "recurse",
+    "@text",
+    "é",
+    "#",
+    "\n",
+    "::",
+    "def",
+    "reduce",
+    "def f: f;",
+    "f",
+    "repeat(",
+    "range(9)",
+    "|=",
+    "=",
+    "tojson",
+    "fromjson",
+    "label $out |",
+    "break $out",
+    "null",
+    "true",
+    "length",
+    "index(\"a\")",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(256))]
+
+    #[test]
+    fn no_filter_makes_the_compiler_or_a_run_fail(
+        pieces in proptest::collection::vec(proptest::sample::select(PIECES), 1..12)
+    ) {
+        let text = pieces.join(" ");
+        match check(&text, Purpose::Filter) {
+            Err(error) => {
+                assert!(!error.message.contains("compiler"), "{text}: {}", error.message);
+                assert!(text.get(error.range.clone()).is_some(), "{text}: {:?}", error.range);
+            }
+            Ok(()) => {
+                let ran = answer(&text, &route(), SMALL);
+                assert!(!matches!(&ran, Err(error) if error.contains("failed")), "{text}: {ran:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The other side of a [`super::Session`]: reads programs and objects, and answers.
+//!
+//! Every message is a line of JSON. The first has the programs and is answered by an error or null
+//! for each. Each later one has an object and the programs to run, and is answered by a line for
+//! each program, written as soon as it is known: if the process ends in between, the answers that
+//! are missing say which program did it. A request is read as a whole before it is answered, so
+//! that neither side waits for the other with a full pipe.
+
+use super::{Answer, Budget, Excess, Program, ProgramError, Purpose, STACK};
+use jaq_json::read::parse_single;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+
+/// The first argument of a process that is a worker.
+pub const ARGUMENT: &str = "jq-worker";
+
+/// The first message.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Setup {
+    pub(super) programs: Vec<(Purpose, String)>,
+    pub(super) budget: (u64, u64, u64),
+}
+
+impl Setup {
+    pub(super) fn new(programs: Vec<(Purpose, String)>, budget: Budget) -> Self {
+        Setup { programs, budget: (budget.steps, budget.seconds, budget.memory) }
+    }
+
+    fn budget(&self) -> Budget {
+        let (steps, seconds, memory) = self.budget;
+        Budget { steps, seconds, memory }
+    }
+}
+
+/// A later message.
+#[derive(Deserialize)]
+struct Request<'a> {
+    programs: Vec<usize>,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+/// Serves the session on standard input and output. The process is limited to the session's
+/// budget, for good: it must not be used for anything else.
+pub fn main() -> ExitCode {
+    let serve = || serve(io::stdin().lock(), io::stdout().lock(), &ProcessLimits);
+    let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(STACK).spawn(serve);
+    match thread.map(std::thread::JoinHandle::join) {
+        Ok(Ok(Ok(()))) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Limits of the system, around the work of a worker.
+pub(super) trait Limits {
+    /// Limits the process to `budget`, except for its processor time.
+    fn start(&self, budget: &Budget) -> io::Result<()>;
+    /// Gives the process `seconds` more of processor time.
+    fn next(&self, seconds: u64) -> io::Result<()>;
+}
+
+/// No limits: the process is somebody else's.
+pub(super) struct NoLimits;
+
+impl Limits for NoLimits {
+    fn start(&self, _: &Budget) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn next(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct ProcessLimits;
+
+#[cfg(unix)]
+impl Limits for ProcessLimits {
+    fn start(&self, budget: &Budget) -> io::Result<()> {
+        use rustix::process::Resource;
+
+        // What exceeds the limits is expected, and nobody looks at a dump of it.
+        lower(Resource::Core, 0)?;
+        lower(Resource::As, budget.memory)
+    }
+
+    fn next(&self, seconds: u64) -> io::Result<()> {
+        use rustix::process::Resource;
+        use rustix::time::{ClockId, clock_gettime};
+
+        // The limit counts from the start of the process, in whole seconds.
+        let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
+        lower(Resource::Cpu, u64::try_from(used).unwrap_or_default() + 1 + seconds)
+    }
+}
+
+/// Sets the soft limit, which a process may also raise again, but not above the hard one.
+#[cfg(unix)]
+fn lower(resource: rustix::process::Resource, wanted: u64) -> io::Result<()> {
+    use rustix::process::{getrlimit, setrlimit};
+
+    let mut limit = getrlimit(resource);
+    limit.current = Some(limit.maximum.map_or(wanted, |most| most.min(wanted)));
+    Ok(setrlimit(resource, limit)?)
+}
+
+#[cfg(not(unix))]
+impl Limits for ProcessLimits {
+    fn start(&self, _: &Budget) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn next(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Answers until the input ends.
+pub(super) fn serve(
+    mut input: impl BufRead,
+    mut output: impl Write,
+    limits: &impl Limits,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    if input.read_until(b'\n', &mut line)? == 0 {
+        return Ok(());
+    }
+    let setup: Setup = serde_json::from_slice(&line)?;
+    let budget = setup.budget();
+    limits.start(&budget)?;
+
+    let compiled: Vec<Result<Program, ProgramError>> =
+        setup.programs.iter().map(|(purpose, text)| Program::compile(text, *purpose)).collect();
+    let errors: Vec<_> = compiled.iter().map(|program| program.as_ref().err()).collect();
+    write_line(&mut output, &errors)?;
+
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let request: Request<'_> = serde_json::from_slice(&line)?;
+        let object = parse_single(request.object.get().as_bytes()).map_err(io::Error::other)?;
+        for index in request.programs {
+            limits.next(budget.seconds)?;
+            let answer = match compiled.get(index) {
+                Some(Ok(program)) => program.answer(&object, budget.steps),
+                _ => Answer::Stopped(Excess::Failure("it does not compile".to_owned())),
+            };
+            write_line(&mut output, &answer)?;
+        }
+    }
+}
+
+fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}

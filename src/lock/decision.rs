@@ -1,0 +1,124 @@
+//! What a bundle decides where bundles.toml does not: nothing of it changes in silence.
+
+use super::{Decisions, Locked};
+use crate::bundle::{Bundle, Permission};
+use crate::config::{BundleConfig, Watch};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::Value;
+use crate::olm;
+
+impl Decisions {
+    /// Returns the decisions that hold for a bundle: those of bundles.toml, else the bundle's own.
+    pub(super) fn of(config: &BundleConfig, bundle: &Bundle) -> Self {
+        let watch = config.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
+        Decisions { package: Some(bundle.package.clone()), watch }
+    }
+}
+
+/// Returns an error for each recorded decision that the bundle would change.
+pub(super) fn check(entry: &Locked, config: &BundleConfig, bundle: &Bundle) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    let Decisions { package, watch } = &entry.decisions;
+
+    if let Some(package) = package
+        && config.package.is_none()
+        && *package != bundle.package
+    {
+        found.push(other_package(entry, package, config, bundle));
+        // What another operator watches is no change of this one.
+        return found;
+    }
+    if let (Some(before), None) = (watch, &config.watch)
+        && let Some(now) = olm::default_watch(&bundle.csv)
+        && *before != now
+    {
+        found.push(other_watch(before, &now, config, bundle));
+    }
+    found
+}
+
+fn other_package(
+    entry: &Locked,
+    package: &str,
+    config: &BundleConfig,
+    bundle: &Bundle,
+) -> Diagnostic {
+    let name = &config.name;
+    Diagnostic::error(
+        Code::PackageMismatch,
+        format!(
+            "`{name}` is `{}`, a bundle of the package `{}`; bundles.lock records the package \
+             `{package}` ({})",
+            config.source.text(),
+            bundle.package,
+            entry.csv
+        ),
+    )
+    .at(Place::span(config.source.span().clone()))
+    .hint(format!(
+        "give another operator a [[bundle]] with another name; if the operator was renamed, write \
+         package = \"{}\"",
+        bundle.package
+    ))
+}
+
+fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bundle) -> Diagnostic {
+    let csv = &bundle.csv;
+    let why = match (before, now) {
+        (_, Watch::All) => "supports AllNamespaces, which is the default",
+        (Watch::All, _) => "no longer supports AllNamespaces",
+        _ => "has this as the default",
+    };
+    let accept = format!("watch = {} to accept", now.to_toml());
+    let choices = match before {
+        // The bundle cannot do it any more.
+        Watch::All => format!("write {accept}"),
+        before => format!("write watch = {} to keep it, or {accept}", before.to_toml()),
+    };
+    Diagnostic::error(
+        Code::WatchChanged,
+        format!(
+            "`{}` would watch {} instead of {}, as bundles.lock records: {} {why}",
+            config.name,
+            now.describe(),
+            before.describe(),
+            csv.name(),
+        ),
+    )
+    .at(Place::span(config.span.clone()))
+    .related(csv.place(".spec.install.spec.permissions"), in_rbac(now, &csv.permissions))
+    .hint(choices)
+}
+
+/// Returns what the change means for the permissions that hold in watched namespaces.
+fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
+    let rules = || permissions.iter().flat_map(|entry| entry.rules.as_seq().unwrap_or_default());
+    let count = rules().count();
+    if *now != Watch::All {
+        return format!(
+            "RBAC: these {count} rules become Roles of the release namespace; custom resources in \
+             other namespaces are no longer reconciled"
+        );
+    }
+
+    let mut secrets: Vec<&str> =
+        rules().filter(|rule| lists(rule, "resources", "secrets")).flat_map(verbs).collect();
+    secrets.sort_unstable();
+    secrets.dedup();
+    let of_secrets = match secrets.as_slice() {
+        [] => String::new(),
+        verbs => format!(", among them {} on Secrets", verbs.join(", ")),
+    };
+    format!("RBAC: these {count} rules become ClusterRoles, valid in all namespaces{of_secrets}")
+}
+
+/// Whether the list `key` of a rule has `wanted` or stands for everything.
+fn lists(rule: &Value, key: &str, wanted: &str) -> bool {
+    let items = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
+    items.iter().filter_map(Value::as_str).any(|item| item == wanted || item == "*")
+}
+
+fn verbs(rule: &Value) -> Vec<&str> {
+    let verbs = rule.get("verbs").and_then(Value::as_seq).unwrap_or_default();
+    verbs.iter().filter_map(Value::as_str).collect()
+}

@@ -1,0 +1,105 @@
+//! Charts whose release does not fit into the Secret where Helm keeps it, and what would help.
+
+use crate::chart::{self, Chart};
+use crate::config::{BundleConfig, CrdPlacement};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+
+/// Keys of bundles.toml that make a release smaller.
+struct Remedy {
+    /// As written in the file.
+    written: &'static str,
+    apply: fn(&mut BundleConfig),
+}
+
+/// From the one that changes least for who has the chart installed.
+const REMEDIES: [Remedy; 4] = [
+    Remedy {
+        written: "strip-descriptions = true",
+        apply: |config| config.strip_descriptions = true,
+    },
+    Remedy { written: "crds = \"separate\"", apply: |config| config.crds = CrdPlacement::Separate },
+    Remedy { written: "crds = \"subchart\"", apply: |config| config.crds = CrdPlacement::Subchart },
+    Remedy {
+        written: "crds = \"separate\" and strip-descriptions = true",
+        apply: |config| {
+            config.crds = CrdPlacement::Separate;
+            config.strip_descriptions = true;
+        },
+    },
+];
+
+/// Returns a finding for each chart whose release takes most of its Secret, or more than all of it.
+/// `compile` compiles the bundle with other settings; it is asked only when there is such a chart.
+pub(super) fn check(
+    charts: &[Chart],
+    config: &BundleConfig,
+    compile: impl Fn(&BundleConfig) -> Vec<Chart>,
+) -> Diagnostics {
+    let large: Vec<&Chart> =
+        charts.iter().filter(|chart| chart.release_bytes >= chart::RELEASE_WARN).collect();
+    let Some(largest) = large.iter().map(|chart| chart.release_bytes).max() else {
+        return Diagnostics::new();
+    };
+
+    let hint = hint(largest, config, compile);
+    large
+        .into_iter()
+        .map(|chart| finding(chart).at(Place::span(config.span.clone())).hint(&hint))
+        .collect()
+}
+
+fn finding(chart: &Chart) -> Diagnostic {
+    let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
+    let share = chart::release_percent(bytes);
+    let takes = format!(
+        "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes allows \
+         Helm for it"
+    );
+    if bytes > limit {
+        Diagnostic::error(Code::ReleaseSize, format!("{takes}, so that it cannot be installed"))
+    } else {
+        Diagnostic::warning(Code::ReleaseSize, takes)
+    }
+}
+
+/// Returns what to write, with the share that each chart then takes.
+fn hint(
+    largest: usize,
+    config: &BundleConfig,
+    compile: impl Fn(&BundleConfig) -> Vec<Chart>,
+) -> String {
+    let mut fitting = Vec::new();
+    let mut smaller = Vec::new();
+    for Remedy { written, apply } in REMEDIES {
+        let mut changed = config.clone();
+        apply(&mut changed);
+        let settings = |config: &BundleConfig| (config.crds, config.strip_descriptions);
+        let combines = written.contains(" and ");
+        if settings(&changed) == settings(config) || combines && !fitting.is_empty() {
+            continue;
+        }
+        let charts = compile(&changed);
+        let Some(most) = charts.iter().map(|chart| chart.release_bytes).max() else { continue };
+        let shares: Vec<String> = charts
+            .iter()
+            .filter(|chart| !chart.name.ends_with(crate::config::OPERANDS_SUFFIX))
+            .map(|chart| {
+                format!("{} {} %", chart.name, chart::release_percent(chart.release_bytes))
+            })
+            .collect();
+        let choice = format!("{written} ({})", shares.join(", "));
+        if most < chart::RELEASE_WARN {
+            fitting.push(choice);
+        } else if chart::release_percent(most) < chart::release_percent(largest) {
+            smaller.push(choice);
+        }
+    }
+
+    let filters =
+        "leave objects out with filters, or move what overlays add into charts of their own";
+    match (fitting.as_slice(), smaller.as_slice()) {
+        ([], []) => filters.to_owned(),
+        ([], smaller) => format!("{filters}; less is taken with {}", smaller.join(" or ")),
+        (fitting, _) => format!("write {}", fitting.join(" or ")),
+    }
+}

@@ -1,0 +1,293 @@
+//! One JSON value to events, by the rules of Go's encoding/json.
+
+use super::{Error, Event, MAX_DEPTH, Mark, Style};
+use std::borrow::Cow;
+
+/// What comes next in an open list or map.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Items {
+        first: bool,
+    },
+    Keys {
+        first: bool,
+    },
+    /// The value of a key.
+    Value,
+}
+
+/// A parser of one value.
+pub(super) struct Parser<'t> {
+    text: &'t str,
+    pos: usize,
+    line: usize,
+    line_start: usize,
+    open: Vec<Open>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Start,
+    Value,
+    End,
+    Done,
+}
+
+type Next<'t> = Result<(Event<'t>, Mark), Error>;
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(text: &'t str, start: Mark) -> Self {
+        Parser {
+            text,
+            pos: start.offset,
+            line: start.line,
+            line_start: start.line_start,
+            open: Vec::new(),
+            state: State::Start,
+        }
+    }
+
+    /// Where the parser is; after the last event, the end of the value.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { offset: self.pos, line: self.line, line_start: self.line_start }
+    }
+
+    /// Returns the next event; nothing at the end. `number` is the document's.
+    pub(super) fn next(&mut self, number: usize) -> Option<Next<'t>> {
+        match self.state {
+            State::Start => {
+                self.state = State::Value;
+                Some(Ok((Event::DocumentStart(number), self.mark())))
+            }
+            State::Value => Some(self.step()),
+            State::End => {
+                self.state = State::Done;
+                Some(Ok((Event::DocumentEnd, self.mark())))
+            }
+            State::Done => None,
+        }
+    }
+
+    fn step(&mut self) -> Next<'t> {
+        self.skip_space();
+        match self.open.last().copied() {
+            None => self.value(),
+            Some(Open::Value) => {
+                self.expect(b':', "`:`")?;
+                self.skip_space();
+                self.replace(Open::Keys { first: false });
+                self.value()
+            }
+            Some(Open::Items { first }) => {
+                if self.byte() == Some(b']') {
+                    return self.close(Event::SequenceEnd);
+                }
+                self.separator(first, "`,` or `]`")?;
+                self.replace(Open::Items { first: false });
+                self.value()
+            }
+            Some(Open::Keys { first }) => {
+                if self.byte() == Some(b'}') {
+                    return self.close(Event::MappingEnd);
+                }
+                self.separator(first, "`,` or `}`")?;
+                self.replace(Open::Value);
+                self.string()
+            }
+        }
+    }
+
+    fn value(&mut self) -> Next<'t> {
+        let mark = self.mark();
+        match self.byte() {
+            Some(b'[') => {
+                self.enter(Open::Items { first: true })?;
+                Ok((Event::SequenceStart { anchor: 0 }, mark))
+            }
+            Some(b'{') => {
+                self.enter(Open::Keys { first: true })?;
+                Ok((Event::MappingStart { anchor: 0 }, mark))
+            }
+            Some(b'"') => {
+                let string = self.string()?;
+                self.finish();
+                Ok(string)
+            }
+            _ => {
+                let text = self.bare()?;
+                self.finish();
+                Ok((scalar(Cow::Borrowed(text), Style::Json), mark))
+            }
+        }
+    }
+
+    fn enter(&mut self, open: Open) -> Result<(), Error> {
+        if self.open.len() == MAX_DEPTH {
+            return Err(Error::too_deep(self.mark()));
+        }
+        self.pos += 1;
+        self.open.push(open);
+        Ok(())
+    }
+
+    fn close(&mut self, event: Event<'t>) -> Next<'t> {
+        let mark = self.mark();
+        self.pos += 1;
+        self.open.pop();
+        self.finish();
+        Ok((event, mark))
+    }
+
+    /// Ends the document after its outermost value.
+    fn finish(&mut self) {
+        if self.open.is_empty() {
+            self.state = State::End;
+        }
+    }
+
+    fn replace(&mut self, open: Open) {
+        if let Some(last) = self.open.last_mut() {
+            *last = open;
+        }
+    }
+
+    fn separator(&mut self, first: bool, expected: &str) -> Result<(), Error> {
+        if !first {
+            self.expect(b',', expected)?;
+            self.skip_space();
+        }
+        Ok(())
+    }
+
+    /// Scans a number, `true`, `false` or `null`.
+    fn bare(&mut self) -> Result<&'t str, Error> {
+        let mark = self.mark();
+        let rest = &self.text.as_bytes()[self.pos..];
+        let length = rest
+            .iter()
+            .position(|byte| !(byte.is_ascii_alphanumeric() || b"+-.".contains(byte)))
+            .unwrap_or(rest.len());
+        let text = &self.text[self.pos..self.pos + length];
+        if !matches!(text, "true" | "false" | "null") && !is_number(text) {
+            return Err(Error::new("expected a JSON value", mark));
+        }
+        self.pos += length;
+        Ok(text)
+    }
+
+    fn string(&mut self) -> Next<'t> {
+        let mark = self.mark();
+        self.expect(b'"', "a string in double quotes")?;
+        let mut owned: Option<String> = None;
+        let mut run = self.pos;
+        loop {
+            match self.byte() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    let text = owned.get_or_insert_default();
+                    text.push_str(&self.text[run..self.pos]);
+                    let escaped = self.escape()?;
+                    owned.get_or_insert_default().push(escaped);
+                    run = self.pos;
+                }
+                Some(0..0x20) => {
+                    return Err(Error::new("found a control character in a string", self.mark()));
+                }
+                Some(_) => self.pos += 1,
+                None => return Err(Error::new("unclosed string", mark)),
+            }
+        }
+        let last = &self.text[run..self.pos];
+        self.pos += 1;
+        let text = match owned {
+            None => Cow::Borrowed(last),
+            Some(text) => Cow::Owned(text + last),
+        };
+        Ok((scalar(text, Style::Quoted), mark))
+    }
+
+    fn escape(&mut self) -> Result<char, Error> {
+        let mark = self.mark();
+        let wrong = || Error::new("found an escape that JSON does not have", mark);
+        let letter = self.text.as_bytes().get(self.pos + 1).copied().ok_or_else(wrong)?;
+        self.pos += 2;
+        Ok(match letter {
+            b'"' | b'\\' | b'/' => char::from(letter),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = self.code_unit(self.pos).ok_or_else(wrong)?;
+                self.pos += 4;
+                let second = self
+                    .text
+                    .get(self.pos..self.pos + 2)
+                    .filter(|next| *next == "\\u")
+                    .and_then(|_| self.code_unit(self.pos + 2));
+                let decoded = char::decode_utf16([first].into_iter().chain(second)).next();
+                match decoded {
+                    Some(Ok(character)) => {
+                        self.pos += if character.len_utf16() == 2 { 6 } else { 0 };
+                        character
+                    }
+                    // As Go reads half of a pair.
+                    _ => char::REPLACEMENT_CHARACTER,
+                }
+            }
+            _ => return Err(wrong()),
+        })
+    }
+
+    fn code_unit(&self, start: usize) -> Option<u16> {
+        let digits = self.text.get(start..start + 4)?;
+        let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u16::from_str_radix(digits, 16).ok().filter(|_| hexadecimal)
+    }
+
+    fn expect(&mut self, byte: u8, expected: &str) -> Result<(), Error> {
+        if self.byte() != Some(byte) {
+            return Err(Error::new(format!("expected {expected}"), self.mark()));
+        }
+        self.pos += 1;
+        Ok(())
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = self.byte() {
+            self.pos += 1;
+            if byte == b'\n' {
+                self.line += 1;
+                self.line_start = self.pos;
+            }
+        }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.pos).copied()
+    }
+}
+
+fn scalar(text: Cow<'_, str>, style: Style) -> Event<'_> {
+    Event::Scalar { text, style, anchor: 0, tag: None }
+}
+
+/// Whether this is `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?`.
+fn is_number(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let whole_ok = digits(whole) && (whole == "0" || !whole.starts_with('0'));
+    let exponent_ok = exponent
+        .is_none_or(|exponent| digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)));
+    whole_ok && fraction.is_none_or(digits) && exponent_ok
+}

@@ -1,0 +1,109 @@
+//! YAML and JSON text to events, as Kubernetes' Go programs read it.
+//!
+//! The dialect is that of `NewYAMLOrJSONDecoder` in k8s.io/apimachinery: a stream is divided into
+//! documents line by line before it is parsed ([`stream`]), a JSON object is read by the rules of
+//! JSON ([`json`]), and anything else by those of libyaml, which go.yaml.in/yaml/v2 is a port of
+//! ([`scanner`], [`parser`]). This is YAML 1.1; readers of YAML 1.2 differ from it in what they
+//! accept and, worse, in what they read. `tests/kubernetes_yaml.rs` compares the two.
+//!
+//! What a scalar means is decided by the reader of events.
+
+mod json;
+mod parser;
+mod scanner;
+mod stream;
+
+pub(crate) use stream::Events;
+
+use std::borrow::Cow;
+
+/// How deep lists and maps may nest. Go allows 10,000; the reader's own stack must not overflow.
+pub(crate) const MAX_DEPTH: usize = 250;
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Offset in bytes.
+    pub offset: usize,
+    /// 1-based line.
+    pub line: usize,
+    /// Offset of the line's first byte.
+    pub line_start: usize,
+}
+
+impl Mark {
+    /// Returns the 1-based column, in characters. `text` is the text that was read.
+    pub(crate) fn column(self, text: &str) -> usize {
+        text.get(self.line_start..self.offset.min(text.len()))
+            .map_or(self.offset - self.line_start, |before| before.chars().count())
+            + 1
+    }
+
+    /// The column that the scanner compares indentation by: 0-based, in bytes. Only indentation
+    /// stands before what is compared, so that bytes are characters.
+    fn indentation(self) -> usize {
+        self.offset - self.line_start
+    }
+
+    /// The place `bytes` further on in the line.
+    fn after(self, bytes: usize) -> Mark {
+        Mark { offset: self.offset + bytes, ..self }
+    }
+}
+
+/// A part of a document.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Event<'t> {
+    /// A document begins; its 1-based number counts empty documents too.
+    DocumentStart(usize),
+    /// A document ends.
+    DocumentEnd,
+    /// A scalar. The anchor is 0 where there is none.
+    Scalar { text: Cow<'t, str>, style: Style, anchor: usize, tag: Option<Box<str>> },
+    /// The value of an anchor again; the last definition before this place counts.
+    Alias(usize),
+    /// A list begins.
+    SequenceStart { anchor: usize },
+    /// A list ends.
+    SequenceEnd,
+    /// A map begins; keys and values follow in turn.
+    MappingStart { anchor: usize },
+    /// A map ends.
+    MappingEnd,
+}
+
+/// How a scalar is written, as far as its meaning depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Without quotes: its meaning depends on its text.
+    Plain,
+    /// In quotes or as a block: always a string.
+    Quoted,
+    /// A number, `true`, `false` or `null` of JSON.
+    Json,
+}
+
+/// Why a text cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Error {
+    /// The problem.
+    pub message: Cow<'static, str>,
+    /// Its place.
+    pub mark: Mark,
+    /// Whether a limit was reached (otherwise: a mistake in the text).
+    pub limit: bool,
+}
+
+impl Error {
+    fn new(message: impl Into<Cow<'static, str>>, mark: Mark) -> Self {
+        Error { message: message.into(), mark, limit: false }
+    }
+
+    fn too_deep(mark: Mark) -> Self {
+        let message = format!("lists and maps nest more than {MAX_DEPTH} deep");
+        Error { message: message.into(), mark, limit: true }
+    }
+}
+
+#[cfg(test)]
+mod tests;

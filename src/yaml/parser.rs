@@ -1,0 +1,482 @@
+//! The tokens of one document to events, by the grammar of libyaml's parser.
+
+use super::scanner::{Scanner, Token, TokenKind};
+use super::{Error, Event, MAX_DEPTH, Mark, Style};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// What the parser expects next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    DocumentStart,
+    /// A node, after a `---` perhaps none.
+    DocumentContent {
+        explicit: bool,
+    },
+    DocumentEnd,
+    BlockEntry,
+    /// An entry of a list that is as far in as the key whose value it is.
+    IndentlessEntry,
+    BlockKey,
+    BlockValue,
+    FlowEntry {
+        first: bool,
+    },
+    /// In `[a: b]`, a map of one entry.
+    PairKey,
+    PairValue,
+    PairEnd,
+    FlowKey {
+        first: bool,
+    },
+    FlowValue,
+    /// A key of a flow map without `:`.
+    MissingFlowValue,
+    End,
+}
+
+type Next<'t> = Result<(Event<'t>, Mark), Error>;
+
+pub(super) struct Parser<'t> {
+    scanner: Scanner<'t>,
+    state: State,
+    /// What follows when the current node is complete.
+    states: Vec<State>,
+    /// Where the open lists and maps begin.
+    open: Vec<Mark>,
+    /// The last definition of each anchor.
+    anchors: HashMap<&'t str, usize>,
+    defined: usize,
+}
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(scanner: Scanner<'t>) -> Self {
+        Parser {
+            scanner,
+            state: State::DocumentStart,
+            states: Vec::new(),
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            defined: 0,
+        }
+    }
+
+    /// Returns the next event; nothing at the end. `number` is the document's.
+    pub(super) fn next(&mut self, number: usize) -> Option<Next<'t>> {
+        match self.state {
+            State::End => None,
+            State::DocumentStart => self.document_start(number).transpose(),
+            State::DocumentContent { explicit } => Some(self.document_content(explicit)),
+            State::DocumentEnd => Some(self.document_end()),
+            State::BlockEntry => Some(self.block_entry()),
+            State::IndentlessEntry => Some(self.indentless_entry()),
+            State::BlockKey => Some(self.block_key()),
+            State::BlockValue => Some(self.block_value()),
+            State::FlowEntry { first } => Some(self.flow_entry(first)),
+            State::PairKey => Some(self.pair_key()),
+            State::PairValue => Some(self.pair_value()),
+            State::PairEnd => Some(self.pair_end()),
+            State::FlowKey { first } => Some(self.flow_key(first)),
+            State::FlowValue => Some(self.flow_value()),
+            State::MissingFlowValue => {
+                self.state = State::FlowKey { first: false };
+                Some(self.empty_here())
+            }
+        }
+    }
+
+    fn document_start(&mut self, number: usize) -> Result<Option<(Event<'t>, Mark)>, Error> {
+        let token = self.scanner.peek()?;
+        let mark = token.mark;
+        let explicit = match token.kind {
+            TokenKind::StreamEnd => {
+                self.state = State::End;
+                return Ok(None);
+            }
+            TokenKind::DocumentStart => {
+                self.scanner.take()?;
+                true
+            }
+            _ => false,
+        };
+        self.state = State::DocumentContent { explicit };
+        Ok(Some((Event::DocumentStart(number), mark)))
+    }
+
+    fn document_content(&mut self, explicit: bool) -> Next<'t> {
+        let token = self.scanner.peek()?;
+        let empty = matches!(
+            token.kind,
+            TokenKind::DocumentStart | TokenKind::DocumentEnd | TokenKind::StreamEnd
+        );
+        if explicit && empty {
+            self.state = State::DocumentEnd;
+            return self.empty_here();
+        }
+        self.states.push(State::DocumentEnd);
+        self.node(true, false)
+    }
+
+    /// Ends the document. Go stops reading here and drops what follows without a word.
+    fn document_end(&mut self) -> Next<'t> {
+        let dropped = |found: &str, mark| {
+            let message = format!(
+                "found more after the end of the document, which Kubernetes would drop without a \
+                 word: {found}"
+            );
+            Error::new(message, mark)
+        };
+        let rest = |error: Error| dropped(&error.message, error.mark);
+        let mut token = self.scanner.peek()?;
+        while let TokenKind::DocumentEnd = token.kind {
+            self.scanner.take()?;
+            token = self.scanner.peek().map_err(rest)?;
+        }
+        let mark = token.mark;
+        if !matches!(token.kind, TokenKind::StreamEnd) {
+            return Err(dropped(token.kind.spelled(), mark));
+        }
+        self.state = State::End;
+        Ok((Event::DocumentEnd, mark))
+    }
+
+    /// Parses a node: properties, then a scalar, list or map.
+    fn node(&mut self, block: bool, indentless: bool) -> Next<'t> {
+        let token = self.scanner.peek()?;
+        let start = token.mark;
+        if let TokenKind::Alias(name) = token.kind {
+            self.scanner.take()?;
+            self.leave();
+            let Some(id) = self.anchors.get(name) else {
+                return Err(Error::new(
+                    format!("no anchor `{name}` comes before this alias"),
+                    start,
+                ));
+            };
+            return Ok((Event::Alias(*id), start));
+        }
+        let (anchor, tag) = self.properties()?;
+
+        let token = self.scanner.peek()?;
+        let (event, state) = match token.kind {
+            TokenKind::BlockEntry if indentless => {
+                (Event::SequenceStart { anchor }, State::IndentlessEntry)
+            }
+            TokenKind::Plain(_) | TokenKind::Quoted(_) => {
+                let Token { kind, .. } = self.scanner.take()?;
+                self.leave();
+                let (text, style) = match kind {
+                    TokenKind::Plain(text) => (text, Style::Plain),
+                    TokenKind::Quoted(text) => (text, Style::Quoted),
+                    _ => (Cow::Borrowed(""), Style::Plain),
+                };
+                return Ok((Event::Scalar { text, style, anchor, tag }, start));
+            }
+            TokenKind::FlowSequenceStart => {
+                self.scanner.take()?;
+                (Event::SequenceStart { anchor }, State::FlowEntry { first: true })
+            }
+            TokenKind::FlowMappingStart => {
+                self.scanner.take()?;
+                (Event::MappingStart { anchor }, State::FlowKey { first: true })
+            }
+            TokenKind::BlockSequenceStart if block => {
+                self.scanner.take()?;
+                (Event::SequenceStart { anchor }, State::BlockEntry)
+            }
+            TokenKind::BlockMappingStart if block => {
+                self.scanner.take()?;
+                (Event::MappingStart { anchor }, State::BlockKey)
+            }
+            _ if anchor != 0 || tag.is_some() => {
+                self.leave();
+                let text = Cow::Borrowed("");
+                return Ok((Event::Scalar { text, style: Style::Plain, anchor, tag }, start));
+            }
+            _ => {
+                let unclosed = !block && token.kind.ends_document();
+                let error = Error::new(
+                    format!("expected a value, found {}", token.kind.spelled()),
+                    token.mark,
+                );
+                return Err(if unclosed { self.unclosed() } else { error });
+            }
+        };
+        self.enter(start)?;
+        self.state = state;
+        Ok((event, start))
+    }
+
+    /// Parses an anchor and a tag in any order.
+    fn properties(&mut self) -> Result<(usize, Option<Box<str>>), Error> {
+        let (mut anchor, mut tag) = (0, None);
+        loop {
+            match self.scanner.peek()?.kind {
+                TokenKind::Anchor(name) if anchor == 0 => {
+                    self.scanner.take()?;
+                    self.defined += 1;
+                    anchor = self.defined;
+                    self.anchors.insert(name, anchor);
+                }
+                TokenKind::Tag(_) if tag.is_none() => {
+                    if let TokenKind::Tag(name) = self.scanner.take()?.kind {
+                        tag = Some(name);
+                    }
+                }
+                _ => return Ok((anchor, tag)),
+            }
+        }
+    }
+
+    /// Notes that a list or map begins.
+    fn enter(&mut self, start: Mark) -> Result<(), Error> {
+        if self.open.len() == MAX_DEPTH {
+            return Err(Error::too_deep(start));
+        }
+        self.open.push(start);
+        Ok(())
+    }
+
+    /// Goes on with what follows the current node.
+    fn leave(&mut self) {
+        self.state = self.states.pop().unwrap_or(State::End);
+    }
+
+    fn close(&mut self, event: Event<'t>, mark: Mark) -> Next<'t> {
+        self.open.pop();
+        self.leave();
+        Ok((event, mark))
+    }
+
+    /// Parses a node, after which `then` follows.
+    fn nested(&mut self, then: State, block: bool, indentless: bool) -> Next<'t> {
+        self.states.push(then);
+        self.node(block, indentless)
+    }
+
+    fn empty(&mut self, then: State, mark: Mark) -> Next<'t> {
+        self.state = then;
+        let text = Cow::Borrowed("");
+        Ok((Event::Scalar { text, style: Style::Plain, anchor: 0, tag: None }, mark))
+    }
+
+    fn empty_here(&mut self) -> Next<'t> {
+        let mark = self.scanner.peek()?.mark;
+        self.empty(self.state, mark)
+    }
+
+    fn block_entry(&mut self) -> Next<'t> {
+        let Token { kind, mark } = self.scanner.take()?;
+        match kind {
+            TokenKind::BlockEntry => match self.scanner.peek()?.kind {
+                TokenKind::BlockEntry | TokenKind::BlockEnd => {
+                    self.empty(State::BlockEntry, mark.after(1))
+                }
+                _ => self.nested(State::BlockEntry, true, false),
+            },
+            TokenKind::BlockEnd => self.close(Event::SequenceEnd, mark),
+            other => Err(self.unexpected("`-`, for the next item of the list", &other, mark)),
+        }
+    }
+
+    fn indentless_entry(&mut self) -> Next<'t> {
+        let token = self.scanner.peek()?;
+        let mark = token.mark;
+        if !matches!(token.kind, TokenKind::BlockEntry) {
+            return self.close(Event::SequenceEnd, mark);
+        }
+        self.scanner.take()?;
+        match self.scanner.peek()?.kind {
+            TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                self.empty(State::IndentlessEntry, mark.after(1))
+            }
+            _ => self.nested(State::IndentlessEntry, true, false),
+        }
+    }
+
+    fn block_key(&mut self) -> Next<'t> {
+        let Token { kind, mark } = self.scanner.take()?;
+        match kind {
+            TokenKind::Key => match self.scanner.peek()?.kind {
+                TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                    self.empty(State::BlockValue, mark)
+                }
+                _ => self.nested(State::BlockValue, true, true),
+            },
+            TokenKind::BlockEnd => self.close(Event::MappingEnd, mark),
+            other => Err(self.unexpected("the next key of the map", &other, mark)),
+        }
+    }
+
+    fn block_value(&mut self) -> Next<'t> {
+        let token = self.scanner.peek()?;
+        let mark = token.mark;
+        if !matches!(token.kind, TokenKind::Value) {
+            return self.empty(State::BlockKey, mark);
+        }
+        self.scanner.take()?;
+        match self.scanner.peek()?.kind {
+            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
+                self.empty(State::BlockKey, mark.after(1))
+            }
+            _ => self.nested(State::BlockKey, true, true),
+        }
+    }
+
+    fn flow_entry(&mut self, first: bool) -> Next<'t> {
+        self.flow_separator(first, &TokenKind::FlowSequenceEnd, "`,` or `]`")?;
+        let token = self.scanner.peek()?;
+        let mark = token.mark;
+        match token.kind {
+            TokenKind::FlowSequenceEnd => {
+                self.scanner.take()?;
+                self.close(Event::SequenceEnd, mark)
+            }
+            TokenKind::Key => {
+                self.scanner.take()?;
+                self.enter(mark)?;
+                self.state = State::PairKey;
+                Ok((Event::MappingStart { anchor: 0 }, mark))
+            }
+            _ => self.nested(State::FlowEntry { first: false }, false, false),
+        }
+    }
+
+    fn pair_key(&mut self) -> Next<'t> {
+        let token = self.scanner.peek()?;
+        let mark = token.mark;
+        match token.kind {
+            TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {
+                self.empty(State::PairValue, mark)
+            }
+            _ => self.nested(State::PairValue, false, false),
+        }
+    }
+
+    fn pair_value(&mut self) -> Next<'t> {
+        if matches!(self.scanner.peek()?.kind, TokenKind::Value) {
+            self.scanner.take()?;
+            if !matches!(
+                self.scanner.peek()?.kind,
+                TokenKind::FlowEntry | TokenKind::FlowSequenceEnd
+            ) {
+                return self.nested(State::PairEnd, false, false);
+            }
+        }
+        let mark = self.scanner.peek()?.mark;
+        self.empty(State::PairEnd, mark)
+    }
+
+    fn pair_end(&mut self) -> Next<'t> {
+        let mark = self.scanner.peek()?.mark;
+        self.open.pop();
+        self.state = State::FlowEntry { first: false };
+        Ok((Event::MappingEnd, mark))
+    }
+
+    fn flow_key(&mut self, first: bool) -> Next<'t> {
+        self.flow_separator(first, &TokenKind::FlowMappingEnd, "`,` or `}`")?;
+        let token = self.scanner.peek()?;
+        let mark = token.mark;
+        match token.kind {
+            TokenKind::FlowMappingEnd => {
+                self.scanner.take()?;
+                self.close(Event::MappingEnd, mark)
+            }
+            TokenKind::Key => {
+                self.scanner.take()?;
+                let token = self.scanner.peek()?;
+                let mark = token.mark;
+                match token.kind {
+                    TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowMappingEnd => {
+                        self.empty(State::FlowValue, mark)
+                    }
+                    _ => self.nested(State::FlowValue, false, false),
+                }
+            }
+            _ => self.nested(State::MissingFlowValue, false, false),
+        }
+    }
+
+    fn flow_value(&mut self) -> Next<'t> {
+        if matches!(self.scanner.peek()?.kind, TokenKind::Value) {
+            self.scanner.take()?;
+            if !matches!(
+                self.scanner.peek()?.kind,
+                TokenKind::FlowEntry | TokenKind::FlowMappingEnd
+            ) {
+                return self.nested(State::FlowKey { first: false }, false, false);
+            }
+        }
+        let mark = self.scanner.peek()?.mark;
+        self.empty(State::FlowKey { first: false }, mark)
+    }
+
+    /// Takes the comma between two entries of a flow collection; none may stand before the first.
+    fn flow_separator(
+        &mut self,
+        first: bool,
+        end: &TokenKind<'_>,
+        expected: &str,
+    ) -> Result<(), Error> {
+        let token = self.scanner.peek()?;
+        if first || std::mem::discriminant(&token.kind) == std::mem::discriminant(end) {
+            return Ok(());
+        }
+        let Token { kind, mark } = self.scanner.take()?;
+        match kind {
+            TokenKind::FlowEntry => Ok(()),
+            other => Err(self.unexpected(expected, &other, mark)),
+        }
+    }
+
+    fn unclosed(&self) -> Error {
+        let message = "unclosed list or map";
+        let begun = self.open.last().copied();
+        Error::new(message, begun.unwrap_or(Mark { offset: 0, line: 1, line_start: 0 }))
+    }
+
+    fn unexpected(&self, expected: &str, found: &TokenKind<'_>, mark: Mark) -> Error {
+        let flow = matches!(self.state, State::FlowEntry { .. } | State::FlowKey { .. });
+        if flow && found.ends_document() {
+            return self.unclosed();
+        }
+        let begun = self.open.last().map_or(1, |open| open.line);
+        let what = match self.state {
+            State::BlockEntry | State::FlowEntry { .. } => "list",
+            _ => "map",
+        };
+        let found = found.spelled();
+        let message =
+            format!("expected {expected}, found {found} ({what} that begins in line {begun})");
+        Error::new(message, mark)
+    }
+}
+
+impl TokenKind<'_> {
+    fn ends_document(&self) -> bool {
+        matches!(self, TokenKind::StreamEnd | TokenKind::DocumentStart | TokenKind::DocumentEnd)
+    }
+
+    /// Returns what an error calls a token.
+    fn spelled(&self) -> &'static str {
+        match self {
+            TokenKind::StreamEnd => "the end of the document",
+            TokenKind::DocumentStart => "`---`",
+            TokenKind::DocumentEnd => "`...`",
+            TokenKind::BlockSequenceStart | TokenKind::BlockEntry => "`-`",
+            TokenKind::BlockMappingStart | TokenKind::Key => "a key",
+            TokenKind::BlockEnd => "less indentation",
+            TokenKind::FlowSequenceStart => "`[`",
+            TokenKind::FlowSequenceEnd => "`]`",
+            TokenKind::FlowMappingStart => "`{`",
+            TokenKind::FlowMappingEnd => "`}`",
+            TokenKind::FlowEntry => "`,`",
+            TokenKind::Value => "`:`",
+            TokenKind::Alias(_) => "an alias",
+            TokenKind::Anchor(_) => "an anchor",
+            TokenKind::Tag(_) => "a tag",
+            TokenKind::Plain(_) | TokenKind::Quoted(_) => "a scalar",
+        }
+    }
+}

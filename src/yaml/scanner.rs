@@ -1,0 +1,501 @@
+//! A document's text to tokens, after the algorithm of libyaml's scanner as go.yaml.in/yaml/v2 has
+//! it: indentation is a stack, and a key without `?` is recognised when its `:` is found, within
+//! one line and 1,024 characters.
+
+mod block;
+mod plain;
+mod properties;
+mod quoted;
+
+use super::{Error, Mark};
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+/// A token.
+#[derive(Debug)]
+pub(super) struct Token<'t> {
+    pub kind: TokenKind<'t>,
+    pub mark: Mark,
+}
+
+/// The tokens of YAML, without directives, which no document can have: the line `---` that must
+/// follow them begins the next document.
+#[derive(Debug)]
+pub(super) enum TokenKind<'t> {
+    StreamEnd,
+    DocumentStart,
+    DocumentEnd,
+    BlockSequenceStart,
+    BlockMappingStart,
+    BlockEnd,
+    FlowSequenceStart,
+    FlowSequenceEnd,
+    FlowMappingStart,
+    FlowMappingEnd,
+    BlockEntry,
+    FlowEntry,
+    Key,
+    Value,
+    Alias(&'t str),
+    Anchor(&'t str),
+    Tag(Box<str>),
+    Plain(Cow<'t, str>),
+    Quoted(Cow<'t, str>),
+}
+
+/// A place where a key without `?` may have begun, if a `:` follows.
+#[derive(Clone, Copy)]
+struct SimpleKey {
+    /// Whether it still can be one.
+    possible: bool,
+    /// Whether anything else is a mistake: it stands where the keys of the block map stand.
+    required: bool,
+    /// Whether a list or map is the key, which JSON cannot have.
+    collection: bool,
+    /// Whether its tokens wait for the `:`. go-yaml forgets to wait after a flow list or map in
+    /// which no key was possible.
+    awaited: bool,
+    /// Number of its first token, counted from the beginning of the document.
+    token: usize,
+    mark: Mark,
+}
+
+/// How far a `:` may be from the beginning of its key, in characters.
+const MAX_KEY: usize = 1024;
+
+pub(super) struct Scanner<'t> {
+    /// The text up to the end of the document.
+    text: &'t str,
+    pos: usize,
+    line: usize,
+    line_start: usize,
+    /// Tokens that are not taken yet.
+    queue: VecDeque<Token<'t>>,
+    /// How many tokens were taken.
+    taken: usize,
+    /// Whether the first token of the queue is known not to be preceded by one that is still to
+    /// be inserted.
+    ready: bool,
+    ended: bool,
+    /// Columns of the block lists and maps around the innermost one; -1 outside of all.
+    indents: Vec<isize>,
+    indent: isize,
+    /// How many flow lists and maps are open.
+    flow: usize,
+    simple_key_allowed: bool,
+    /// A possible key for the block context and for each open flow collection.
+    simple_keys: Vec<SimpleKey>,
+}
+
+impl<'t> Scanner<'t> {
+    /// Starts at `start`; `text` ends where the document ends.
+    pub(super) fn new(text: &'t str, start: Mark) -> Self {
+        let no_key = SimpleKey {
+            possible: false,
+            required: false,
+            collection: false,
+            awaited: false,
+            token: 0,
+            mark: start,
+        };
+        Scanner {
+            text,
+            pos: start.offset,
+            line: start.line,
+            line_start: start.line_start,
+            queue: VecDeque::new(),
+            taken: 0,
+            ready: false,
+            ended: false,
+            indents: Vec::new(),
+            indent: -1,
+            flow: 0,
+            simple_key_allowed: true,
+            simple_keys: vec![no_key],
+        }
+    }
+
+    /// Returns the next token without taking it.
+    pub(super) fn peek(&mut self) -> Result<&Token<'t>, Error> {
+        if !self.ready {
+            while self.queue.is_empty() || self.head_may_be_key()? {
+                self.fetch()?;
+            }
+            self.ready = true;
+        }
+        // After the end of the stream there is nothing to peek at, and nobody does.
+        Ok(&self.queue[0])
+    }
+
+    /// Takes the token that [`Scanner::peek`] returned.
+    pub(super) fn take(&mut self) -> Result<Token<'t>, Error> {
+        self.peek()?;
+        self.ready = false;
+        self.taken += 1;
+        let at = self.mark();
+        Ok(self.queue.pop_front().unwrap_or(Token { kind: TokenKind::StreamEnd, mark: at }))
+    }
+
+    fn head_may_be_key(&mut self) -> Result<bool, Error> {
+        if self.ended {
+            return Ok(false);
+        }
+        let taken = self.taken;
+        let head = self
+            .simple_keys
+            .iter()
+            .position(|key| key.possible && key.awaited && key.token == taken);
+        match head {
+            Some(index) => self.is_key_possible(index),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the key of a nesting level is still possible at the current place.
+    fn is_key_possible(&mut self, index: usize) -> Result<bool, Error> {
+        let key = self.simple_keys[index];
+        if !key.possible {
+            return Ok(false);
+        }
+        if key.mark.line == self.line && !self.is_too_far(key.mark.offset) {
+            return Ok(true);
+        }
+        if key.required {
+            return Err(no_colon(key.mark));
+        }
+        self.simple_keys[index].possible = false;
+        Ok(false)
+    }
+
+    fn is_too_far(&self, start: usize) -> bool {
+        let bytes = self.pos - start;
+        bytes > MAX_KEY
+            && self.text.get(start..self.pos).is_none_or(|key| key.chars().count() > MAX_KEY)
+    }
+
+    /// Notes that a key may begin here.
+    fn save_simple_key(&mut self, collection: bool) -> Result<(), Error> {
+        if self.simple_key_allowed {
+            self.remove_simple_key()?;
+            let mark = self.mark();
+            let required = self.flow == 0 && self.indent == column(mark);
+            let token = self.taken + self.queue.len();
+            let key =
+                SimpleKey { possible: true, required, collection, awaited: true, token, mark };
+            if let Some(last) = self.simple_keys.last_mut() {
+                *last = key;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up the possible key of the current nesting level.
+    fn remove_simple_key(&mut self) -> Result<(), Error> {
+        match self.simple_keys.last_mut() {
+            Some(key) if key.possible && key.required => Err(no_colon(key.mark)),
+            Some(key) => {
+                key.possible = false;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Opens a block list or map if `column` is further in than the current one. Its token goes
+    /// before the token `number`, or to the end.
+    fn roll_indent(&mut self, mark: Mark, number: Option<usize>, kind: TokenKind<'t>) {
+        if self.flow == 0 && self.indent < column(mark) {
+            self.indents.push(self.indent);
+            self.indent = column(mark);
+            self.insert(number, Token { kind, mark });
+        }
+    }
+
+    /// Closes the block lists and maps that are further in than `column`.
+    fn unroll_indent(&mut self, column: isize) {
+        while self.flow == 0 && self.indent > column {
+            self.push(TokenKind::BlockEnd, self.mark());
+            self.indent = self.indents.pop().unwrap_or(-1);
+        }
+    }
+
+    fn insert(&mut self, number: Option<usize>, token: Token<'t>) {
+        match number.and_then(|number| number.checked_sub(self.taken)) {
+            Some(index) if index < self.queue.len() => self.queue.insert(index, token),
+            _ => self.queue.push_back(token),
+        }
+    }
+
+    fn push(&mut self, kind: TokenKind<'t>, mark: Mark) {
+        self.queue.push_back(Token { kind, mark });
+    }
+
+    /// Scans one more token.
+    fn fetch(&mut self) -> Result<(), Error> {
+        self.skip_to_token()?;
+        let mark = self.mark();
+        self.unroll_indent(column(mark));
+        let next_is_blank = || self.is_blank_break_or_end(self.pos + 1);
+        match self.byte(self.pos) {
+            0 => self.fetch_end(),
+            b'%' if mark.indentation() == 0 => Err(Error::new(
+                "directives such as `%YAML` cannot be read by Kubernetes, which divides documents \
+                 at the `---` that follows them",
+                mark,
+            )),
+            b'-' | b'.' if self.is_document_indicator() => self.fetch_document_indicator(),
+            b'[' => self.fetch_flow_start(TokenKind::FlowSequenceStart),
+            b'{' => self.fetch_flow_start(TokenKind::FlowMappingStart),
+            b']' => self.fetch_flow_end(TokenKind::FlowSequenceEnd),
+            b'}' => self.fetch_flow_end(TokenKind::FlowMappingEnd),
+            b',' => self.fetch_flow_entry(),
+            b'-' if next_is_blank() => self.fetch_block_entry(),
+            b'?' if self.flow > 0 || next_is_blank() => self.fetch_key(),
+            b':' if self.flow > 0 || next_is_blank() => self.fetch_value(),
+            b'*' | b'&' => self.fetch_anchor(),
+            b'!' => self.fetch_tag(),
+            b'|' | b'>' if self.flow == 0 => self.fetch_block_scalar(),
+            b'\'' | b'"' => self.fetch_quoted(),
+            b'\t' => Err(Error::new("found a tab where indentation is expected", mark)),
+            found @ (b'%' | b'@' | b'`' | b'|' | b'>') => Err(Error::new(
+                format!("a value cannot start with `{}` unless it is quoted", char::from(found)),
+                mark,
+            )),
+            // Go skips it, and then one character of each line.
+            0xEF if mark.indentation() == 0 && self.text[self.pos..].starts_with('\u{feff}') => {
+                Err(Error::new("found a byte order mark inside the file", mark))
+            }
+            _ => self.fetch_plain(),
+        }
+    }
+
+    fn fetch_end(&mut self) -> Result<(), Error> {
+        self.unroll_indent(-1);
+        // What is required at the end is missing.
+        self.remove_simple_key()?;
+        self.simple_key_allowed = false;
+        self.ended = true;
+        self.push(TokenKind::StreamEnd, self.mark());
+        Ok(())
+    }
+
+    fn fetch_document_indicator(&mut self) -> Result<(), Error> {
+        self.unroll_indent(-1);
+        self.remove_simple_key()?;
+        self.simple_key_allowed = false;
+        let start = self.byte(self.pos) == b'-';
+        let kind = if start { TokenKind::DocumentStart } else { TokenKind::DocumentEnd };
+        self.push(kind, self.mark());
+        self.pos += 3;
+        Ok(())
+    }
+
+    fn fetch_flow_start(&mut self, kind: TokenKind<'t>) -> Result<(), Error> {
+        self.save_simple_key(true)?;
+        let mark = self.mark();
+        let token = self.taken + self.queue.len();
+        let no_key = SimpleKey {
+            possible: false,
+            required: false,
+            collection: false,
+            awaited: false,
+            token,
+            mark,
+        };
+        self.simple_keys.push(no_key);
+        self.flow += 1;
+        self.simple_key_allowed = true;
+        self.push(kind, mark);
+        self.pos += 1;
+        Ok(())
+    }
+
+    fn fetch_flow_end(&mut self, kind: TokenKind<'t>) -> Result<(), Error> {
+        self.remove_simple_key()?;
+        if self.flow > 0 {
+            self.flow -= 1;
+            let closed = self.simple_keys.pop().map(|key| key.token);
+            for key in &mut self.simple_keys {
+                key.awaited &= Some(key.token) != closed;
+            }
+        }
+        self.simple_key_allowed = false;
+        self.push(kind, self.mark());
+        self.pos += 1;
+        Ok(())
+    }
+
+    fn fetch_flow_entry(&mut self) -> Result<(), Error> {
+        self.remove_simple_key()?;
+        self.simple_key_allowed = true;
+        self.push(TokenKind::FlowEntry, self.mark());
+        self.pos += 1;
+        Ok(())
+    }
+
+    fn fetch_block_entry(&mut self) -> Result<(), Error> {
+        let mark = self.mark();
+        // In flow lists `- ` is the parser's to refuse.
+        if self.flow == 0 {
+            if !self.simple_key_allowed {
+                let message = "block sequence entries are not allowed in this context";
+                return Err(Error::new(message, mark));
+            }
+            self.roll_indent(mark, None, TokenKind::BlockSequenceStart);
+        }
+        self.remove_simple_key()?;
+        self.simple_key_allowed = true;
+        self.push(TokenKind::BlockEntry, mark);
+        self.pos += 1;
+        Ok(())
+    }
+
+    fn fetch_key(&mut self) -> Result<(), Error> {
+        let mark = self.mark();
+        if self.flow == 0 {
+            if !self.simple_key_allowed {
+                return Err(Error::new("mapping keys are not allowed in this context", mark));
+            }
+            self.roll_indent(mark, None, TokenKind::BlockMappingStart);
+        }
+        self.remove_simple_key()?;
+        self.simple_key_allowed = self.flow == 0;
+        self.push(TokenKind::Key, mark);
+        self.pos += 1;
+        Ok(())
+    }
+
+    fn fetch_value(&mut self) -> Result<(), Error> {
+        let mark = self.mark();
+        let level = self.simple_keys.len() - 1;
+        if self.is_key_possible(level)? {
+            let key = self.simple_keys[level];
+            if key.collection {
+                // Go refuses it later, and misreads `[]: x`.
+                let message = "a map key must be a string, number or boolean";
+                return Err(Error::new(message, key.mark));
+            }
+            self.insert(Some(key.token), Token { kind: TokenKind::Key, mark: key.mark });
+            self.roll_indent(key.mark, Some(key.token), TokenKind::BlockMappingStart);
+            self.simple_keys[level].possible = false;
+            self.simple_key_allowed = false;
+        } else {
+            if self.flow == 0 {
+                if !self.simple_key_allowed {
+                    let message = "mapping values are not allowed in this context";
+                    return Err(Error::new(message, mark));
+                }
+                self.roll_indent(mark, None, TokenKind::BlockMappingStart);
+            }
+            self.simple_key_allowed = self.flow == 0;
+        }
+        self.push(TokenKind::Value, mark);
+        self.pos += 1;
+        Ok(())
+    }
+
+    /// Skips blanks, comments and line breaks.
+    fn skip_to_token(&mut self) -> Result<(), Error> {
+        loop {
+            let tabs = self.flow > 0 || !self.simple_key_allowed;
+            while self.byte(self.pos) == b' ' || (tabs && self.byte(self.pos) == b'\t') {
+                self.pos += 1;
+            }
+            if self.byte(self.pos) == b'#' {
+                self.skip_line_content();
+            }
+            if self.skip_break().is_none() {
+                return Ok(());
+            }
+            if self.flow == 0 {
+                self.simple_key_allowed = true;
+            }
+        }
+    }
+
+    /// Moves to the end of the line.
+    fn skip_line_content(&mut self) {
+        let text = self.text.as_bytes();
+        while !self.is_break_or_end(self.pos) {
+            // The first byte of a character may be that of a line break, and is none.
+            let rest = &text[self.pos + 1..];
+            let stop = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r' | 0xC2 | 0xE2));
+            self.pos += 1 + stop.unwrap_or(rest.len());
+        }
+    }
+
+    /// Moves over a line break and returns the text that it is in a scalar.
+    fn skip_break(&mut self) -> Option<&'static str> {
+        let (bytes, text) = match self.byte(self.pos) {
+            b'\n' => (1, "\n"),
+            // Lines lose `\r\n` before they are parsed, and again while they are.
+            b'\r' => match (self.byte(self.pos + 1), self.byte(self.pos + 2)) {
+                (b'\r', b'\n') => (3, "\n"),
+                (b'\n', _) => (2, "\n"),
+                _ => (1, "\n"),
+            },
+            0xC2 if self.byte(self.pos + 1) == 0x85 => (2, "\n"),
+            0xE2 if self.byte(self.pos + 1) == 0x80 => match self.byte(self.pos + 2) {
+                0xA8 => (3, "\u{2028}"),
+                0xA9 => (3, "\u{2029}"),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        self.pos += bytes;
+        self.line += 1;
+        self.line_start = self.pos;
+        Some(text)
+    }
+
+    fn mark(&self) -> Mark {
+        Mark { offset: self.pos, line: self.line, line_start: self.line_start }
+    }
+
+    /// The byte at an offset; 0 at the end, because no document has one. Every line ends in a line
+    /// break, also where the last one of the file does not.
+    fn byte(&self, offset: usize) -> u8 {
+        match self.text.as_bytes().get(offset) {
+            Some(byte) => *byte,
+            None if offset == self.text.len() && !self.text.ends_with('\n') => b'\n',
+            None => 0,
+        }
+    }
+
+    fn is_blank(&self, offset: usize) -> bool {
+        matches!(self.byte(offset), b' ' | b'\t')
+    }
+
+    fn is_break(&self, offset: usize) -> bool {
+        match self.byte(offset) {
+            b'\n' | b'\r' => true,
+            0xC2 => self.byte(offset + 1) == 0x85,
+            0xE2 => self.byte(offset + 1) == 0x80 && matches!(self.byte(offset + 2), 0xA8 | 0xA9),
+            _ => false,
+        }
+    }
+
+    fn is_break_or_end(&self, offset: usize) -> bool {
+        self.byte(offset) == 0 || self.is_break(offset)
+    }
+
+    fn is_blank_break_or_end(&self, offset: usize) -> bool {
+        self.is_blank(offset) || self.is_break_or_end(offset)
+    }
+
+    /// Whether `---` or `...` stands here, at the beginning of a line.
+    fn is_document_indicator(&self) -> bool {
+        self.pos == self.line_start
+            && matches!(self.text.as_bytes().get(self.pos..self.pos + 3), Some(b"---" | b"..."))
+            && self.is_blank_break_or_end(self.pos + 3)
+    }
+}
+
+fn no_colon(mark: Mark) -> Error {
+    Error::new("could not find expected ':' of the key that starts here", mark)
+}
+
+/// A place's column as it is compared with indentation.
+fn column(mark: Mark) -> isize {
+    isize::try_from(mark.indentation()).unwrap_or(isize::MAX)
+}
