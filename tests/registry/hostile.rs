@@ -329,6 +329,7 @@ fn a_slow_body_is_given_up_in_time() {
             ..Answer::new(200, "")
         })
     });
+    project.set_short_timeout();
     let begun = Instant::now();
     let seen = project.run(&["build"]);
     assert_refused(&project, &seen, "registry-unreachable", &["too slow"]);
@@ -343,6 +344,7 @@ fn silence_is_given_up_in_time() {
             Answer::new(200, "")
         })
     });
+    project.set_short_timeout();
     let begun = Instant::now();
     let seen = project.run(&["build"]);
     assert_refused(&project, &seen, "registry-unreachable", &["/manifests/1.0.0"]);

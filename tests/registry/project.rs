@@ -67,17 +67,23 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// `lamps/bundle:1.0.0` from a registry at `host`, with little patience.
+    /// `lamps/bundle:1.0.0` from a registry at `host`. The time limit is one that a busy machine
+    /// keeps too.
     pub(crate) fn new(host: &str) -> Self {
         let case = Case::new();
         case.write(
             "bundles.toml",
             format!(
-                "[network]\nretries = 2\ntimeout = 1\n\n[[bundle]]\nname = \"lamp-operator\"\n\
+                "[network]\nretries = 2\ntimeout = 30\n\n[[bundle]]\nname = \"lamp-operator\"\n\
                  image = \"{host}/{REPOSITORY}:1.0.0\"\n"
             ),
         );
         Project { case }
+    }
+
+    /// Gives up on a registry after one second.
+    pub(crate) fn set_short_timeout(&self) {
+        self.case.replace("bundles.toml", "timeout = 30", "timeout = 1");
     }
 
     pub(crate) fn add(&self, toml: &str) {
