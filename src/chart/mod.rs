@@ -11,6 +11,7 @@ mod manifest;
 mod metadata;
 mod notes;
 mod readme;
+mod required_apis;
 mod serving;
 mod values;
 
@@ -20,9 +21,10 @@ pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
-use crate::emit::{CERTIFICATE_TEMPLATE, CHART_LOCK, chart_lock};
+use crate::emit::{CERTIFICATE_TEMPLATE, CHART_LOCK, REQUIRED_APIS, chart_lock};
 use crate::ir::{Object, Phase, ReadPaths, Unit};
 use crds::Crds;
+use required_apis::Providers;
 use std::collections::BTreeMap;
 
 /// A chart: its files by `/`-separated path.
@@ -97,13 +99,21 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let crds = take(&mut unit, |object| {
         separate && object.kind() == "CustomResourceDefinition" && !object.has_expression()
     });
+    let mut providers = Providers::new();
+    for (part, objects) in [
+        (Part::Crds, crds.as_ref().map(|unit| unit.objects.as_slice()).unwrap_or_default()),
+        (Part::Main, unit.objects.as_slice()),
+    ] {
+        providers.extend(required_apis::provided(objects, &part.name(description.config)));
+    }
+
     let companions = Companions { crds: crds.is_some(), operands: operands.is_some() };
     let read = ReadPaths::of(&unit.objects);
     unit.values.retain(|value| read.contains(&value.path));
     let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
     parts
         .into_iter()
-        .filter_map(|(part, unit)| Some(chart(&unit?, description, part, companions)))
+        .filter_map(|(part, unit)| Some(chart(&unit?, description, part, companions, &providers)))
         .collect()
 }
 
@@ -120,7 +130,13 @@ fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
     Some(Unit { values, objects, constraints: Vec::new() })
 }
 
-fn chart(unit: &Unit, description: &Description<'_>, part: Part, companions: Companions) -> Chart {
+fn chart(
+    unit: &Unit,
+    description: &Description<'_>,
+    part: Part,
+    companions: Companions,
+    providers: &Providers,
+) -> Chart {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let placement = match part {
         Part::Main => description.config.crds,
@@ -132,6 +148,10 @@ fn chart(unit: &Unit, description: &Description<'_>, part: Part, companions: Com
     }
     if certificates::are_generated(unit) {
         files.insert(certificates::PATH.to_owned(), CERTIFICATE_TEMPLATE.to_owned());
+    }
+    let name = part.name(description.config);
+    if let Some(template) = required_apis::template(unit, &name, providers) {
+        files.insert(REQUIRED_APIS.to_owned(), template);
     }
     let subchart = crds.folder == crds::SUBCHART;
     if subchart {
@@ -154,7 +174,6 @@ fn chart(unit: &Unit, description: &Description<'_>, part: Part, companions: Com
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
     let Crds { files: crd_files, .. } = crds;
     files.extend(crd_files);
-    let name = part.name(description.config);
     let release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
     Chart {
         name,

@@ -39,6 +39,7 @@ pub(super) fn notes(
         }
     }
     pull_secret(&mut text, unit);
+    certificates(&mut text, unit);
     if companions.operands {
         let operands = Part::Operands.name(description.config);
         let folder = match description.layout {
@@ -68,6 +69,24 @@ pub(super) fn notes(
         );
     }
     text
+}
+
+/// Certificates that cert-manager issues, without which the API server cannot call the operator.
+fn certificates(text: &mut String, unit: &Unit) {
+    let certificates =
+        unit.objects.iter().filter(|o| o.group() == "cert-manager.io" && o.kind() == "Certificate");
+    let mut names: Vec<String> =
+        certificates.map(|object| format!("certificate/{}", escape(object.name()))).collect();
+    if names.is_empty() {
+        return;
+    }
+    names.sort_unstable();
+    let _ = write!(
+        text,
+        "\ncert-manager issues its certificates. Until they are ready, the API server cannot call the operator:\n  \
+         kubectl --namespace {{{{ .Release.Namespace }}}} wait --for=condition=Ready {}\n",
+        names.join(" ")
+    );
 }
 
 /// The secret that people have to make.

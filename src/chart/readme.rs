@@ -219,8 +219,8 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
     };
     let words = match config.certificates {
         CertificateProvider::CertManager => format!(
-            "cert-manager makes the certificates, and puts the authority where the API server reads it. \
-             Install it before this chart.{issuer}"
+            "cert-manager issues the certificates and injects the CA bundle. It must be in the cluster before this \
+             chart is installed: without the API `cert-manager.io/v1` the installation stops.{issuer}"
         ),
         CertificateProvider::ServiceCa => {
             "OpenShift's service CA makes the certificates. This chart works on OpenShift only.".to_owned()

@@ -1,8 +1,9 @@
 //! The chart of a model: the same layout as that of a bundle, with texts of its own.
 
+use super::required_apis::{self, Providers};
 use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
 use crate::config::{Model, ServingConfig, Topology};
-use crate::emit::{escape, yaml};
+use crate::emit::{REQUIRED_APIS, escape, yaml};
 use crate::ir::{Map, Unit, Value};
 use crate::serving::topology::{self, Role, Servers, Workload};
 use crate::serving::{self, picker};
@@ -12,6 +13,9 @@ use std::fmt::Write as _;
 /// Lays the unit of a model out.
 pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
     let mut files: BTreeMap<String, String> = manifest::templates(unit.objects.iter());
+    if let Some(template) = required_apis::template(unit, &config.name, &Providers::new()) {
+        files.insert(REQUIRED_APIS.to_owned(), template);
+    }
     let (workloads, _) = Workload::all(config);
     files.insert("Chart.yaml".to_owned(), metadata(config));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));

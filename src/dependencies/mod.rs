@@ -6,7 +6,7 @@
 mod words;
 
 use crate::bundle::{Api, Bundle, Dependency, Requirement, Requirements};
-use crate::config::{BundleConfig, Text};
+use crate::config::{BundleConfig, CertificateProvider, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use semver::Version;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,16 +22,20 @@ pub struct Member<'c> {
     pub version: String,
     /// What it needs and has.
     pub requirements: Requirements,
+    /// Whether cert-manager issues its certificates.
+    pub cert_manager: bool,
 }
 
 impl<'c> Member<'c> {
     /// What others depend on of a bundle.
     pub fn new(config: &'c BundleConfig, bundle: &Bundle) -> Self {
+        let serves = !(bundle.csv.webhooks.is_empty() && bundle.csv.api_services.is_empty());
         Member {
             config,
             package: bundle.package.clone(),
             version: bundle.csv.version.clone(),
             requirements: bundle.requirements.clone(),
+            cert_manager: config.certificates == CertificateProvider::CertManager && serves,
         }
     }
 
@@ -116,10 +120,34 @@ impl<'m> Checker<'m, '_> {
         for apis in missing.values() {
             found.push(words::missing_apis(self.members, self.own(), apis));
         }
+        if self.own().cert_manager {
+            self.check_cert_manager(&mut found);
+        }
         for (provider, dependency) in later {
             found.push(words::order(self.own(), &self.members[provider], dependency));
         }
         found
+    }
+
+    /// OLM makes certificates itself; a chart with certificates of cert-manager needs that in the
+    /// cluster, which no bundle declares.
+    fn check_cert_manager(&mut self, found: &mut Diagnostics) {
+        let certificate = Api {
+            group: "cert-manager.io".to_owned(),
+            version: "v1".to_owned(),
+            kind: "Certificate".to_owned(),
+        };
+        // Both spellings count as used.
+        let package = self.provided("cert-manager");
+        match self.evaluate(&Requirement::Api(certificate)) {
+            _ if package => {}
+            Outcome::Met(needed) => {
+                for provider in needed.iter().filter_map(|providers| self.to_add(providers)) {
+                    found.push(words::cert_manager_order(self.own(), &self.members[provider]));
+                }
+            }
+            Outcome::Unmet | Outcome::Unknown => found.push(words::cert_manager(self.own())),
+        }
     }
 
     fn evaluate(&mut self, requirement: &Requirement) -> Outcome {

@@ -30,6 +30,11 @@ fn needs(requirement: Requirement) -> Dependency {
 
 /// Three bundles: a lamp, which needs what is given, a socket and a plug.
 fn found(config: &str, dependencies: Vec<Dependency>) -> Diagnostics {
+    found_with(config, dependencies, false)
+}
+
+/// The same, where the lamp may need cert-manager.
+fn found_with(config: &str, dependencies: Vec<Dependency>, cert_manager: bool) -> Diagnostics {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: config.to_owned() });
     let (config, found) = Config::parse(&source, Path::new("."));
     let config = config.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
@@ -48,9 +53,11 @@ fn found(config: &str, dependencies: Vec<Dependency>) -> Diagnostics {
                 provides: provides.iter().map(|text| api(text)).collect(),
                 ..Requirements::default()
             },
+            cert_manager: false,
         });
     }
     members[0].requirements.dependencies = dependencies;
+    members[0].cert_manager = cert_manager;
     check(&members)
 }
 
@@ -96,6 +103,16 @@ fn what_is_met_but_not_ordered_is_noted_once() {
         &["socket-operator >=1.0.0", "wire.example.com/v1/Socket", "wire.example.com/v1/Wire"],
     );
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn cert_manager_is_noted_unless_something_provides_it() {
+    let shown = |config: &str| human::render(&found_with(config, Vec::new(), true), false);
+    insta::assert_snapshot!(shown(ALL));
+    for provided in ["cert-manager", "cert-manager.io/v1/Certificate"] {
+        let config = ALL.replace("#lamp", &format!("provided = [{provided:?}]"));
+        assert_eq!(shown(&config), "");
+    }
 }
 
 #[test]

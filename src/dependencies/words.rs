@@ -123,6 +123,34 @@ pub(super) fn order(
         .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])))
 }
 
+/// A note about a chart that needs cert-manager in the cluster.
+pub(super) fn cert_manager(own: &Member<'_>) -> Diagnostic {
+    let name = &own.config.name;
+    Diagnostic::note(
+        Code::ForeignKind,
+        format!("`{name}` needs cert-manager in the cluster, for its webhook and API certificates"),
+    )
+    .at(Place::span(own.config.span.clone()))
+    .hint(format!(
+        "if the cluster has cert-manager, write {}; otherwise install it first or choose other \
+         `certificates`",
+        list("provided", &[], &["cert-manager.io/v1/Certificate"])
+    ))
+}
+
+/// A note about a bundle that brings cert-manager, but is not installed first.
+pub(super) fn cert_manager_order(own: &Member<'_>, provider: &Member<'_>) -> Diagnostic {
+    let (name, provider) = (&own.config.name, &provider.config.name);
+    Diagnostic::note(
+        Code::DependencyOrder,
+        format!(
+            "`{name}` needs cert-manager, which `{provider}` has, but `depends-on` does not say so"
+        ),
+    )
+    .at(Place::span(own.config.span.clone()))
+    .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])))
+}
+
 /// A note about what only OLM can check.
 pub(super) fn unchecked(dependency: &Dependency) -> Diagnostic {
     let mut message = format!("not checked: it needs {}", dependency.requirement);

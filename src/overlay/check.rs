@@ -163,7 +163,7 @@ fn together(
 
 /// A kind that nothing here defines.
 fn unknown(object: &Object, definitions: &Definitions<'_>, found: &mut Diagnostics) {
-    let near = suggest::nearest(object.kind(), &definitions.kinds(object.group()));
+    let near = suggest::nearest(object.kind(), &definitions.kinds_of(object.group()));
     if let Some(kind) = near {
         let message = format!(
             "no CRD of the bundle defines the kind `{}` of {}",

@@ -3,7 +3,7 @@
 use crate::ir::{Object, Scope, Value};
 
 /// A kind that a CRD defines.
-pub(super) struct Definition<'o> {
+pub(crate) struct Definition<'o> {
     pub(super) crd: &'o Object,
     pub(super) scope: Scope,
     group: &'o str,
@@ -57,13 +57,18 @@ impl<'o> Definitions<'o> {
     }
 
     /// What defines the object's kind.
-    pub(super) fn of_object(&self, object: &Object) -> Option<&Definition<'o>> {
+    pub(crate) fn of_object(&self, object: &Object) -> Option<&Definition<'o>> {
         let fits = |d: &&Definition<'o>| d.kind == object.kind() && d.group == object.group();
         self.0.iter().find(fits)
     }
 
     /// Kinds of a group.
-    pub(super) fn kinds(&self, group: &str) -> Vec<&'o str> {
-        self.0.iter().filter(|d| d.group == group).map(|d| d.kind).collect()
+    pub(super) fn kinds_of(&self, group: &str) -> Vec<&'o str> {
+        self.kinds().filter(|(g, _)| *g == group).map(|(_, kind)| kind).collect()
+    }
+
+    /// Group and kind of each.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'o str, &'o str)> {
+        self.0.iter().map(|definition| (definition.group, definition.kind))
     }
 }

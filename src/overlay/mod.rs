@@ -15,5 +15,5 @@ pub use check::check;
 pub(crate) use definitions::Definitions;
 pub use operands::{create_namespaces, namespace_value, operands};
 pub use patch::{Patched, patch, unused_patches};
-pub(crate) use scope::scope;
+pub(crate) use scope::{is_built_in, scope};
 pub use stubs::stubs;

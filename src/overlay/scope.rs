@@ -67,7 +67,7 @@ const CLUSTER: [&str; 32] = [
 ];
 
 /// Whether the object's kind is Kubernetes' own.
-pub(super) fn is_built_in(object: &Object) -> bool {
+pub(crate) fn is_built_in(object: &Object) -> bool {
     object.group().is_empty() || GROUPS.contains(&object.group())
 }
 

@@ -1,0 +1,104 @@
+//! APIs that a cluster must have before a chart can be installed.
+//!
+//! Helm refuses a release when the cluster lacks the kind of one of its objects, with a message
+//! about REST mappings that names no remedy. The charts say it themselves, first.
+
+use crate::emit;
+use crate::ir::{Object, Unit};
+use crate::overlay::{Definitions, is_built_in};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What brings the kinds of an API group, for a person.
+const PROVIDERS: [(&str, &str); 9] = [
+    ("cert-manager.io", "cert-manager"),
+    ("monitoring.coreos.com", "the Prometheus operator"),
+    ("autoscaling.k8s.io", "the vertical pod autoscaler"),
+    ("gateway.networking.k8s.io", "the CRDs of the Gateway API"),
+    ("inference.networking.k8s.io", "the CRDs of the Gateway API inference extension"),
+    ("inference.networking.x-k8s.io", "the CRDs of the Gateway API inference extension"),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+    ("disaggregatedset.x-k8s.io", "LeaderWorkerSet with its DisaggregatedSet API"),
+    ("keda.sh", "KEDA"),
+];
+
+/// Charts by the kinds that their CRDs define, as `GROUP/KIND`.
+pub(super) type Providers = BTreeMap<String, String>;
+
+/// Returns the kinds that the CRDs among `objects` define, for chart `chart`.
+pub(super) fn provided(objects: &[Object], chart: &str) -> Providers {
+    let definitions = Definitions::of(objects.iter());
+    let kinds = definitions.kinds();
+    kinds.map(|(group, kind)| (format!("{group}/{kind}"), chart.to_owned())).collect()
+}
+
+/// Returns the template that stops an installation of chart `name` where the cluster lacks the kind
+/// of an object of the unit; nothing when Kubernetes or the chart itself has all of them.
+pub(super) fn template(unit: &Unit, name: &str, providers: &Providers) -> Option<String> {
+    let own = Definitions::of(unit.objects.iter());
+
+    // Objects with a condition may be absent, and then need nothing.
+    let foreign = unit.objects.iter().filter(|object| {
+        object.when.is_none() && !is_built_in(object) && own.of_object(object).is_none()
+    });
+    let apis: BTreeSet<(String, String)> = foreign
+        .map(|object| {
+            let api = format!("{}/{}", object.api_version(), object.kind());
+            let remedy = remedy(object, providers);
+            let sentence =
+                format!("{name} needs the API {api}, which this cluster does not have: {remedy}");
+            (api, sentence)
+        })
+        .collect();
+    let apis: Vec<(String, String)> = apis.into_iter().collect();
+    (!apis.is_empty()).then(|| emit::required_apis(&apis))
+}
+
+fn remedy(object: &Object, providers: &Providers) -> String {
+    let group = object.group();
+    if let Some(chart) = providers.get(&format!("{group}/{}", object.kind())) {
+        return format!("install the chart {chart} first");
+    }
+    let known = PROVIDERS.iter().find(|(known, _)| *known == group);
+    match known {
+        Some((_, provider)) => format!("install {provider} first"),
+        None if group.ends_with(".openshift.io") => "it exists on OpenShift only".to_owned(),
+        None => "install its CustomResourceDefinition first".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Map, Origin, Value};
+
+    fn object(api_version: &str, kind: &str) -> Object {
+        let mut root = Map::new();
+        root.insert("apiVersion".to_owned(), Value::text(api_version));
+        root.insert("kind".to_owned(), Value::text(kind));
+        Object::new(root, Origin::Added("a test"))
+    }
+
+    fn unit(objects: Vec<Object>) -> Unit {
+        Unit { objects, ..Unit::default() }
+    }
+
+    #[test]
+    fn kinds_of_kubernetes_need_nothing() {
+        let unit = unit(vec![object("v1", "Service"), object("apps/v1", "Deployment")]);
+        assert_eq!(template(&unit, "widgets", &Providers::new()), None);
+    }
+
+    #[test]
+    fn each_missing_kind_has_its_remedy_once() {
+        let unit = unit(vec![
+            object("cert-manager.io/v1", "Certificate"),
+            object("cert-manager.io/v1", "Certificate"),
+            object("route.openshift.io/v1", "Route"),
+            object("widgets.example.com/v1", "Widget"),
+            object("other.example.com/v1", "Other"),
+        ]);
+        let widget = ("widgets.example.com/Widget".to_owned(), "widgets-crds".to_owned());
+        let providers = Providers::from([widget]);
+        insta::assert_snapshot!(template(&unit, "widgets", &providers).unwrap_or_default());
+    }
+}

@@ -1,0 +1,32 @@
+//! The template that stops where a cluster lacks an API.
+
+use super::template::quoted;
+use std::fmt::Write as _;
+
+/// Where it is in a chart. Helm evaluates a `.tpl` file whose name has no underscore, and the text
+/// is empty, so it adds nothing to the release.
+pub const REQUIRED_APIS: &str = "templates/required-apis.tpl";
+
+/// Returns a template that fails with a sentence where the cluster lacks an API. `apis` are
+/// `GROUP/VERSION/KIND`, each with its sentence.
+///
+/// Without a cluster (`helm template`, `helm lint`) Helm knows group versions only, and no kinds,
+/// so that nothing stops there (Helm: `chart/common`, default capabilities).
+pub fn required_apis(apis: &[(String, String)]) -> String {
+    let mut text = "\
+{{- /* Fails where the cluster lacks an API that this chart needs. Without a cluster (helm template, helm lint) it does \
+nothing. */ -}}
+{{- if .Capabilities.APIVersions.Has \"apps/v1/Deployment\" -}}
+"
+    .to_owned();
+    for (api, sentence) in apis {
+        let _ = writeln!(
+            text,
+            "{{{{- if not (.Capabilities.APIVersions.Has {}) -}}}}\n{{{{- fail {} -}}}}\n{{{{- end -}}}}",
+            quoted(api),
+            quoted(sentence)
+        );
+    }
+    text.push_str("{{- end -}}\n");
+    text
+}
