@@ -16,6 +16,14 @@ use std::process::Command;
 /// # Panics
 /// When it cannot be built.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    program_with(name, &[])
+}
+
+/// Returns that program, built with these values of variables: `PACKAGE.VARIABLE=VALUE`.
+///
+/// # Panics
+/// When it cannot be built.
+pub(crate) fn program_with(name: &str, variables: &[String]) -> Option<PathBuf> {
     let sources = sources(name);
     if let Err(error) = Command::new("go").arg("version").output() {
         assert!(std::env::var_os("CI").is_none(), "this test needs go on PATH: {error}");
@@ -24,7 +32,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     }
     let path = tools_dir().join(name).join(checksum(&sources)).join(name);
     if !path.is_file()
-        && let Err(reason) = build(&sources, &path)
+        && let Err(reason) = build(&sources, variables, &path)
     {
         panic!(
             "cannot build {name}: {reason}\n\
@@ -32,6 +40,19 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         );
     }
     Some(path)
+}
+
+/// Returns the version of a module that the `go.mod` of the program `name` requires.
+///
+/// # Panics
+/// When it requires none.
+pub(crate) fn required_version(name: &str, module: &str) -> String {
+    let file = fs::read_to_string(sources(name).join("go.mod")).expect("go.mod");
+    let mut versions = file.lines().filter_map(|line| {
+        let mut words = line.trim_start_matches("require").split_whitespace();
+        (words.next() == Some(module)).then(|| words.next()).flatten()
+    });
+    versions.next().unwrap_or_else(|| panic!("{name} does not require {module}")).to_owned()
 }
 
 /// Returns the folder of a module that the program `name` is built with.
@@ -56,7 +77,7 @@ fn checksum(sources: &Path) -> String {
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn build(sources: &Path, path: &Path) -> Result<(), String> {
+fn build(sources: &Path, variables: &[String], path: &Path) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
     let folder = path.parent().ok_or("no folder")?;
     fs::create_dir_all(folder).map_err(text)?;
@@ -68,7 +89,9 @@ fn build(sources: &Path, path: &Path) -> Result<(), String> {
 
     let staged = path.with_extension("new");
     let target = staged.to_str().ok_or("a path in other than UTF-8")?;
-    go(sources, &["build", "-buildvcs=false", "-ldflags=-s -w", "-o", target, "."])?;
+    let variables = variables.iter().map(|variable| format!(" -X {variable}"));
+    let linker = format!("-ldflags=-s -w{}", variables.collect::<String>());
+    go(sources, &["build", "-trimpath", "-buildvcs=false", &linker, "-o", target, "."])?;
     fs::rename(&staged, path).map_err(text)
 }
 
@@ -76,6 +99,8 @@ fn go(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("go")
         .args(arguments)
         .current_dir(folder)
+        // No C compiler is needed, and none makes a difference.
+        .env("CGO_ENABLED", "0")
         .output()
         .map_err(|error| format!("go does not start: {error}"))?;
     if output.status.success() {

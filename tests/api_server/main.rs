@@ -1,0 +1,28 @@
+//! Charts on a real Kubernetes control plane: what it refuses, every cluster refuses.
+//!
+//! There are no nodes, so no operator runs: what it would serve does not answer, unless a test
+//! answers in its place.
+
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
+
+mod charts;
+mod corpus;
+mod install;
+
+#[path = "../support/control_plane/mod.rs"]
+mod control_plane;
+#[path = "../support/go.rs"]
+mod go;
+#[path = "../support/helm.rs"]
+mod helm;
+#[path = "../support/offline.rs"]
+mod offline;
+#[path = "../support/shared.rs"]
+mod shared;
