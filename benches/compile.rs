@@ -23,6 +23,11 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+#[path = "../tests/diff_scaling/shapes.rs"]
+mod shapes;
+
+use shapes::SHAPES;
+
 fn main() {
     divan::main();
 }
@@ -111,6 +116,16 @@ fn many_objects(count: usize, version: &str, tag: &str) -> Side {
 #[divan::bench(args = [500, 1_000, 2_000, 4_000])]
 fn diff_renamed(bencher: Bencher, count: usize) {
     let (old, new) = (many_objects(count, "v1", "1.0.0"), many_objects(count, "v2", "2.0.0"));
+    bencher
+        .with_inputs(|| (old.clone(), new.clone()))
+        .bench_values(|(old, new)| diff::compare(old, new, &Options::default()).objects.len());
+}
+
+/// The shapes of tests/diff_scaling, which are one object with thousands of one thing each.
+#[divan::bench(args = SHAPES.iter().map(|(name, _)| name), consts = [500, 4_000], sample_count = 10)]
+fn diff_shapes<const COUNT: usize>(bencher: Bencher, name: &str) {
+    let (_, shape) = SHAPES.iter().find(|(other, _)| *other == name).expect("a shape");
+    let (old, new) = (shape(COUNT, 0), shape(COUNT, 1));
     bencher
         .with_inputs(|| (old.clone(), new.clone()))
         .bench_values(|(old, new)| diff::compare(old, new, &Options::default()).objects.len());

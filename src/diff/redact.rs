@@ -197,6 +197,12 @@ fn in_text(text: &mut String, marks: &mut Marks) {
 /// Where the value of a YAML key is that stands in the lines below it, as a block or as plain text:
 /// `key` is where the line's key begins, `value` where its value would.
 fn block_below(text: &str, key: usize, value: usize) -> Option<Range<usize>> {
+    // What cannot be such a value is seen at once: a line may be long, and hold many keys.
+    let head =
+        |c: char| c != '\n' && (c.is_whitespace() || c.is_ascii_digit() || "|>+-".contains(c));
+    if !text[value..].trim_start_matches(head).starts_with('\n') {
+        return None;
+    }
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let own = indent(&text[text[..key].rfind('\n').map_or(0, |at| at + 1)..]);
     let below = value + text[value..].find('\n')? + 1;

@@ -198,21 +198,7 @@ fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
             Some(field) => (field, true),
             None => (*field, false),
         };
-        let text = match item.get(field) {
-            Some(Json::String(text)) => text.clone(),
-            Some(Json::Number(number)) => number.to_string(),
-            Some(Json::Array(items)) if optional => {
-                let mut texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
-                texts.sort_unstable();
-                texts
-                    .iter()
-                    .map(|t| if t.is_empty() { "core" } else { t })
-                    .collect::<Vec<_>>()
-                    .join(",")
-            }
-            None if optional => String::new(),
-            _ => return None,
-        };
+        let text = text_of(item.get(field), optional)?;
         key.push((field.to_owned(), text));
     }
     key.iter().any(|(_, text)| !text.is_empty()).then_some(key)
@@ -279,13 +265,29 @@ fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
 
 /// Whether an item has these values in its merge key.
 pub(super) fn is_item(item: &Json, name: &[(String, String)]) -> bool {
-    name.iter().all(|(field, value)| field_text(item, field).unwrap_or_default() == *value)
+    name.iter().all(|(field, value)| field_text(item, field) == *value)
 }
 
-/// A field of an item as it is in merge keys.
-fn field_text(item: &Json, field: &str) -> Option<String> {
-    let key = key_of(item, &[format!("{field}?").as_str()])?;
-    key.into_iter().next().map(|(_, text)| text)
+/// Returns a field of an item as it is in merge keys; empty where there is none.
+pub(super) fn field_text(item: &Json, field: &str) -> String {
+    text_of(item.get(field), true).unwrap_or_default()
+}
+
+/// Returns the text of a field in a merge key; nothing when it cannot be part of one.
+fn text_of(value: Option<&Json>, optional: bool) -> Option<String> {
+    match value {
+        Some(Json::String(text)) => Some(text.clone()),
+        Some(Json::Number(number)) => Some(number.to_string()),
+        Some(Json::Array(items)) if optional => {
+            let mut texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
+            texts.sort_unstable();
+            let texts: Vec<&str> =
+                texts.iter().map(|text| if text.is_empty() { "core" } else { text }).collect();
+            Some(texts.join(","))
+        }
+        None if optional => Some(String::new()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

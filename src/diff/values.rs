@@ -118,10 +118,8 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
                     Next::Unknown
                         if schema.get("additionalProperties") == Some(&Json::Bool(false)) =>
                     {
-                        let known = schema.get("properties").and_then(Json::as_object);
-                        let known: Vec<&str> =
-                            known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
-                        let near = suggest::nearest(key, &known);
+                        // Those after the first ones are only counted.
+                        let near = (found.len() < MOST).then(|| nearest(schema, key)).flatten();
                         let near = near.map(|near| format!("; did you mean `{near}`?"));
                         let near = near.unwrap_or_default();
                         found.push(format!("`{path}` is no value of it{near}"));
@@ -139,6 +137,13 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
         }
         _ => {}
     }
+}
+
+/// Returns the property of a schema that may be meant by a key that it does not have.
+fn nearest<'s>(schema: &'s Json, key: &str) -> Option<&'s str> {
+    let known = schema.get("properties").and_then(Json::as_object)?;
+    let known: Vec<&str> = known.keys().map(String::as_str).collect();
+    suggest::nearest(key, &known)
 }
 
 #[cfg(test)]

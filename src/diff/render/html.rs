@@ -164,15 +164,20 @@ fn filters(set: &ChangeSet, page: &mut String) {
     );
 }
 
-/// Targets of links, one for each object.
+/// Targets of links, one for each object; of objects with the same slug, the later ones are numbered.
 fn ids(set: &ChangeSet) -> Vec<String> {
     let mut taken = BTreeSet::new();
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let id = |object: &ObjectChange| {
-        let mut id = slug(&object.id.to_string());
-        while !taken.insert(id.clone()) {
-            id.push('-');
+        let slug = slug(&object.id.to_string());
+        let number = numbers.entry(slug.clone()).or_default();
+        loop {
+            *number += 1;
+            let id = if *number == 1 { slug.clone() } else { format!("{slug}-{number}") };
+            if taken.insert(id.clone()) {
+                return id;
+            }
         }
-        id
     };
     set.objects.iter().map(id).collect()
 }

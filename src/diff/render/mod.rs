@@ -12,7 +12,7 @@ use crate::escape::visible;
 use crate::ir::{Map, Value};
 use serde_json::Value as Json;
 use similar::{ChangeTag, TextDiff};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What a line of a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,7 @@ pub(super) fn lines(change: &Change, most: usize) -> (Vec<(Sign, String)>, usize
     match (&change.old, &change.new) {
         (Some(Json::Array(old)), Some(Json::Array(new))) if plain(old) && plain(new) => {
             let spelled = |sign, items: &[Json], other: &[Json]| -> Vec<(Sign, String)> {
+                let other: HashSet<&Json> = other.iter().collect();
                 items.iter().filter(|i| !other.contains(i)).map(|i| (sign, item(i))).collect()
             };
             all.extend(spelled(Sign::Old, old, new));

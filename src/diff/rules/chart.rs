@@ -56,7 +56,7 @@ rules! {
         "Nothing.";
 }
 
-pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     let shape = scene.shape();
     match (shape.as_slice(), &edit.old, &edit.new) {
@@ -117,7 +117,7 @@ fn is_of_image(path: &Path) -> bool {
     matches!(path.keys().as_slice(), ["values", "images", _])
 }
 
-fn value(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+fn value(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     let shown = name(&edit.path);
     let respelt = edit.old.as_ref().and_then(|old| scene.new_values.respelt(old, edit));
@@ -163,7 +163,7 @@ fn value(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
 
 /// The keys that lead to the edit's value, up to the first list, which a values file replaces as a
 /// whole; and whether there is one.
-fn keys<'s>(scene: &'s Scene<'_>) -> (Vec<&'s str>, bool) {
+fn keys<'s>(scene: &'s Scene<'_, '_>) -> (Vec<&'s str>, bool) {
     let steps = scene.steps().iter().skip(1).map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
         _ => None,
@@ -174,13 +174,13 @@ fn keys<'s>(scene: &'s Scene<'_>) -> (Vec<&'s str>, bool) {
 }
 
 /// Whether a value without a default can still be set: in a list, or in a map for anything.
-fn still_taken(scene: &Scene<'_>) -> bool {
+fn still_taken(scene: &Scene<'_, '_>) -> bool {
     let (keys, in_list) = keys(scene);
     in_list || scene.sides.new.chart.as_ref().is_some_and(|chart| values::takes(chart, &keys))
 }
 
 /// Whether values were given, and this one is not among them.
-fn is_unset(scene: &Scene<'_>) -> bool {
+fn is_unset(scene: &Scene<'_, '_>) -> bool {
     let given = scene.sides.new.chart.as_ref().map(|chart| &chart.given);
     let given = given.filter(|given| given.as_object().is_some_and(|map| !map.is_empty()));
     given.is_some_and(|given| super::at(given, &keys(scene).0).is_none())

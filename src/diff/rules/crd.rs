@@ -65,7 +65,7 @@ rules! {
         "Check which controllers and autoscalers use it.";
 }
 
-pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     let shape = scene.shape();
     match (shape.as_slice(), &edit.old, &edit.new) {
@@ -114,7 +114,7 @@ fn versions(crd: Option<&Json>) -> Vec<String> {
         .collect()
 }
 
-fn conversion(scene: &Scene<'_>) -> String {
+fn conversion(scene: &Scene<'_, '_>) -> String {
     let strategy = |found: Option<&Json>| {
         found.and_then(Json::as_str).map_or("None".to_owned(), str::to_owned)
     };
@@ -127,7 +127,7 @@ fn conversion(scene: &Scene<'_>) -> String {
     }
 }
 
-fn version(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
+fn version(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     let Some(Step::Item(name)) = scene.steps().get(2) else { return };
     let name = spoken(&Json::String(Step::Item(name.clone()).label()));

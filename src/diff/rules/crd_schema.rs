@@ -1,9 +1,11 @@
 //! What schemas of CustomResourceDefinitions take away, tighten or loosen.
 
-use super::{Scene, found, listed, lookup, not_in, rules, spoken};
+use super::{Scene, found, listed, not_in, rules, spoken};
 use crate::diff::path::Step;
+use crate::diff::tree::Edit;
 use crate::diff::{Finding, Rule};
 use serde_json::Value as Json;
+use std::collections::HashMap;
 
 rules! {
     PROPERTY_REMOVED "crd-property-removed" Breaking
@@ -159,7 +161,7 @@ fn spot(steps: &[Step], start: usize) -> Spot {
     spot
 }
 
-pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let steps = scene.steps();
     // .spec.versions[v].schema.openAPIV3Schema
     let start = 5;
@@ -203,61 +205,85 @@ fn in_status(field: &str) -> bool {
 }
 
 /// The old version that the edit is in.
-fn lookup_version<'a>(scene: &'a Scene<'_>) -> Option<&'a Json> {
-    lookup(scene.pair.old?, scene.steps().get(..3)?)
+fn lookup_version<'a>(scene: &'a Scene<'_, '_>) -> Option<&'a Json> {
+    scene.old.at(scene.steps().get(..3)?)
 }
 
-fn property(scene: &Scene<'_>, spot: &Spot) -> Option<Finding> {
+fn property(scene: &Scene<'_, '_>, spot: &Spot) -> Option<Finding> {
     let steps = scene.steps();
     let field = &spot.field;
     if scene.edit.new.is_some() {
         return Some(found(&PROPERTY_ADDED, format!("`{field}` is new")));
     }
-    let schema = scene.pair.new.and_then(|new| lookup(new, steps.get(..spot.schema)?))?;
+    let schema = scene.new.at(steps.get(..spot.schema)?)?;
     if flag(Some(schema), "x-kubernetes-preserve-unknown-fields") {
         return Some(found(
             &LOOSENED,
             format!("`{field}` is no longer described, and still kept as an unknown field"),
         ));
     }
-    // A sibling that came with the same schema is probably its new name.
-    let parent = steps.get(..steps.len() - 1)?;
-    // Where nearly everything differs, nothing has a new name.
-    let few = scene.edits.len() <= MOST_EDITS;
-    let twin = scene.edits.iter().filter(|_| few).find(|other| {
-        other.old.is_none()
-            && other.path.steps().len() == steps.len()
-            && other.path.steps().starts_with(parent)
-            && alike(other.new.as_ref(), scene.edit.old.as_ref())
-    });
+    let twin = scene.new_properties.twin(scene.edit);
     let mut reason = format!("`{field}` is gone");
-    if let Some(twin) = twin.and_then(|twin| twin.path.last_key()) {
+    if let Some(twin) = twin {
         reason.push_str(&format!("; perhaps it is `{twin}` now"));
     }
     Some(found(&PROPERTY_REMOVED, reason))
 }
 
-/// Whether two schemas are the same but for their descriptions, and say more than a type.
-fn alike(a: Option<&Json>, b: Option<&Json>) -> bool {
-    let plain = |schema: &Json| {
-        let mut schema = schema.clone();
-        if let Some(map) = schema.as_object_mut() {
-            map.shift_remove("description");
+/// What a CRD got, by the steps to what it is in and by its schema without the description: a
+/// property that went may be there under another name.
+#[derive(Default)]
+pub(super) struct NewProperties<'e>(HashMap<(&'e [Step], Json), &'e Edit>);
+
+impl<'e> NewProperties<'e> {
+    /// Collects what the edits of a CRD add, of equal ones the first.
+    ///
+    /// Where nearly everything differs, nothing has a new name.
+    pub(super) fn of(edits: &'e [Edit]) -> Self {
+        let mut properties = NewProperties::default();
+        if edits.len() > MOST_EDITS {
+            return properties;
         }
-        schema
-    };
-    a.zip(b).is_some_and(|(a, b)| plain(a) == plain(b))
+        for edit in edits {
+            if let (None, Some(new), Some((_, parents))) =
+                (&edit.old, &edit.new, edit.path.steps().split_last())
+            {
+                properties.0.entry((parents, without_description(new))).or_insert(edit);
+            }
+        }
+        properties
+    }
+
+    /// Returns the new sibling of a property that went, when both have the same schema.
+    fn twin(&self, edit: &'e Edit) -> Option<&'e str> {
+        let (_, parents) = edit.path.steps().split_last()?;
+        let key = (parents, without_description(edit.old.as_ref()?));
+        self.0.get(&key)?.path.last_key()
+    }
+}
+
+fn without_description(schema: &Json) -> Json {
+    let mut schema = schema.clone();
+    if let Some(map) = schema.as_object_mut() {
+        map.shift_remove("description");
+    }
+    schema
 }
 
 fn flag(schema: Option<&Json>, key: &str) -> bool {
     schema.and_then(|schema| schema.get(key)).and_then(Json::as_bool).unwrap_or_default()
 }
 
-fn keyword_finding(scene: &Scene<'_>, spot: &Spot, keyword: &str, at: usize) -> Option<Finding> {
+fn keyword_finding(
+    scene: &Scene<'_, '_>,
+    spot: &Spot,
+    keyword: &str,
+    at: usize,
+) -> Option<Finding> {
     let (old, new) = (scene.edit.old.as_ref(), scene.edit.new.as_ref());
     let parent = scene.steps().get(..at)?;
-    let before = scene.pair.old.and_then(|object| lookup(object, parent));
-    let after = scene.pair.new.and_then(|object| lookup(object, parent));
+    let before = scene.old.at(parent);
+    let after = scene.new.at(parent);
     let field =
         if spot.field.is_empty() { "the object".to_owned() } else { format!("`{}`", spot.field) };
     let int_or_string = |schema| flag(schema, "x-kubernetes-int-or-string");
@@ -413,7 +439,7 @@ fn keyword_finding(scene: &Scene<'_>, spot: &Spot, keyword: &str, at: usize) -> 
     }
 }
 
-fn validation(scene: &Scene<'_>, field: &str, at: usize) -> Option<Finding> {
+fn validation(scene: &Scene<'_, '_>, field: &str, at: usize) -> Option<Finding> {
     let rest = scene.steps().get(at + 1..)?;
     let rule_of = |rule: &Json| rule.get("rule").map(spoken).unwrap_or_default();
     match (rest, &scene.edit.old, &scene.edit.new) {

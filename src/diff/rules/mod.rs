@@ -5,6 +5,7 @@
 mod chart;
 mod crd;
 mod crd_schema;
+mod lookup;
 mod object;
 pub(super) mod rbac;
 mod references;
@@ -18,10 +19,12 @@ pub(super) use object::is_hook;
 pub(super) use workload::pod_template;
 
 use super::identity::{Pair, Pairs};
-use super::path::{Path, Step};
+use super::path::Step;
 use super::tree::Edit;
 use super::{Class, Finding, Side};
+use lookup::Lookup;
 use serde_json::Value as Json;
+use std::collections::HashSet;
 
 /// A rule: what every finding of it has in common.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,19 +81,28 @@ pub(super) struct Sides<'a> {
     pub(super) new: &'a Side,
     before: rbac::Holdings<'a>,
     bindings: rbac::Bindings<'a>,
+    gains: rbac::Gains,
     references: references::References,
 }
 
-/// An edit in its surroundings.
-pub(super) struct Scene<'a> {
-    pub(super) sides: &'a Sides<'a>,
-    pub(super) pair: &'a Pair<'a>,
-    pub(super) edits: &'a [Edit],
-    pub(super) edit: &'a Edit,
+/// An edit in its surroundings: one of those that turn one object of a pair into the other.
+pub(super) struct Scene<'s, 'a> {
+    pub(super) sides: &'s Sides<'a>,
+    pub(super) pair: &'s Pair<'a>,
+    pub(super) edit: &'s Edit,
+    /// Finds values in the old object and in the new one.
+    old: &'s Lookup<'a>,
+    new: &'s Lookup<'a>,
     /// For a role, what it allows.
-    access: Option<&'a rbac::Access<'a>>,
+    access: Option<&'s rbac::Access<'a>>,
     /// For a chart, the values that it got.
-    new_values: &'a chart::NewValues<'a>,
+    new_values: &'s chart::NewValues<'s>,
+    /// For a CRD, the properties that it got.
+    new_properties: &'s crd_schema::NewProperties<'s>,
+    /// For a configuration of webhooks, what several edits need to know of them.
+    webhooks: &'s webhook::Webhooks<'a>,
+    /// For a Service, its ports.
+    ports: &'s service::Ports,
 }
 
 impl<'a> Sides<'a> {
@@ -100,18 +112,33 @@ impl<'a> Sides<'a> {
             new,
             before: rbac::Holdings::of(old, pairs),
             bindings: rbac::Bindings::of(new),
+            gains: rbac::Gains::default(),
             references: references::References::of(new),
         }
     }
 
     /// What the rules say about each of the edits that turn one object of a pair into the other.
     pub(super) fn judge(&self, pair: &Pair<'a>, edits: &[Edit]) -> Vec<Vec<Finding>> {
-        let access = rbac::Access::of(pair, &self.bindings);
+        let access = rbac::Access::of(pair, self);
         let access = access.as_ref();
+        let (old, new) = (&Lookup::new(pair.old), &Lookup::new(pair.new));
+        let is_crd = pair.id.kind == "CustomResourceDefinition";
+        let new_properties = &crd_schema::NewProperties::of(if is_crd { edits } else { &[] });
+        let (webhooks, ports) = (&webhook::Webhooks::default(), &service::Ports::of(pair));
         let is_chart = pair.id.kind == super::CHART_KIND && pair.id.group == "bundle2chart";
-        let new_values = chart::NewValues::of(if is_chart { edits } else { &[] });
-        let scene =
-            |edit| Scene { sides: self, pair, edits, edit, access, new_values: &new_values };
+        let new_values = &chart::NewValues::of(if is_chart { edits } else { &[] });
+        let scene = |edit| Scene {
+            sides: self,
+            pair,
+            edit,
+            old,
+            new,
+            access,
+            new_values,
+            new_properties,
+            webhooks,
+            ports,
+        };
         let mut judged: Vec<Vec<Finding>> = edits
             .iter()
             .map(|edit| {
@@ -144,7 +171,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-impl Scene<'_> {
+impl Scene<'_, '_> {
     /// The steps of the edit's path.
     fn steps(&self) -> &[Step] {
         self.edit.path.steps()
@@ -183,16 +210,6 @@ pub(super) fn at<'j>(value: &'j Json, keys: &[&str]) -> Option<&'j Json> {
     keys.iter().try_fold(value, |value, key| value.get(key))
 }
 
-/// What is at a path.
-pub(super) fn lookup<'j>(value: &'j Json, path: &[Step]) -> Option<&'j Json> {
-    path.iter().try_fold(value, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Index(index) => value.get(index),
-        Step::Item(name) => value.as_array()?.iter().find(|item| super::tree::is_item(item, name)),
-        Step::Order(_) => None,
-    })
-}
-
 /// The texts of a list, or none.
 pub(super) fn texts(value: Option<&Json>) -> Vec<&str> {
     value.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
@@ -200,7 +217,7 @@ pub(super) fn texts(value: Option<&Json>) -> Vec<&str> {
 
 /// Values of a list that the other one does not have.
 fn not_in<'j>(list: &'j Json, other: &Json) -> Vec<&'j Json> {
-    let other = other.as_array().map(Vec::as_slice).unwrap_or_default();
+    let other: HashSet<&Json> = other.as_array().into_iter().flatten().collect();
     list.as_array().into_iter().flatten().filter(|value| !other.contains(value)).collect()
 }
 
@@ -225,11 +242,6 @@ pub(super) fn listed<S: AsRef<str>>(items: &[S], most: usize) -> String {
         (0, _) => shown.join(", "),
         (more, _) => format!("{} and {more} more", shown.join(", ")),
     }
-}
-
-/// Whether `path` is where `steps` lead, or below.
-fn below(path: &Path, steps: &[Step]) -> bool {
-    path.steps().starts_with(steps)
 }
 
 #[cfg(test)]

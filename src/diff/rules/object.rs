@@ -5,6 +5,7 @@ use crate::diff::identity::Identity;
 use crate::diff::path::Step;
 use crate::diff::{CHART_KIND, Finding};
 use serde_json::Value as Json;
+use std::collections::HashSet;
 
 rules! {
     REFERENCED "object-removed-referenced" Breaking
@@ -69,7 +70,7 @@ rules! {
         "Nothing.";
 }
 
-pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let id = &scene.pair.id;
     if id.kind == CHART_KIND {
         return;
@@ -102,12 +103,12 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Whether the edit is the one by which an object got another name.
-fn renames(scene: &Scene<'_>, old: &Identity) -> bool {
+fn renames(scene: &Scene<'_, '_>, old: &Identity) -> bool {
     let field = if old.name == scene.pair.id.name { "namespace" } else { "name" };
     scene.shape() == ["metadata", field]
 }
 
-fn removed(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+fn removed(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let id = &scene.pair.id;
     if scene.pair.old.is_some_and(is_kept) {
         if id.kind != "CustomResourceDefinition" {
@@ -191,7 +192,7 @@ fn is_made_anew(object: &Json) -> bool {
             .is_none_or(|policy| policy.contains("before-hook-creation"))
 }
 
-fn immutable(scene: &Scene<'_>, shape: &[&str]) -> Option<String> {
+fn immutable(scene: &Scene<'_, '_>, shape: &[&str]) -> Option<String> {
     let id = &scene.pair.id;
     if scene.pair.new.is_some_and(is_made_anew) {
         return None;
@@ -211,15 +212,21 @@ fn immutable(scene: &Scene<'_>, shape: &[&str]) -> Option<String> {
     frozen.then(|| format!("the {} is immutable", id.kind))
 }
 
+/// Whether a list has all of these items.
+fn has_all(list: &[Json], items: &[Json]) -> bool {
+    let list: HashSet<&Json> = list.iter().collect();
+    items.iter().all(|item| list.contains(item))
+}
+
 /// What an edit is that no rule knows.
-pub(super) fn otherwise(scene: &Scene<'_>) -> Finding {
+pub(super) fn otherwise(scene: &Scene<'_, '_>) -> Finding {
     let shape = scene.shape();
     let edit = scene.edit;
     match (&edit.old, &edit.new) {
         (None, Some(_)) if shape.is_empty() => return found(&ADDED, "it is new"),
         (Some(_), None) if shape.is_empty() => return found(&REMOVED, "it is gone"),
         (Some(Json::Array(old)), Some(Json::Array(new)))
-            if old.len() == new.len() && old.iter().all(|item| new.contains(item)) =>
+            if old.len() == new.len() && has_all(new, old) =>
         {
             return found(&ORDER, "the items are the same");
         }

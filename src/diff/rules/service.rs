@@ -1,8 +1,11 @@
 //! Services and network policies: who reaches whom.
 
-use super::{Scene, found, lookup, rules, spoken};
+use super::lookup::Lookup;
+use super::{Scene, found, rules, spoken};
 use crate::diff::Finding;
+use crate::diff::identity::Pair;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 rules! {
     PORT "service-port-changed" Breaking
@@ -35,7 +38,7 @@ rules! {
         "Check who talks to the pods.";
 }
 
-pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     let shape = scene.shape();
     if scene.pair.id.kind == "NetworkPolicy" {
@@ -73,7 +76,24 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Number and protocol of every port.
+/// Number and protocol of every port of a Service, on both sides.
+#[derive(Default)]
+pub(super) struct Ports {
+    old: BTreeSet<(i64, String)>,
+    new: BTreeSet<(i64, String)>,
+}
+
+impl Ports {
+    /// Returns the ports; none for objects of other kinds.
+    pub(super) fn of(pair: &Pair<'_>) -> Self {
+        if pair.id.kind != "Service" {
+            return Ports::default();
+        }
+        let set = |object| numbers(object).into_iter().collect();
+        Ports { old: set(pair.old), new: set(pair.new) }
+    }
+}
+
 fn numbers(service: Option<&Json>) -> Vec<(i64, String)> {
     let ports = service.and_then(|s| s.pointer("/spec/ports")).and_then(Json::as_array);
     ports.into_iter().flatten().filter_map(number).collect()
@@ -84,34 +104,26 @@ fn number(port: &Json) -> Option<(i64, String)> {
     Some((port.get("port")?.as_i64()?, protocol.to_owned()))
 }
 
-fn ports(scene: &Scene<'_>, shape: &[&str], findings: &mut Vec<Finding>) {
+fn ports(scene: &Scene<'_, '_>, shape: &[&str], findings: &mut Vec<Finding>) {
     let edit = scene.edit;
-    let has = numbers(scene.pair.new);
-    let had = numbers(scene.pair.old);
-    let part = |object: Option<&Json>| -> Vec<(i64, String)> {
-        match (shape.len(), object) {
-            (2, object) => numbers(object),
-            (_, Some(object)) => scene
-                .steps()
-                .get(..3)
-                .and_then(|path| lookup(object, path))
-                .and_then(number)
-                .into_iter()
-                .collect(),
-            _ => Vec::new(),
+    let Ports { old: had, new: has } = scene.ports;
+    let part = |object: &Lookup<'_>| -> Vec<(i64, String)> {
+        match scene.steps().get(..3) {
+            Some(path) => object.at(path).and_then(number).into_iter().collect(),
+            None => numbers(object.root()),
         }
     };
     // Only what says which port it is.
     let decides = shape.len() <= 3 || ["port", "protocol"].contains(&shape[3]);
     let gone: Vec<(i64, String)> =
-        part(scene.pair.old).into_iter().filter(|port| !has.contains(port)).collect();
+        part(scene.old).into_iter().filter(|port| !has.contains(port)).collect();
     if decides && !gone.is_empty() {
         let names: Vec<String> = gone.iter().map(|(n, p)| format!("{n}/{p}")).collect();
         findings.push(found(&PORT, format!("{} is gone", super::listed(&names, 5))));
         return;
     }
     let came: Vec<(i64, String)> =
-        part(scene.pair.new).into_iter().filter(|port| !had.contains(port)).collect();
+        part(scene.new).into_iter().filter(|port| !had.contains(port)).collect();
     if decides && !came.is_empty() {
         let names: Vec<String> = came.iter().map(|(n, p)| format!("{n}/{p}")).collect();
         findings.push(found(&PORT_ADDED, format!("{} is new", super::listed(&names, 5))));

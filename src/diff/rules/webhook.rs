@@ -4,6 +4,9 @@ use super::{Scene, found, listed, rules, spoken, texts};
 use crate::diff::Finding;
 use crate::diff::path::Step;
 use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 rules! {
     CORE "webhook-on-core-added" Risky
@@ -40,13 +43,14 @@ rules! {
         "Expect `kubectl diff` and server-side dry runs to fail.";
 }
 
-pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = scene.edit;
     match (scene.shape().as_slice(), &edit.old, &edit.new) {
         ([] | ["webhooks"], old, Some(new)) => {
-            let known: Vec<&Json> = webhooks(old.as_ref());
+            let names = webhooks(old.as_ref()).into_iter().map(|old| old.get("name"));
+            let known: HashSet<Option<&Json>> = names.collect();
             for webhook in webhooks(Some(new)) {
-                if !known.iter().any(|old| old.get("name") == webhook.get("name")) {
+                if !known.contains(&webhook.get("name")) {
                     added(webhook, findings);
                 }
             }
@@ -66,17 +70,27 @@ fn webhooks(value: Option<&Json>) -> Vec<&Json> {
     list.and_then(Json::as_array).into_iter().flatten().collect()
 }
 
-/// What a webhook is asked about: group, version, resource, operation, scope.
-fn asked(webhook: &Json) -> Vec<[String; 5]> {
+/// A kind of request that a webhook is called for: group, version, resource, operation, scope.
+type Request<'j> = [&'j str; 5];
+
+/// Index of the resource in a request.
+const RESOURCE: usize = 2;
+
+/// Returns the requests that a webhook is called for.
+fn requests(webhook: &Json) -> Vec<Request<'_>> {
+    let rules = webhook.get("rules").and_then(Json::as_array).into_iter().flatten();
+    rules.flat_map(requests_of).collect()
+}
+
+/// Returns the requests of one rule.
+fn requests_of(rule: &Json) -> Vec<Request<'_>> {
     let mut all = Vec::new();
-    for rule in webhook.get("rules").and_then(Json::as_array).into_iter().flatten() {
-        let scope = rule.get("scope").and_then(Json::as_str).unwrap_or("*");
-        for group in texts(rule.get("apiGroups")) {
-            for version in texts(rule.get("apiVersions")) {
-                for resource in texts(rule.get("resources")) {
-                    for operation in texts(rule.get("operations")) {
-                        all.push([group, version, resource, operation, scope].map(str::to_owned));
-                    }
+    let scope = rule.get("scope").and_then(Json::as_str).unwrap_or("*");
+    for group in texts(rule.get("apiGroups")) {
+        for version in texts(rule.get("apiVersions")) {
+            for resource in texts(rule.get("resources")) {
+                for operation in texts(rule.get("operations")) {
+                    all.push([group, version, resource, operation, scope]);
                 }
             }
         }
@@ -84,14 +98,82 @@ fn asked(webhook: &Json) -> Vec<[String; 5]> {
     all
 }
 
-fn covers(held: &[String; 5], asked: &[String; 5]) -> bool {
-    held.iter().zip(asked).enumerate().all(|(part, (held, asked))| {
-        held == "*"
-            || held == asked
-            || (part == 2 && held == "*/*")
-            || (part == 2
-                && held.strip_suffix("/*").is_some_and(|r| asked.starts_with(&format!("{r}/"))))
-    })
+/// The requests that a webhook of the old side was called for.
+struct Intercepted<'j> {
+    all: HashSet<Request<'j>>,
+    /// Which parts of any of them are `*`.
+    wild: [bool; 5],
+    /// Whether any is for a resource of Kubernetes itself.
+    core: bool,
+}
+
+impl<'j> Intercepted<'j> {
+    fn by(webhook: &'j Json) -> Self {
+        let all = requests(webhook);
+        let mut wild = [false; 5];
+        for request in &all {
+            for (wild, part) in wild.iter_mut().zip(request) {
+                *wild |= *part == "*";
+            }
+        }
+        let core = all.iter().any(|[group, ..]| is_core(group));
+        let all = all.into_iter().collect();
+        Intercepted { all, wild, core }
+    }
+
+    /// Whether they include a request. What could include it is looked up, so that more requests do
+    /// not take more time.
+    fn include(&self, request: &Request<'_>) -> bool {
+        let [group, version, resource, operation, scope] = *request;
+        let any = |part: usize| self.wild.get(part).copied().unwrap_or_default().then_some("*");
+        let parents = resource.match_indices('/').map(|(at, _)| format!("{}/*", &resource[..at]));
+        let parents: Vec<String> = parents.chain(["*/*".to_owned()]).collect();
+        let resources = [Some(resource), any(RESOURCE)];
+        let resources =
+            || resources.into_iter().flatten().chain(parents.iter().map(String::as_str));
+        let either = |part: usize, text| [Some(text), any(part)].into_iter().flatten();
+
+        either(0, group).any(|group| {
+            either(1, version).any(|version| {
+                either(3, operation).any(|operation| {
+                    either(4, scope).any(|scope| {
+                        resources().any(|resource| {
+                            self.all.contains(&[group, version, resource, operation, scope])
+                        })
+                    })
+                })
+            })
+        })
+    }
+}
+
+/// The webhooks of one configuration as far as several edits need to know them; by the address of a
+/// webhook of the old side, which stays where it is while it is borrowed.
+#[derive(Default)]
+pub(super) struct Webhooks<'j> {
+    intercepted: RefCell<HashMap<*const Json, Rc<Intercepted<'j>>>>,
+    /// The parts that a selector lost, by its field.
+    lost: RefCell<HashMap<(*const Json, String), Option<String>>>,
+}
+
+impl<'j> Webhooks<'j> {
+    fn intercepted(&self, webhook: &'j Json) -> Rc<Intercepted<'j>> {
+        let mut all = self.intercepted.borrow_mut();
+        let entry = all.entry(std::ptr::from_ref(webhook));
+        Rc::clone(entry.or_insert_with(|| Rc::new(Intercepted::by(webhook))))
+    }
+
+    /// Returns a sentence about the parts that a selector of a webhook lost.
+    fn lost(&self, before: &Json, after: &Json, field: &str) -> Option<String> {
+        let lost = || {
+            let new: HashSet<String> = selector_parts(after.get(field)).into_iter().collect();
+            let old = selector_parts(before.get(field)).into_iter();
+            let gone: Vec<String> = old.filter(|part| !new.contains(part)).collect();
+            (!gone.is_empty()).then(|| format!("`{field}` lost {}", listed(&gone, 3)))
+        };
+        let mut known = self.lost.borrow_mut();
+        known.entry((std::ptr::from_ref(before), field.to_owned())).or_insert_with(lost).clone()
+    }
 }
 
 /// Groups of Kubernetes itself; everybody's workloads depend on them.
@@ -100,11 +182,11 @@ fn is_core(group: &str) -> bool {
         || group.ends_with(".k8s.io") && !group.starts_with("gateway.")
 }
 
-fn targets(asked: &[[String; 5]]) -> Vec<String> {
-    let mut names: Vec<String> = asked
+fn targets(requests: &[Request<'_>]) -> Vec<String> {
+    let mut names: Vec<String> = requests
         .iter()
-        .map(|[group, _, resource, _, _]| match group.as_str() {
-            "" => resource.clone(),
+        .map(|[group, _, resource, _, _]| match *group {
+            "" => (*resource).to_owned(),
             group => format!("{resource}.{group}"),
         })
         .collect();
@@ -114,7 +196,7 @@ fn targets(asked: &[[String; 5]]) -> Vec<String> {
 }
 
 fn added(webhook: &Json, findings: &mut Vec<Finding>) {
-    let asked = asked(webhook);
+    let asked = requests(webhook);
     let name = webhook.get("name").map(spoken).unwrap_or_default();
     let what = listed(&targets(&asked), 5);
     let policy = webhook.get("failurePolicy").and_then(Json::as_str).unwrap_or("Fail");
@@ -123,44 +205,35 @@ fn added(webhook: &Json, findings: &mut Vec<Finding>) {
     findings.push(found(if core { &CORE } else { &ADDED }, reason));
 }
 
-fn changed(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
-    let webhook = |object: Option<&Json>| -> Option<Json> {
-        super::lookup(object?, scene.steps().get(..2)?).cloned()
-    };
-    let (Some(before), Some(after)) = (webhook(scene.pair.old), webhook(scene.pair.new)) else {
-        return;
-    };
+fn changed(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
+    let Some(path) = scene.steps().get(..2) else { return };
+    let (Some(before), Some(after)) = (scene.old.at(path), scene.new.at(path)) else { return };
     let text = |webhook: &Json, field: &str, usual: &str| {
         webhook.get(field).and_then(Json::as_str).unwrap_or(usual).to_owned()
     };
     match rest {
         ["failurePolicy"] => {
             let policy = |webhook| text(webhook, "failurePolicy", "Fail");
-            if policy(&before) == "Ignore" && policy(&after) == "Fail" {
+            if policy(before) == "Ignore" && policy(after) == "Fail" {
                 findings.push(found(&POLICY, "Ignore became Fail"));
             }
         }
         ["rules", ..] | ["matchPolicy"] => {
-            let held = asked(&before);
+            let held = scene.webhooks.intercepted(before);
             let part = match scene.steps().get(3) {
-                Some(step @ (Step::Item(_) | Step::Index(_))) => after
-                    .get("rules")
-                    .and_then(|rules| super::lookup(rules, std::slice::from_ref(step)))
-                    .map(|rule| asked(&serde_json::json!({"rules": [rule]})))
-                    .unwrap_or_default(),
-                _ => asked(&after),
+                Some(step @ (Step::Item(_) | Step::Index(_))) => {
+                    let rule = after.get("rules").and_then(|rules| scene.new.step(rules, step));
+                    rule.map(requests_of).unwrap_or_default()
+                }
+                _ => requests(after),
             };
-            let gained: Vec<[String; 5]> = part
-                .into_iter()
-                .filter(|asked| !held.iter().any(|held| covers(held, asked)))
-                .collect();
-            if gained.iter().any(|[group, ..]| is_core(group))
-                && !held.iter().any(|[group, ..]| is_core(group))
-            {
+            let gained: Vec<Request<'_>> =
+                part.into_iter().filter(|request| !held.include(request)).collect();
+            if gained.iter().any(|[group, ..]| is_core(group)) && !held.core {
                 let reason = format!("it is now also asked about {}", listed(&targets(&gained), 5));
                 findings.push(found(&CORE, reason));
             } else if !gained.is_empty() {
-                let mut operations: Vec<&str> = gained.iter().map(|g| g[3].as_str()).collect();
+                let mut operations: Vec<&str> = gained.iter().map(|g| g[3]).collect();
                 operations.sort_unstable();
                 operations.dedup();
                 findings.push(found(
@@ -174,17 +247,13 @@ fn changed(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
             }
         }
         [field @ ("namespaceSelector" | "objectSelector" | "matchConditions"), ..] => {
-            let parts = |webhook: &Json| selector_parts(webhook.get(field));
-            let (old, new) = (parts(&before), parts(&after));
-            let gone: Vec<String> = old.into_iter().filter(|part| !new.contains(part)).collect();
-            if !gone.is_empty() {
-                findings.push(found(&SELECTOR, format!("`{field}` lost {}", listed(&gone, 3))));
-            }
+            let lost = scene.webhooks.lost(before, after, field);
+            findings.extend(lost.map(|reason| found(&SELECTOR, reason)));
         }
         ["timeoutSeconds"] => {
             let seconds =
                 |webhook: &Json| webhook.get("timeoutSeconds").and_then(Json::as_i64).unwrap_or(10);
-            let (old, new) = (seconds(&before), seconds(&after));
+            let (old, new) = (seconds(before), seconds(after));
             if new > old {
                 findings.push(found(&TIMEOUT, format!("{old} seconds became {new}")));
             }
@@ -193,7 +262,7 @@ fn changed(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
             let effects = |webhook: &Json| {
                 ["Some", "Unknown"].contains(&text(webhook, "sideEffects", "Unknown").as_str())
             };
-            if effects(&after) && !effects(&before) {
+            if effects(after) && !effects(before) {
                 findings.push(found(&EFFECTS, "dry runs are refused"));
             }
         }

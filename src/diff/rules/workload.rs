@@ -1,6 +1,7 @@
 //! Workloads: what runs, how it is called and told what to do.
 
-use super::{Scene, at, found, lookup, not_in, rules, spoken};
+use super::lookup::Lookup;
+use super::{Scene, at, found, not_in, rules, spoken};
 use crate::diff::path::Step;
 use crate::diff::{Finding, Rule};
 use serde_json::Value as Json;
@@ -90,7 +91,7 @@ pub(in crate::diff) fn pod_template(kind: &str) -> Option<&'static [&'static str
     })
 }
 
-pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     let Some(template) = pod_template(&scene.pair.id.kind) else { return };
     let shape = scene.shape();
     if let (["spec", "replicas"], Some(_)) = (shape.as_slice(), scene.pair.old) {
@@ -130,7 +131,7 @@ pub(super) fn judge(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn replicas(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
+fn replicas(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     // What is not said is 1.
     let count = |value: &Option<Json>| value.as_ref().map_or(Some(1), Json::as_i64);
     let (Some(old), Some(new)) = (count(&scene.edit.old), count(&scene.edit.new)) else { return };
@@ -138,7 +139,7 @@ fn replicas(scene: &Scene<'_>, findings: &mut Vec<Finding>) {
     findings.push(found(rule, format!("{old} became {new}")));
 }
 
-fn container(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
+fn container(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
     let (old, new) = (scene.edit.old.as_ref(), scene.edit.new.as_ref());
     let list = |value: Option<&Json>| value.cloned().unwrap_or(Json::Array(Vec::new()));
     match (rest, old, new) {
@@ -181,15 +182,15 @@ fn container(scene: &Scene<'_>, rest: &[&str], findings: &mut Vec<Finding>) {
             findings.push(found(&VOLUME, "mounts of the container"));
         }
         (["resources", ..], ..) => {
-            let memory = |object: Option<&Json>| {
+            let memory = |object: &Lookup<'_>| {
                 let end =
                     scene.steps().iter().rposition(|s| *s == Step::Key("resources".into()))?;
-                let resources = lookup(object?, scene.steps().get(..=end)?)?;
+                let resources = object.at(scene.steps().get(..=end)?)?;
                 at(resources, &["limits", "memory"]).and_then(quantity)
             };
             let touches = ["resources", "resources limits", "resources limits memory"]
                 .contains(&rest.join(" ").as_str());
-            match (memory(scene.pair.old), memory(scene.pair.new)) {
+            match (memory(scene.old), memory(scene.new)) {
                 (Some(old), Some(new)) if new < old && touches => {
                     findings.push(found(&MEMORY, "the limit is lower than it was"));
                 }

@@ -3,12 +3,13 @@
 //! A fact is found in the whole pod, because a container inherits from its pod, and is told at the
 //! edit that made it.
 
-use super::{at, below, found, rules, workload};
+use super::{at, found, rules, workload};
 use crate::diff::identity::Pair;
 use crate::diff::path::Step;
 use crate::diff::tree::Edit;
 use crate::diff::{Finding, Rule};
 use serde_json::Value as Json;
+use std::collections::{HashMap, HashSet};
 
 rules! {
     PRIVILEGED "pod-privileged" Risky
@@ -53,39 +54,34 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
             .unwrap_or_default()
     };
     let before = pair.old.map(spec).unwrap_or_default();
-    let names = |object: Option<&Json>| -> Vec<String> {
+    let names = |object: Option<&Json>| -> HashSet<String> {
         let spec = object.and_then(|o| at(o, template)).and_then(|t| t.get("spec"));
         let lists = ["containers", "initContainers"].into_iter();
         let lists = lists.filter_map(|list| spec?.get(list)?.as_array()).flatten();
         lists.filter_map(|c| c.get("name")?.as_str().map(str::to_owned)).collect()
     };
     let (had, has) = (names(pair.old), names(Some(new)));
-    // What a container may that went, one that came in its place may be expected to do.
+    // What a container could do that went, one that came in its place may be expected to do.
+    let went = |fact: &&Fact| !fact.who.is_empty() && !has.contains(&fact.who);
+    let by_gone: HashSet<&str> =
+        before.iter().filter(went).map(|fact| fact.what.as_str()).collect();
+    let by_whom: HashSet<(&str, &str)> =
+        before.iter().map(|fact| (fact.what.as_str(), fact.who.as_str())).collect();
     let known = |fact: &Fact| {
         let new_here = !fact.who.is_empty() && !had.contains(&fact.who);
-        let replaced = |old: &Fact| new_here && !has.contains(&old.who) && !old.who.is_empty();
         (fact.usual && new_here)
-            || before
-                .iter()
-                .any(|old| old.what == fact.what && (old.who == fact.who || replaced(old)))
+            || by_whom.contains(&(&fact.what, &fact.who))
+            || (new_here && by_gone.contains(fact.what.as_str()))
     };
     let mut base: Vec<Step> = template.iter().map(|key| Step::Key((*key).to_owned())).collect();
     base.push(Step::Key("spec".to_owned()));
+    let near = Nearest::of(edits);
     for fact in spec(new) {
         if known(&fact) {
             continue;
         }
         let path: Vec<Step> = base.iter().chain(&fact.path).cloned().collect();
-        let related = |edit: &Edit| {
-            let steps = edit.path.steps();
-            path.starts_with(steps) || below(&edit.path, &path)
-        };
-        // The nearest edit; a fact can also come from the pod's own settings.
-        let near = (0..=path.len()).rev().find_map(|length| {
-            edits.iter().position(|edit| {
-                related(edit) || (length < path.len() && below(&edit.path, &path[..length]))
-            })
-        });
+        let near = near.to(&path);
         if let Some(findings) = near.and_then(|at| judged.get_mut(at)) {
             let text = match fact.who.as_str() {
                 "" => fact.what,
@@ -93,6 +89,38 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
             };
             findings.push(found(fact.rule, text));
         }
+    }
+}
+
+/// The edits of an object by where they are.
+struct Nearest<'e> {
+    /// The first edit at a path.
+    at: HashMap<&'e [Step], usize>,
+    /// The first edit at a path or below.
+    below: HashMap<&'e [Step], usize>,
+}
+
+impl<'e> Nearest<'e> {
+    fn of(edits: &'e [Edit]) -> Self {
+        let mut nearest = Nearest { at: HashMap::new(), below: HashMap::new() };
+        for (index, edit) in edits.iter().enumerate() {
+            let steps = edit.path.steps();
+            nearest.at.entry(steps).or_insert(index);
+            for length in 0..=steps.len() {
+                nearest.below.entry(&steps[..length]).or_insert(index);
+            }
+        }
+        nearest
+    }
+
+    /// Returns the index of the edit that is nearest to a path: the first one that is at it, above or
+    /// below; else the first one below what is above the path, since a fact can also come from the
+    /// pod's own settings.
+    fn to(&self, path: &[Step]) -> Option<usize> {
+        let parents = || (0..path.len()).rev().map(|length| &path[..length]);
+        let above = parents().filter_map(|parent| self.at.get(parent));
+        let related = above.chain(self.below.get(path)).min();
+        related.or_else(|| parents().find_map(|parent| self.below.get(parent))).copied()
     }
 }
 

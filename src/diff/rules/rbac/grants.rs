@@ -1,0 +1,134 @@
+//! Permissions, and which of them include which others.
+
+use crate::diff::rules::texts;
+use serde_json::Value as Json;
+use std::collections::{BTreeSet, HashSet};
+
+/// One permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Grant<'a> {
+    /// API group and resource, or empty and the URL.
+    pub(super) group: &'a str,
+    pub(super) resource: &'a str,
+    /// Name of an object; empty for all.
+    pub(super) name: &'a str,
+    pub(super) verb: &'a str,
+    pub(super) url: bool,
+}
+
+impl Grant<'_> {
+    pub(super) fn is_wild(&self) -> bool {
+        self.verb == "*" || self.group == "*" || self.resource.contains('*')
+    }
+
+    /// How it is called without its verb: `deployments.apps`.
+    pub(super) fn target(&self) -> String {
+        let mut target = match (self.url, self.group) {
+            (true, _) | (_, "") => self.resource.to_owned(),
+            (_, "*") if self.resource == "*" => "everything".to_owned(),
+            (_, group) => format!("{}.{group}", self.resource),
+        };
+        if !self.name.is_empty() {
+            target.push_str(&format!(" `{}`", self.name));
+        }
+        target
+    }
+}
+
+/// What decides which permissions may include another one: the wildcards among them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wildcards {
+    /// Whether there are any.
+    any: bool,
+    /// Bytes before the final `*` of URLs.
+    url_prefixes: BTreeSet<usize>,
+}
+
+impl Wildcards {
+    pub(super) fn add(&mut self, grants: &[Grant<'_>]) {
+        self.any |= grants.iter().any(Grant::is_wild);
+        let urls = grants.iter().filter(|grant| grant.url);
+        let prefixes = urls.filter_map(|grant| grant.resource.strip_suffix('*'));
+        self.url_prefixes.extend(prefixes.map(str::len));
+    }
+
+    /// Whether `held` is true for a permission that is or includes `grant`, as
+    /// kubernetes/pkg/apis/rbac/v1/evaluation_helpers.go matches verbs, groups, resources, names and
+    /// URLs.
+    ///
+    /// What could include it is looked up, so more permissions do not take more time.
+    pub(super) fn any_over(&self, grant: &Grant<'_>, held: impl Fn(&Grant<'_>) -> bool) -> bool {
+        let names = if grant.name.is_empty() { &[""][..] } else { &["", grant.name] };
+        let held = |wider: Grant<'_>| names.iter().any(|name| held(&Grant { name, ..wider }));
+        if !self.any {
+            return held(*grant);
+        }
+
+        let groups = if grant.url { &[grant.group][..] } else { &["*", grant.group] };
+        self.resources_over(grant).iter().any(|resource| {
+            groups.iter().any(|group| {
+                ["*", grant.verb].iter().any(|verb| held(Grant { group, resource, verb, ..*grant }))
+            })
+        })
+    }
+
+    /// Returns the resources, or URLs, that may include those of `grant`.
+    fn resources_over(&self, grant: &Grant<'_>) -> Vec<String> {
+        let resource = grant.resource;
+        let mut over = vec![resource.to_owned(), "*".to_owned()];
+        if grant.url {
+            let prefixes = self.url_prefixes.iter().filter_map(|end| resource.get(..*end));
+            over.extend(prefixes.map(|prefix| format!("{prefix}*")));
+        } else if let Some((_, sub)) = resource.split_once('/') {
+            over.push(format!("*/{sub}"));
+        }
+        over
+    }
+}
+
+/// Permissions that can be asked for one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grants<'a> {
+    all: HashSet<Grant<'a>>,
+    wildcards: Wildcards,
+}
+
+impl<'a> Grants<'a> {
+    /// Returns the permissions of a role, or none.
+    pub(super) fn of(role: Option<&'a Json>) -> Self {
+        let all = role.map(role_grants).unwrap_or_default();
+        let mut wildcards = Wildcards::default();
+        wildcards.add(&all);
+        Grants { all: all.into_iter().collect(), wildcards }
+    }
+
+    /// Whether having these is having `grant`.
+    pub(super) fn cover(&self, grant: &Grant<'_>) -> bool {
+        self.wildcards.any_over(grant, |wider| self.all.contains(wider))
+    }
+}
+
+/// What a rule of a role allows.
+pub(super) fn grants_of(rule: &Json) -> Vec<Grant<'_>> {
+    let mut grants = Vec::new();
+    let names = texts(rule.get("resourceNames"));
+    let names = if names.is_empty() { vec![""] } else { names };
+    for verb in texts(rule.get("verbs")) {
+        for group in texts(rule.get("apiGroups")) {
+            for resource in texts(rule.get("resources")) {
+                let grant = |name| Grant { group, resource, name, verb, url: false };
+                grants.extend(names.iter().copied().map(grant));
+            }
+        }
+        for url in texts(rule.get("nonResourceURLs")) {
+            grants.push(Grant { group: "", resource: url, name: "", verb, url: true });
+        }
+    }
+    grants
+}
+
+/// What a role allows.
+pub(super) fn role_grants(role: &Json) -> Vec<Grant<'_>> {
+    let rules = role.get("rules").and_then(Json::as_array);
+    rules.into_iter().flatten().flat_map(grants_of).collect()
+}

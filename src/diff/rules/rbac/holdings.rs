@@ -1,0 +1,194 @@
+//! Who has which role: the subjects of bindings, and what each of them may do.
+
+use super::grants::{Grant, Wildcards, role_grants};
+use crate::diff::identity::Pairs;
+use crate::diff::{Identity, Side};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A subject, and where a binding gives it something: everywhere, or in a namespace.
+pub(super) type Scope<'a> = Option<&'a str>;
+
+/// `namespace/name` of a ServiceAccount, without the namespace of the release; `User name`.
+pub(super) fn subject_name(subject: &Json, release: &str) -> String {
+    let text = |key: &str| subject.get(key).and_then(Json::as_str).unwrap_or_default();
+    let namespace = text("namespace");
+    match text("kind") {
+        "ServiceAccount" if namespace.is_empty() || namespace == release => text("name").to_owned(),
+        "ServiceAccount" => format!("{namespace}/{}", text("name")),
+        kind => format!("{kind} {}", text("name")),
+    }
+}
+
+pub(super) fn subjects(binding: &Json, release: &str) -> Vec<String> {
+    let list = binding.get("subjects").and_then(Json::as_array);
+    list.into_iter().flatten().map(|subject| subject_name(subject, release)).collect()
+}
+
+/// The role that a binding is about, and where it holds.
+pub(super) fn bound<'a>(id: &'a Identity, binding: &'a Json) -> Option<(Identity, Scope<'a>)> {
+    let reference = binding.get("roleRef")?;
+    let text = |key: &str| reference.get(key).and_then(Json::as_str).unwrap_or_default();
+    let role = Identity {
+        kind: text("kind").to_owned(),
+        group: "rbac.authorization.k8s.io".to_owned(),
+        namespace: if text("kind") == "Role" { id.namespace.clone() } else { String::new() },
+        name: text("name").to_owned(),
+    };
+    let scope = (id.kind == "RoleBinding").then_some(id.namespace.as_str());
+    Some((role, scope))
+}
+
+/// Roles by number, for each scope in which a subject has them.
+type RolesByScope<'a> = BTreeMap<Scope<'a>, BTreeSet<usize>>;
+
+/// What subjects with the same roles in the same scopes may do; nothing for those without any.
+pub(super) type Holder = Option<usize>;
+
+/// What every subject of the old side may do, and what old roles were called.
+pub(in crate::diff::rules) struct Holdings<'a> {
+    /// Subjects, of which those with the same roles are one holder.
+    subjects: HashMap<String, usize>,
+    /// The roles of each holder.
+    holders: Vec<RolesByScope<'a>>,
+    /// Numbers of the roles with each permission, sorted.
+    grants: HashMap<Grant<'a>, Vec<usize>>,
+    wildcards: Wildcards,
+    /// Roles that are bound by subject and scope, also those that the side does not have.
+    bound: BTreeSet<(String, Scope<'a>, Identity)>,
+}
+
+impl<'a> Holdings<'a> {
+    /// The holdings of the old side. A role or account that was renamed has its new name.
+    pub(in crate::diff::rules) fn of(side: &'a Side, pairs: &Pairs<'_>) -> Self {
+        let renamed: BTreeMap<&Identity, &Identity> = pairs
+            .list
+            .iter()
+            .filter_map(|pair| pair.old_id.as_ref().map(|old| (old, &pair.id)))
+            .filter(|(old, new)| old != new)
+            .collect();
+        let accounts = renamed.iter().filter(|(old, _)| old.kind == "ServiceAccount");
+        let accounts: BTreeMap<String, String> =
+            accounts.map(|(old, new)| (subject_name_of(old), subject_name_of(new))).collect();
+
+        let mut numbers: HashMap<Identity, usize> = HashMap::new();
+        let mut roles: BTreeMap<String, RolesByScope<'a>> = BTreeMap::new();
+        let mut bound_roles = BTreeSet::new();
+        for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
+        {
+            let Some((role, scope)) = bound(id, binding) else { continue };
+            let next = numbers.len();
+            let number = *numbers.entry(role.clone()).or_insert(next);
+            let role = renamed.get(&role).map_or(role, |new| (*new).clone());
+            for subject in subjects(binding, &side.namespace) {
+                let subject = accounts.get(&subject).cloned().unwrap_or(subject);
+                let scopes = roles.entry(subject.clone()).or_default();
+                scopes.entry(scope).or_default().insert(number);
+                bound_roles.insert((subject, scope, role.clone()));
+            }
+        }
+
+        let mut holdings = Holdings {
+            subjects: HashMap::new(),
+            holders: Vec::new(),
+            grants: HashMap::new(),
+            wildcards: Wildcards::default(),
+            bound: bound_roles,
+        };
+        holdings.add_subjects(roles);
+        holdings.add_roles(side, numbers);
+        holdings
+    }
+
+    fn add_subjects(&mut self, roles: BTreeMap<String, RolesByScope<'a>>) {
+        let mut known: BTreeMap<RolesByScope<'a>, usize> = BTreeMap::new();
+        for (subject, roles) in roles {
+            let next = known.len();
+            let holder = *known.entry(roles.clone()).or_insert(next);
+            if holder == next {
+                self.holders.push(roles);
+            }
+            self.subjects.insert(subject, holder);
+        }
+    }
+
+    fn add_roles(&mut self, side: &'a Side, numbers: HashMap<Identity, usize>) {
+        let mut numbers: Vec<(usize, Identity)> =
+            numbers.into_iter().map(|(role, number)| (number, role)).collect();
+        numbers.sort_unstable();
+        for (number, role) in numbers {
+            let grants = side.objects.get(&role).map(role_grants).unwrap_or_default();
+            self.wildcards.add(&grants);
+            for grant in grants {
+                let roles = self.grants.entry(grant).or_default();
+                if roles.last() != Some(&number) {
+                    roles.push(number);
+                }
+            }
+        }
+    }
+
+    /// Returns what a subject held. Subjects with the same roles are the same holder, so that each
+    /// permission is looked up once for all of them.
+    pub(super) fn holder(&self, subject: &str) -> Holder {
+        self.subjects.get(subject).copied()
+    }
+
+    /// Whether a role is bound to a subject in a scope.
+    pub(super) fn is_bound(&self, subject: &str, scope: Scope<'a>, role: &Identity) -> bool {
+        self.bound.contains(&(subject.to_owned(), scope, role.clone()))
+    }
+
+    /// Whether a subject held a permission in a scope, or in a wider one.
+    pub(super) fn has(&self, holder: Holder, scope: Scope<'_>, grant: &Grant<'_>) -> bool {
+        let Some(scopes) = holder.and_then(|holder| self.holders.get(holder)) else { return false };
+        let held = |scope| scopes.get(&scope).is_some_and(|roles| self.cover(roles, grant));
+        held(None) || (scope.is_some() && held(scope))
+    }
+
+    /// Whether it held it anywhere.
+    pub(super) fn somewhere(&self, holder: Holder, grant: &Grant<'_>) -> bool {
+        let scopes = holder.and_then(|holder| self.holders.get(holder));
+        scopes.is_some_and(|scopes| scopes.values().any(|roles| self.cover(roles, grant)))
+    }
+
+    /// Whether one of these roles has a permission.
+    fn cover(&self, roles: &BTreeSet<usize>, grant: &Grant<'_>) -> bool {
+        self.wildcards.any_over(grant, |wider| {
+            let Some(with) = self.grants.get(wider) else { return false };
+            if with.len() < roles.len() {
+                with.iter().any(|role| roles.contains(role))
+            } else {
+                roles.iter().any(|role| with.binary_search(role).is_ok())
+            }
+        })
+    }
+}
+
+/// Subjects that a side binds to each role, and where; sorted, each once.
+pub(in crate::diff::rules) struct Bindings<'a>(BTreeMap<Identity, BTreeSet<(String, Scope<'a>)>>);
+
+impl<'a> Bindings<'a> {
+    /// The bindings of a side.
+    pub(in crate::diff::rules) fn of(side: &'a Side) -> Self {
+        let mut bindings = Bindings(BTreeMap::new());
+        for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
+        {
+            let Some((role, scope)) = bound(id, binding) else { continue };
+            let subjects = subjects(binding, &side.namespace);
+            let subjects = subjects.into_iter().map(|subject| (subject, scope));
+            bindings.0.entry(role).or_default().extend(subjects);
+        }
+        bindings
+    }
+
+    /// Returns the subjects that a role is bound to, and where.
+    pub(super) fn to(&self, role: &Identity) -> Vec<(&str, Scope<'a>)> {
+        let subjects = self.0.get(role).into_iter().flatten();
+        subjects.map(|(subject, scope)| (subject.as_str(), *scope)).collect()
+    }
+}
+
+fn subject_name_of(id: &Identity) -> String {
+    if id.namespace.is_empty() { id.name.clone() } else { format!("{}/{}", id.namespace, id.name) }
+}
