@@ -15,6 +15,7 @@ mod namespace;
 mod pods;
 mod pull_secret;
 mod scope;
+mod service_account_name;
 mod strip_descriptions;
 mod types;
 
@@ -63,7 +64,7 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 13] = [
+const PASSES: [Pass; 14] = [
     types::types,
     scope::scope,
     namespace::namespace,
@@ -71,6 +72,7 @@ const PASSES: [Pass; 13] = [
     images::images,
     pods::pods,
     accounts::accounts,
+    service_account_name::service_account_name,
     auth_reader::auth_reader,
     before::before,
     keep_crds::keep_crds,

@@ -15,13 +15,18 @@
 mod charts;
 mod corpus;
 mod install;
+mod rollback;
 
+#[path = "../support/command.rs"]
+mod command;
 #[path = "../support/control_plane/mod.rs"]
 mod control_plane;
 #[path = "../support/go.rs"]
 mod go;
 #[path = "../support/helm.rs"]
 mod helm;
+#[path = "../support/lamp.rs"]
+mod lamp;
 #[path = "../support/offline.rs"]
 mod offline;
 #[path = "../support/shared.rs"]

@@ -157,6 +157,7 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
     if before != object {
         used.insert("no-server-fields");
     }
+    service_account_name(&mut object, used);
     let kind = object["kind"].as_str().unwrap_or_default().to_owned();
     let cluster = [
         "ClusterRole",
@@ -172,6 +173,16 @@ fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
         used.insert("cluster-scope");
     }
     object
+}
+
+/// Pods of a Deployment say which account they have.
+fn service_account_name(object: &mut Json, used: &mut BTreeSet<&'static str>) {
+    let pod = object.pointer_mut("/spec/template/spec").and_then(Json::as_object_mut);
+    if let Some(pod) = pod.filter(|pod| !pod.contains_key("serviceAccountName")) {
+        let account = pod.get("serviceAccount").cloned().unwrap_or(json!("default"));
+        pod.insert("serviceAccountName".to_owned(), account);
+        used.insert("service-account-name");
+    }
 }
 
 /// What OLM leaves in, or sends to, a namespace that the operator is not in.

@@ -11,7 +11,7 @@ pub(crate) struct Deviation {
 }
 
 /// All of them; docs/deviations.md is generated from this list.
-pub(crate) const DEVIATIONS: [Deviation; 23] = [
+pub(crate) const DEVIATIONS: [Deviation; 24] = [
     Deviation {
         name: "stable-rbac-names",
         what: "Roles and bindings of the install strategy are named after their ServiceAccount (`ACCOUNT-role`, `ACCOUNT-clusterrole`, the chart's name before it where the account does not hold it) instead of after a hash of their content.",
@@ -36,6 +36,11 @@ pub(crate) const DEVIATIONS: [Deviation; 23] = [
         name: "shipped-service-accounts",
         what: "A ServiceAccount that the bundle ships is not generated a second time.",
         why: "OLM v1 renders it twice, and which one wins depends on the order.",
+    },
+    Deviation {
+        name: "service-account-name",
+        what: "Pods of Deployments always have a `serviceAccountName`: `default`, or what `serviceAccount` says, where a bundle leaves it out.",
+        why: "The API server keeps a copy in `serviceAccount` and takes the name from there when a rollback removes it: pods would keep the ServiceAccount of the later version.",
     },
     Deviation {
         name: "no-server-fields",

@@ -1,0 +1,70 @@
+//! Pods always name their ServiceAccount.
+
+use super::Context;
+use crate::diag::Diagnostics;
+use crate::ir::{Unit, Value};
+
+/// Workloads whose pods may change. An API server refuses other pods in the place of a Job's.
+const REPLACEABLE: [&str; 4] = ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
+
+/// Writes `serviceAccountName` to the pods of workloads that leave it out, with the account that
+/// they have without it.
+///
+/// An API server copies the name to the older `serviceAccount`, and takes it from there where it is
+/// missing. An upgrade or rollback to pods without the name removes the one and not the other, so
+/// that they would keep the account of the version before.
+pub(super) fn service_account_name(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
+    let workloads = unit
+        .objects
+        .iter_mut()
+        .filter(|object| object.group() == "apps" && REPLACEABLE.contains(&object.kind()));
+    for workload in workloads {
+        let account = workload.account().to_owned();
+        let Some(pod) = workload.pod_spec_mut() else { continue };
+        let missing = match pod.get("serviceAccountName") {
+            None | Some(Value::Null) => true,
+            Some(name) => name.as_str().is_some_and(str::is_empty),
+        };
+        if missing {
+            pod.insert("serviceAccountName".to_owned(), Value::text(account));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Object, Origin};
+    use serde_json::{Value as Json, json};
+
+    /// The `serviceAccountName` of a workload with this specification of its pods.
+    fn named(api_version: &str, kind: &str, pod: Json) -> Option<String> {
+        let template = json!({"spec": pod});
+        let workload = json!({
+            "apiVersion": api_version, "kind": kind, "metadata": {"name": "w"}, "spec": {"template": template}
+        });
+        let root = Value::from(&workload).as_map().expect("a map").clone();
+        let mut unit = Unit::default();
+        unit.objects.push(Object::new(root, Origin::Added("test")));
+        service_account_name(&mut unit, &Context::default(), &mut Diagnostics::new());
+        let name = unit.objects[0].pod_spec()?.get("serviceAccountName")?;
+        name.as_str().map(str::to_owned)
+    }
+
+    #[test]
+    fn pods_name_their_account() {
+        let deployment = |pod| named("apps/v1", "Deployment", pod);
+        assert_eq!(deployment(json!({})).as_deref(), Some("default"));
+        assert_eq!(deployment(json!({"serviceAccountName": ""})).as_deref(), Some("default"));
+        assert_eq!(deployment(json!({"serviceAccountName": null})).as_deref(), Some("default"));
+        assert_eq!(deployment(json!({"serviceAccount": "a"})).as_deref(), Some("a"));
+        let both = json!({"serviceAccountName": "b", "serviceAccount": "a"});
+        assert_eq!(deployment(both).as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn jobs_stay_as_they_are() {
+        assert_eq!(named("batch/v1", "Job", json!({})), None);
+        assert_eq!(named("example.com/v1", "Deployment", json!({})), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! `helm rollback` leads back to what was installed.
+
+use crate::charts::compiled;
+use crate::control_plane::ControlPlane;
+use crate::helm::Helm;
+use crate::install::run;
+use crate::lamp;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Writes the lamp operator's bundle to a folder, without this text.
+fn bundle(folder: &Path, without: &str) -> PathBuf {
+    for (path, text) in lamp::files() {
+        let file = folder.join(path);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(file, text.replace(without, "")).expect("a file");
+    }
+    folder.to_owned()
+}
+
+/// A new version that names a ServiceAccount where the old one does not is rolled back: the API
+/// server's copy of the name in `serviceAccount` must not bring it back.
+#[test]
+fn service_account_name() {
+    let Some(cluster) = ControlPlane::start() else { return };
+    let temporary = TempDir::new().expect("a folder");
+    let named = "              serviceAccountName: lamp-operator\n";
+    let (old, new) = (temporary.path().join("old"), temporary.path().join("new"));
+    let old = compiled(&bundle(&old, named), "", &old.join("case")).expect("a chart");
+    let new = compiled(&bundle(&new, ""), "", &new.join("case")).expect("a chart");
+    for helm in Helm::all() {
+        let namespace = format!("lamps-{}", helm.version.replace('.', "-"));
+        let release = ("lamps", namespace.as_str());
+        let account = || {
+            let deployment =
+                cluster.get(&["deployment", "lamp-operator", "--namespace", &namespace]);
+            let pod = &deployment["spec"]["template"]["spec"];
+            let name = |key: &str| pod[key].as_str().unwrap_or("default").to_owned();
+            (name("serviceAccountName"), name("serviceAccount"))
+        };
+        let both = |name: &str| (name.to_owned(), name.to_owned());
+
+        run(&cluster, &helm, "install", release, &old).expect_success();
+        assert_eq!(account(), both("default"), "Helm {}", helm.version);
+        run(&cluster, &helm, "upgrade", release, &new).expect_success();
+        assert_eq!(account(), both("lamp-operator"), "Helm {}", helm.version);
+        let rollback = ["rollback", "lamps", "1", "--namespace", &namespace];
+        helm.run_on(&cluster.kubeconfig(), rollback).expect_success();
+        assert_eq!(account(), both("default"), "Helm {}", helm.version);
+        // Upgrading to the old chart is another way back.
+        run(&cluster, &helm, "upgrade", release, &new).expect_success();
+        run(&cluster, &helm, "upgrade", release, &old).expect_success();
+        assert_eq!(account(), both("default"), "Helm {}", helm.version);
+        let uninstall = ["uninstall", "lamps", "--namespace", &namespace];
+        helm.run_on(&cluster.kubeconfig(), uninstall).expect_success();
+    }
+}
