@@ -43,6 +43,18 @@ fn load(path: &str) -> Side {
     side.unwrap_or_else(|| panic!("{path}: {found:?}"))
 }
 
+/// Runs git in the folder of a case, as somebody with a name.
+fn git(case: &Case, arguments: &[&str]) {
+    let done = Command::new("git")
+        .arg("-C")
+        .arg(case.path("."))
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+        .args(arguments)
+        .output()
+        .expect("git runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 fn compare(old: &str, new: &str) -> ChangeSet {
     diff::compare(load(old), load(new), &Options::default())
 }
@@ -566,16 +578,7 @@ fn similar_asserts(found: &[String], expected: &[String]) {
 fn revisions_of_git() {
     let case = Case::new();
     std::os::unix::fs::symlink(FIXTURES, case.path("bundles")).expect("a link");
-    let git = |arguments: &[&str]| {
-        let done = Command::new("git")
-            .arg("-C")
-            .arg(case.path("."))
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
-            .args(arguments)
-            .output()
-            .expect("git runs");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
+    let git = |arguments: &[&str]| git(&case, arguments);
     git(&["init", "--quiet"]);
     for version in ["1.0.0", "1.1.0"] {
         case.write("bundles.toml", config(version, "[output]\nlayout = \"flat\"\n"));
@@ -1062,16 +1065,7 @@ fn helm_ends_with_the_program_that_started_it() {
 #[test]
 fn a_repository_runs_nothing_when_a_revision_is_read() {
     let case = Case::new();
-    let git = |arguments: &[&str]| {
-        let done = Command::new("git")
-            .arg("-C")
-            .arg(case.path("."))
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
-            .args(arguments)
-            .output()
-            .expect("git runs");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
+    let git = |arguments: &[&str]| git(&case, arguments);
     git(&["init", "--quiet"]);
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: '$Format:%H$'}\n";
     let chart = "apiVersion: v2\nname: mine\nversion: 1.0.0\nannotations: {bundle2chart/x: y}\n";

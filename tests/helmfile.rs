@@ -12,6 +12,8 @@
     reason = "a test"
 )]
 
+#[path = "support/go.rs"]
+mod go;
 #[path = "support/helm.rs"]
 mod helm;
 #[path = "support/helmfile.rs"]

@@ -1,7 +1,7 @@
 //! Real bundles and fixtures, rendered by OLM's own renderer while the test runs.
 //!
 //! `tests/olm_renderer` is that renderer behind a pipe. Building it the first time takes
-//! about five minutes of a processor, Go and a proxy for Go modules.
+//! about four minutes of a processor, Go and a proxy for Go modules.
 
 #![allow(
     clippy::expect_used,

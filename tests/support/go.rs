@@ -78,6 +78,24 @@ fn checksum(sources: &Path) -> String {
 }
 
 fn build(sources: &Path, variables: &[String], path: &Path) -> Result<(), String> {
+    let variables = variables.iter().map(|variable| format!(" -X {variable}"));
+    let linker = format!("-ldflags=-s -w{}", variables.collect::<String>());
+    build_once(path, |staged| {
+        let target = staged.to_str().ok_or("a path in other than UTF-8")?;
+        let arguments = ["build", "-trimpath", "-buildvcs=false", &linker, "-o", target, "."];
+        go(sources, &arguments).map(drop)
+    })
+}
+
+/// Builds a program at `path`, unless another process did so before. `write` writes it to the path
+/// that it is given; the program is renamed from there, so that nobody starts half of it.
+///
+/// # Errors
+/// The error of `write`, or of a folder that cannot be written.
+pub(crate) fn build_once(
+    path: &Path,
+    write: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
     let folder = path.parent().ok_or("no folder")?;
     fs::create_dir_all(folder).map_err(text)?;
@@ -88,14 +106,15 @@ fn build(sources: &Path, variables: &[String], path: &Path) -> Result<(), String
     }
 
     let staged = path.with_extension("new");
-    let target = staged.to_str().ok_or("a path in other than UTF-8")?;
-    let variables = variables.iter().map(|variable| format!(" -X {variable}"));
-    let linker = format!("-ldflags=-s -w{}", variables.collect::<String>());
-    go(sources, &["build", "-trimpath", "-buildvcs=false", &linker, "-o", target, "."])?;
+    write(&staged)?;
     fs::rename(&staged, path).map_err(text)
 }
 
-fn go(folder: &Path, arguments: &[&str]) -> Result<String, String> {
+/// Runs `go ARGUMENTS` in a folder and returns its output.
+///
+/// # Errors
+/// What it printed to stderr when it failed.
+pub(crate) fn go(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("go")
         .args(arguments)
         .current_dir(folder)

@@ -2,9 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests make and run helmfile")]
 
+use super::go::{build_once, go};
 use super::helm::{Helm, tools_dir};
 use serde_json::Value as Json;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,7 +83,7 @@ fn installed() -> PathBuf {
     let tools = tools_dir();
     let path = tools.join(format!("helmfile-{VERSION}")).join("helmfile");
     if !path.is_file()
-        && let Err(reason) = make(&tools, &path)
+        && let Err(reason) = build_once(&path, |staged| build(&tools, staged))
     {
         panic!(
             "this test needs helmfile {VERSION} and could not make it: {reason}\n\
@@ -94,15 +95,9 @@ fn installed() -> PathBuf {
     path
 }
 
-fn make(tools: &Path, path: &Path) -> Result<(), String> {
+/// Builds helmfile at `target`.
+fn build(tools: &Path, target: &Path) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
-    let folder = path.parent().ok_or("no folder")?;
-    fs::create_dir_all(folder).map_err(text)?;
-    let lock = File::create(tools.join("helmfile.lock")).map_err(text)?;
-    lock.lock().map_err(text)?;
-    if path.is_file() {
-        return Ok(()); // another test binary was faster
-    }
     let staging = TempDir::new_in(tools).map_err(text)?;
     let module = format!("{MODULE}@v{VERSION}");
     let downloaded = go(staging.path(), &["mod", "download", "-json", &module])?;
@@ -123,20 +118,7 @@ fn make(tools: &Path, path: &Path) -> Result<(), String> {
             fs::set_permissions(&to, Permissions::from_mode(0o644)).map_err(text)?;
         }
     }
-    let binary = staging.path().join("program");
-    let target = binary.to_str().ok_or("a path in other than UTF-8")?;
-    go(&copy, &["build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", target, "."])?;
-    fs::rename(&binary, path).map_err(text)
-}
-
-fn go(folder: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new("go")
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .map_err(|error| format!("go does not start: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    let target = target.to_str().ok_or("a path in other than UTF-8")?;
+    let arguments = ["build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", target, "."];
+    go(&copy, &arguments).map(drop)
 }
