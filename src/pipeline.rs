@@ -464,7 +464,7 @@ fn chart_files(chart: Chart, layout: Layout) -> ChartFiles {
 /// Stack of a thread that compiles or compares, in bytes: trees are walked by recursion, as deep as
 /// the reader of YAML lets them nest ([`crate::yaml::MAX_DEPTH`]), and a bundle that nests so must
 /// not abort the program. Unoptimized code takes about 20 KiB a level.
-pub(crate) const STACK: usize = 32 << 20;
+pub(crate) const COMPILER_STACK: usize = 32 << 20;
 
 /// Applies `work` to every item on up to `jobs` threads; results in the order of the items.
 #[expect(
@@ -491,7 +491,7 @@ fn in_parallel<T: Sync, R: Send>(
     std::thread::scope(|scope| {
         let started = (0..jobs.clamp(1, items.len().max(1)))
             .map_while(|_| {
-                let thread = std::thread::Builder::new().stack_size(STACK);
+                let thread = std::thread::Builder::new().stack_size(COMPILER_STACK);
                 thread.spawn_scoped(scope, worker).ok()
             })
             .count();

@@ -16,7 +16,7 @@ mod vendor;
 
 use crate::escape;
 use crate::jq;
-use crate::pipeline::STACK;
+use crate::pipeline::COMPILER_STACK;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use output::Output;
 use std::path::PathBuf;
@@ -157,7 +157,7 @@ pub fn main() -> ExitCode {
 
     // The stack of the main thread is as large as the shell allows, which may be too small.
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK);
+        let thread = std::thread::Builder::new().name("main".to_owned()).stack_size(COMPILER_STACK);
         let running = thread.spawn_scoped(scope, || run(&cli));
         match running.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(exit)) => exit,

@@ -29,9 +29,9 @@ impl Default for Budget {
 
 /// Stack of the thread that compiles or runs programs: both recurse with the length of the
 /// program, and running also with the depth of objects.
-pub(super) const STACK: usize = 64 << 20;
-/// How much of [`STACK`] terms may take. The rest is for functions that recurse by themselves.
-const STACK_OF_TERMS: usize = 48 << 20;
+pub(super) const FILTER_STACK: usize = 64 << 20;
+/// How much of [`FILTER_STACK`] terms may take. The rest is for functions that recurse by themselves.
+const TERM_STACK: usize = 48 << 20;
 
 /// How a program went over its budget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ impl Meter {
         if taken > self.budget {
             resume_unwind(Box::new(Excess::Steps(self.budget)));
         }
-        if self.base.abs_diff(stack_position()) > STACK_OF_TERMS {
+        if self.base.abs_diff(stack_position()) > TERM_STACK {
             resume_unwind(Box::new(Excess::Depth));
         }
     }

@@ -34,7 +34,7 @@ pub use error::{NESTING_LIMIT, ProgramError, SOURCE_LIMIT};
 pub use placeholders::Placeholders;
 pub use session::{Failure, Input, Session, Stopped, run_in};
 
-use budget::{Metered, STACK, metered};
+use budget::{FILTER_STACK, Metered, metered};
 use jaq_core::load::{Arena, File, Loader, lex, parse};
 use jaq_core::{Compiler, Ctx, Vars, unwrap_valr};
 use jaq_json::{Num, Val};
@@ -64,9 +64,9 @@ pub enum Purpose {
     Patch,
 }
 
-/// The result of `work` on a thread with a stack of [`STACK`]; nothing when it panics.
+/// The result of `work` on a thread with a stack of [`FILTER_STACK`]; nothing when it panics.
 fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(STACK);
+    let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK);
     thread.spawn(work).ok()?.join().ok()
 }
 

@@ -2,7 +2,7 @@
 
 use super::placeholders::Placeholders;
 use super::worker::{self, NoLimits, Setup};
-use super::{Answer, Budget, Excess, ProgramError, Purpose, STACK};
+use super::{Answer, Budget, Excess, FILTER_STACK, ProgramError, Purpose};
 use crate::ir::{Map, Number, Object, Release, Value};
 use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
@@ -213,7 +213,7 @@ impl Worker {
         let (answers, output) = io::pipe()?;
         std::thread::Builder::new()
             .name("jq".to_owned())
-            .stack_size(STACK)
+            .stack_size(FILTER_STACK)
             // When it fails, the answers end, which is what the session sees.
             .spawn(move || worker::serve(BufReader::new(input), output, &NoLimits))?;
         Ok(Worker {

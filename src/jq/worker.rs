@@ -6,7 +6,7 @@
 //! are missing say which program did it. A request is read as a whole before it is answered, so
 //! that neither side waits for the other with a full pipe.
 
-use super::{Answer, Budget, Excess, Program, ProgramError, Purpose, STACK};
+use super::{Answer, Budget, Excess, FILTER_STACK, Program, ProgramError, Purpose};
 use jaq_json::read::parse_single;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -46,7 +46,8 @@ struct Request<'a> {
 /// budget, for good: it must not be used for anything else.
 pub fn main() -> ExitCode {
     let serve = || serve(io::stdin().lock(), io::stdout().lock(), &ProcessLimits);
-    let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(STACK).spawn(serve);
+    let thread =
+        std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK).spawn(serve);
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(Ok(()))) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
