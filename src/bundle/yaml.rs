@@ -4,19 +4,22 @@
 //! go.yaml.in/yaml/v2 and sigs.k8s.io/yaml (see [`super::scalar`]): the last of two equal keys
 //! wins, `<<` merges in place, keys become strings.
 
+mod anchors;
+mod merge;
+
 use super::scalar::{self, Scalar};
 use crate::ir::{Map, Number, Value, push_key};
-use crate::yaml::{Event, Events, MAX_DEPTH, Mark, Style};
+use crate::yaml::{Event, Events, Mark, Style};
+use anchors::Anchored;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use merge::{is_merge, merge};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// How large a file may become. Real bundles stay far below: the largest CRD known has 2.4 MB.
 const MAX_NODES: usize = 2_000_000;
-/// How much memory, roughly and in bytes, anchors and aliases may copy.
-const MAX_COPIED: usize = 32 << 20;
 /// How many duplicate keys are reported; a file with more than a few was not written by a person.
 const MAX_DUPLICATES: usize = 100;
 
@@ -109,52 +112,6 @@ enum Name {
     Merge,
 }
 
-/// What aliases may repeat.
-enum Anchored {
-    /// A scalar, which means something else as a key.
-    Scalar(Scalar),
-    /// A list or map.
-    Value(Value, Size),
-}
-
-/// What a copy of a value costs.
-#[derive(Clone, Copy)]
-struct Size {
-    /// Memory, roughly.
-    bytes: usize,
-    /// Lists and maps inside each other.
-    depth: usize,
-}
-
-impl Size {
-    fn of_scalar(scalar: &Scalar) -> Size {
-        match scalar {
-            Scalar::Value(value) => Size::of(value),
-            Scalar::Merge | Scalar::NotJson(_) => Size { bytes: 64, depth: 0 },
-        }
-    }
-
-    fn of(value: &Value) -> Size {
-        let scalar = |bytes| Size { bytes: bytes + 64, depth: 0 };
-        let around = |size: Size, (bytes, child): (usize, Size)| Size {
-            bytes: size.bytes + bytes + child.bytes,
-            depth: size.depth.max(child.depth + 1),
-        };
-        match value {
-            Value::Text(text) => scalar(text.len()),
-            Value::Seq(items) => {
-                let children = items.iter().map(|item| (0, Size::of(item)));
-                children.fold(Size { bytes: 64, depth: 1 }, around)
-            }
-            Value::Map(map) => {
-                let children = map.iter().map(|(key, value)| (key.len() + 64, Size::of(value)));
-                children.fold(Size { bytes: 128, depth: 1 }, around)
-            }
-            _ => scalar(0),
-        }
-    }
-}
-
 struct Builder<'t> {
     text: &'t str,
     done: Documents,
@@ -222,37 +179,13 @@ impl<'t> Builder<'t> {
                 }
                 let scalar = self.scalar(&mut text, style, tag.as_deref(), mark)?;
                 if anchor != 0 {
-                    self.copy(Size::of_scalar(&scalar), mark)?;
-                    self.anchors.insert(anchor, Anchored::Scalar(scalar.clone()));
+                    self.anchor_scalar(anchor, &scalar, mark)?;
                 }
                 self.place_scalar(scalar, &text, mark)?;
             }
             Event::Alias(id) => {
                 self.open(mark)?;
-                match self.anchors.get(&id) {
-                    Some(Anchored::Scalar(scalar)) => {
-                        let scalar = scalar.clone();
-                        self.copy(Size::of_scalar(&scalar), mark)?;
-                        let written = if let Scalar::NotJson(text) = scalar { text } else { "" };
-                        self.place_scalar(scalar, written, mark)?;
-                    }
-                    Some(Anchored::Value(Value::Seq(_), _)) if self.expects_merged() => {
-                        return Err(self.merges_no_map(mark));
-                    }
-                    Some(Anchored::Value(value, size)) => {
-                        let (value, size) = (value.clone(), *size);
-                        self.copy(size, mark)?;
-                        if self.stack.len() + size.depth > MAX_DEPTH {
-                            let message = format!("lists and maps nest more than {MAX_DEPTH} deep");
-                            return Err(self.problem(mark, message, true));
-                        }
-                        self.place(value, mark)?;
-                    }
-                    None => {
-                        let message = "an alias stands inside the value that it refers to";
-                        return Err(self.problem(mark, message.to_owned(), false));
-                    }
-                }
+                self.alias(id, mark)?;
             }
         }
         Ok(())
@@ -348,28 +281,8 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// Accounts for a copy that anchors and aliases make.
-    fn copy(&mut self, size: Size, mark: Mark) -> Result<(), Box<Problem>> {
-        self.copied += size.bytes;
-        if self.copied > MAX_COPIED {
-            let message = format!("anchors and aliases repeat more than {MAX_COPIED} bytes");
-            return Err(self.problem(mark, message, true));
-        }
-        Ok(())
-    }
-
     fn expects_key(&self) -> bool {
         matches!(self.stack.last(), Some(Frame::Map { key: None, .. }))
-    }
-
-    /// Whether the value of a `<<` comes next.
-    fn expects_merged(&self) -> bool {
-        let Some(Frame::Map { key: Some(key), .. }) = self.stack.last() else { return false };
-        matches!(key.name, Name::Merge)
-    }
-
-    fn merges_no_map(&self, mark: Mark) -> Box<Problem> {
-        self.problem(mark, "`<<` merges maps, and this is none".to_owned(), false)
     }
 
     fn set_key(&mut self, name: Name, mark: Mark) {
@@ -381,9 +294,7 @@ impl<'t> Builder<'t> {
     /// Ends a list or map that began at `mark`.
     fn close(&mut self, value: Value, anchor: usize, mark: Mark) -> Result<(), Box<Problem>> {
         if anchor != 0 {
-            let size = Size::of(&value);
-            self.copy(size, mark)?;
-            self.anchors.insert(anchor, Anchored::Value(value.clone(), size));
+            self.anchor_value(anchor, &value, mark)?;
         }
         self.place(value, mark)
     }
@@ -472,37 +383,11 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// Whether a key merges maps: a plain `<<`, or one that a tag says to be so.
-fn is_merge(text: &str, style: Style, tag: Option<&str>) -> bool {
-    text == "<<"
-        && match tag {
-            None => style == Style::Plain,
-            Some(tag) => matches!(tag, "!" | "tag:yaml.org,2002:merge"),
-        }
-}
-
 /// A tag as it is usually written.
 fn short_tag(tag: &str) -> String {
     match tag.strip_prefix("tag:yaml.org,2002:") {
         Some(name) => format!("!!{name}"),
         None => tag.to_owned(),
-    }
-}
-
-/// Merges one map or a list of maps; in a list the earlier ones win.
-fn merge(into: &mut Map, value: Value) -> Option<()> {
-    match value {
-        Value::Map(map) => {
-            for (key, value) in *map {
-                into.insert(key, value);
-            }
-            Some(())
-        }
-        Value::Seq(items) => items.into_iter().rev().try_for_each(|item| match item {
-            Value::Map(_) => merge(into, item),
-            _ => None,
-        }),
-        _ => None,
     }
 }
 

@@ -5,9 +5,11 @@
 //! a bundle becomes a node too, and an error only when it is still there at the end and in a folder
 //! that the bundle really uses.
 
+mod folder;
+mod whiteout;
+
 use super::archive::{Entry, EntryKind, show};
 use super::limits::{Limits, exceeded, in_bytes};
-use crate::diag::{Code, Diagnostic, Place};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
@@ -48,9 +50,6 @@ const MOST_LINKS: usize = 40;
 /// Symbolic links that all paths of an image may lead through; archivers write the real paths.
 const MOST_FOLLOWED: usize = 100_000;
 
-/// Problems of one folder that are listed one by one.
-const MOST_PROBLEMS: usize = 20;
-
 /// Where a path is, seen from the kept folders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
@@ -60,9 +59,6 @@ enum Position {
     Above,
     Outside,
 }
-
-/// Files or problems of one folder.
-pub(super) type Taken = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
 
 impl Tree {
     /// An empty tree that keeps the files of `folders`.
@@ -90,66 +86,6 @@ impl Tree {
     /// Whether the files of `folder` are kept.
     pub(super) fn keeps(&self, folder: &str) -> bool {
         self.folders.iter().any(|f| f == folder)
-    }
-
-    /// Applies an entry of a layer; layers come in order, numbered upwards.
-    pub(super) fn apply_layer_entry(
-        &mut self,
-        entry: &mut Entry<'_>,
-        layer: usize,
-    ) -> io::Result<()> {
-        let (path, climbs) = self.locate(&entry.path);
-        let (parent, name) = split(&path);
-        let (hidden, only_below) = match name.strip_prefix(b".wh.") {
-            None => return self.apply(entry, layer),
-            Some(b".wh..opq") => (parent.to_vec(), true),
-            // Other marks of a union file system, and names that no file can have.
-            Some(b"" | b"." | b"..") => return Ok(()),
-            Some(mark) if mark.starts_with(b".wh.") => return Ok(()),
-            Some(hidden) => (join(parent, hidden), false),
-        };
-        if self.hidden.0 != layer {
-            self.hidden = (layer, BTreeSet::new());
-        }
-        let hidden = (hidden, only_below);
-        if self.hidden.1.contains(&hidden) {
-            return Ok(());
-        }
-        let (hidden, only_below) = hidden;
-        let followed = self.through_symlinks(&hidden)?;
-        if (climbs || followed.is_some())
-            && self.position(followed.as_ref().unwrap_or(&hidden)) != Position::Outside
-        {
-            let marker = show(&entry.path);
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("`{marker}` hides files of the bundle through `..` or a symbolic link"),
-            ));
-        }
-        self.hide(hidden, only_below, layer)
-    }
-
-    /// Hides what earlier layers have at a path and below it, or only below it.
-    ///
-    /// Where in its layer a whiteout stands has no meaning (the OCI image specification,
-    /// "Whiteouts"): what this layer has put there already stays, in folders of its own.
-    fn hide(&mut self, hidden: Vec<u8>, only_below: bool, layer: usize) -> io::Result<()> {
-        let is_older = |(_, (made, _)): &(&Vec<u8>, &(usize, Node))| *made < layer;
-        let own = self.nodes.get_key_value(&hidden).filter(|_| !only_below);
-        let doomed = own.into_iter().chain(self.nodes.range(below(&hidden))).filter(is_older);
-        let doomed: Vec<_> = doomed.map(|(path, _)| path.clone()).collect();
-        // What is deepest goes first, so that what is left below a path is this layer's.
-        for path in doomed.into_iter().rev() {
-            self.remove(&path);
-            let is_in_use = self.nodes.range(below(&path)).next().is_some();
-            if is_in_use && self.position(&path) != Position::Outside {
-                self.nodes.insert(path, (layer, Node::Folder));
-            }
-        }
-        // Once is enough: from here on, only this layer adds anything.
-        self.count_name(hidden.len())?;
-        self.hidden.1.insert((hidden, only_below));
-        Ok(())
     }
 
     /// Applies an entry of a tar that is not a layer: no name has a special meaning.
@@ -234,49 +170,6 @@ impl Tree {
             Some((_, Node::File(content))) => Some(content),
             _ => None,
         }
-    }
-
-    /// The files of a kept folder by path relative to it; `None` when there is nothing at its
-    /// path. With `flat`, folders in it are errors, as they are to OLM.
-    pub(super) fn take(&self, folder: &str, flat: bool) -> Option<Taken> {
-        let mut problems = Vec::new();
-        let mut ancestors = Vec::new();
-        for part in folder.split('/') {
-            ancestors = join(&ancestors, part.as_bytes());
-            if let Some((_, node)) = self.nodes.get(&ancestors) {
-                problems.extend(problem(&ancestors, node));
-            }
-        }
-        let mut files = BTreeMap::new();
-        for (path, (_, node)) in self.nodes.range(below(folder.as_bytes())) {
-            let relative = &path[folder.len() + 1..];
-            let name = std::str::from_utf8(relative).ok().filter(|n| !n.contains(char::is_control));
-            match (node, name) {
-                (Node::Folder, _) if flat => problems.push(nested(path, folder)),
-                (Node::Folder, _) => {}
-                // The folder has been reported.
-                (Node::File(_), Some(name)) if flat && name.contains('/') => {}
-                (Node::File(content), Some(name)) => {
-                    files.insert(name.to_owned(), Rc::clone(content));
-                }
-                (Node::File(_), None) => problems.push(
-                    unexpected(path, "has a name that is not UTF-8 or has control characters")
-                        .hint("Rename the file and build the bundle again."),
-                ),
-                (node, _) => problems.extend(problem(path, node)),
-            }
-        }
-        if !problems.is_empty() {
-            let more = problems.len().saturating_sub(MOST_PROBLEMS);
-            problems.truncate(MOST_PROBLEMS);
-            if more > 0 {
-                let message = format!("`{folder}` has {more} more entries that may not be there");
-                problems.push(Diagnostic::error(Code::UnexpectedEntry, message));
-            }
-            return Some(Err(problems));
-        }
-        let exists = !files.is_empty() || self.nodes.contains_key(folder.as_bytes());
-        exists.then_some(Ok(files))
     }
 
     /// A path of the archive as one from the root, and whether it climbs.
@@ -482,29 +375,4 @@ pub(super) fn normalise(path: &[u8]) -> (Vec<u8>, bool) {
 
 fn climbing(path: &[u8]) -> String {
     format!("is written with `..`, as `{}`", show(path))
-}
-
-fn problem(path: &[u8], node: &Node) -> Option<Diagnostic> {
-    let what = match node {
-        Node::Folder => return None,
-        Node::File(_) => "is a file, not a folder".to_owned(),
-        Node::Symlink(target) => format!("is a symbolic link to `{}`", show(target)),
-        Node::Refused(what) => what.clone(),
-    };
-    Some(unexpected(path, &what).hint(
-        "The manifests and metadata folders of a bundle may hold regular files only. Build the \
-         bundle again with the file itself in this place.",
-    ))
-}
-
-fn nested(path: &[u8], folder: &str) -> Diagnostic {
-    unexpected(path, &format!("is a folder inside the manifests folder `{folder}`")).hint(
-        "OLM refuses a bundle with folders in its manifests folder. Move the files up and build \
-         the bundle again.",
-    )
-}
-
-fn unexpected(path: &[u8], what: &str) -> Diagnostic {
-    let path = show(path);
-    Diagnostic::error(Code::UnexpectedEntry, format!("`{path}` {what}")).at(Place::file(path))
 }

@@ -1,0 +1,83 @@
+//! The files of one folder of a tree, or what may not be in it.
+
+use super::{Node, Tree, below, join};
+use crate::diag::{Code, Diagnostic, Place};
+use crate::source::archive::show;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Problems of one folder that are listed one by one.
+const MOST_PROBLEMS: usize = 20;
+
+/// Files or problems of one folder.
+pub(in crate::source) type Taken = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
+
+impl Tree {
+    /// The files of a kept folder by path relative to it; `None` when there is nothing at its
+    /// path. With `flat`, folders in it are errors, as they are to OLM.
+    pub(in crate::source) fn take(&self, folder: &str, flat: bool) -> Option<Taken> {
+        let mut problems = Vec::new();
+        let mut ancestors = Vec::new();
+        for part in folder.split('/') {
+            ancestors = join(&ancestors, part.as_bytes());
+            if let Some((_, node)) = self.nodes.get(&ancestors) {
+                problems.extend(problem(&ancestors, node));
+            }
+        }
+        let mut files = BTreeMap::new();
+        for (path, (_, node)) in self.nodes.range(below(folder.as_bytes())) {
+            let relative = &path[folder.len() + 1..];
+            let name = std::str::from_utf8(relative).ok().filter(|n| !n.contains(char::is_control));
+            match (node, name) {
+                (Node::Folder, _) if flat => problems.push(nested(path, folder)),
+                (Node::Folder, _) => {}
+                // The folder has been reported.
+                (Node::File(_), Some(name)) if flat && name.contains('/') => {}
+                (Node::File(content), Some(name)) => {
+                    files.insert(name.to_owned(), Rc::clone(content));
+                }
+                (Node::File(_), None) => problems.push(
+                    unexpected(path, "has a name that is not UTF-8 or has control characters")
+                        .hint("Rename the file and build the bundle again."),
+                ),
+                (node, _) => problems.extend(problem(path, node)),
+            }
+        }
+        if !problems.is_empty() {
+            let more = problems.len().saturating_sub(MOST_PROBLEMS);
+            problems.truncate(MOST_PROBLEMS);
+            if more > 0 {
+                let message = format!("`{folder}` has {more} more entries that may not be there");
+                problems.push(Diagnostic::error(Code::UnexpectedEntry, message));
+            }
+            return Some(Err(problems));
+        }
+        let exists = !files.is_empty() || self.nodes.contains_key(folder.as_bytes());
+        exists.then_some(Ok(files))
+    }
+}
+
+fn problem(path: &[u8], node: &Node) -> Option<Diagnostic> {
+    let what = match node {
+        Node::Folder => return None,
+        Node::File(_) => "is a file, not a folder".to_owned(),
+        Node::Symlink(target) => format!("is a symbolic link to `{}`", show(target)),
+        Node::Refused(what) => what.clone(),
+    };
+    Some(unexpected(path, &what).hint(
+        "The manifests and metadata folders of a bundle may hold regular files only. Build the \
+         bundle again with the file itself in this place.",
+    ))
+}
+
+fn nested(path: &[u8], folder: &str) -> Diagnostic {
+    unexpected(path, &format!("is a folder inside the manifests folder `{folder}`")).hint(
+        "OLM refuses a bundle with folders in its manifests folder. Move the files up and build \
+         the bundle again.",
+    )
+}
+
+fn unexpected(path: &[u8], what: &str) -> Diagnostic {
+    let path = show(path);
+    Diagnostic::error(Code::UnexpectedEntry, format!("`{path}` {what}")).at(Place::file(path))
+}
