@@ -14,7 +14,10 @@
 
 mod charts;
 mod corpus;
+mod grants;
 mod install;
+mod permissions;
+mod requests;
 mod rollback;
 
 #[path = "../support/command.rs"]

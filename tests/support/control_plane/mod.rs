@@ -8,10 +8,12 @@
 #![expect(clippy::disallowed_methods, reason = "tests start servers and write their files")]
 
 mod audit;
+mod client;
 mod keys;
 mod process;
 
 pub(crate) use audit::Request;
+pub(crate) use client::{Answer, Client};
 use process::Process;
 
 use super::go;
@@ -125,9 +127,22 @@ impl ControlPlane {
     /// # Panics
     /// When there is no such ServiceAccount.
     pub(crate) fn kubeconfig_of(&self, namespace: &str, account: &str) -> PathBuf {
+        let token = self.token_of(namespace, account);
+        self.write_kubeconfig(&format!("{namespace}.{account}"), &json!({ "token": token }))
+    }
+
+    /// Who asks with a token of this ServiceAccount.
+    ///
+    /// # Panics
+    /// When there is no such ServiceAccount.
+    pub(crate) fn client_of(&self, namespace: &str, account: &str) -> Client {
+        let authority = fs::read(self.file("ca.crt")).expect("a file");
+        Client::new(self.address(), &authority, self.token_of(namespace, account))
+    }
+
+    fn token_of(&self, namespace: &str, account: &str) -> String {
         let arguments = ["create", "token", account, "--namespace", namespace];
-        let token = self.kubectl(&arguments).expect_success();
-        self.write_kubeconfig(&format!("{namespace}.{account}"), &json!({ "token": token.trim() }))
+        self.kubectl(&arguments).expect_success().trim().to_owned()
     }
 
     /// The API server's address, `https://127.0.0.1:PORT`.
