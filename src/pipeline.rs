@@ -1,5 +1,6 @@
 //! The pipeline: the only module that knows every stage.
 
+mod chart_versions;
 mod compile;
 pub mod operand;
 mod release_size;
@@ -10,12 +11,12 @@ pub use compile::{Compiled, Hits, compile, compile_loaded};
 use compile::check_package;
 
 use crate::bundle::{self, Bundle};
-use crate::chart::{self, Chart, Description, InstalledFirst};
+use crate::chart::{self, Chart, Description};
 use crate::config::suggest;
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig, Source};
 use crate::config::{CRDS_SUFFIX, OPERANDS_SUFFIX};
 use crate::dependencies::{self, Member};
-use crate::deploy::{self, Part, Release as ChartRelease};
+use crate::deploy::{Part, Release as ChartRelease};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
@@ -110,11 +111,6 @@ pub fn build_with<'c, C: Send>(
         }
         build.diagnostics.append(found.for_bundle(&model.name));
     }
-    build.diagnostics.append(deploy::check(&build.releases, &config.deploy, |name| {
-        let bundle = config.bundles.iter().find(|bundle| bundle.name == name);
-        let place = bundle.map_or_else(Place::default, |b| Place::span(b.span.clone()));
-        Place { bundle: Some(name.to_owned()), ..place }
-    }));
     build.diagnostics.append(serving::collisions(&units));
     // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
     // be in any other, so all must have been built.
@@ -341,8 +337,8 @@ fn build_one<'c, C>(
     };
     for chart in charts {
         let release_bytes = chart.release_bytes;
+        built.releases.push(release(bundle, &namespace, &chart, config.output.layout));
         let chart = chart_files(chart, config.output.layout);
-        built.releases.push(release(bundle, &namespace, &chart));
         built.release_bytes.push((chart.dir.clone(), release_bytes));
         built.charts.push(finish(chart));
     }
@@ -370,6 +366,7 @@ fn lay_out(
             origin,
             images: &images,
             layout,
+            crds: compiled.crds,
         },
     )
 }
@@ -402,24 +399,22 @@ fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
 }
 
 /// How the chart of a bundle is installed.
-fn release(bundle: &BundleConfig, namespace: &str, chart: &ChartFiles) -> ChartRelease {
-    let parts: Vec<String> =
-        chart.dir.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    let name = parts.first().cloned().unwrap_or_default();
-    let part = match name.strip_prefix(bundle.name.as_str()) {
+fn release(bundle: &BundleConfig, namespace: &str, chart: &Chart, layout: Layout) -> ChartRelease {
+    let part = match chart.name.strip_prefix(bundle.name.as_str()) {
         Some(CRDS_SUFFIX) => Part::Crds,
         Some(OPERANDS_SUFFIX) => Part::Operands,
         _ => Part::Operator,
     };
-    let first = InstalledFirst::of(chart.files.keys().map(String::as_str));
+    let parts: Vec<String> =
+        chart_dir(chart, layout).iter().map(|part| part.to_string_lossy().into_owned()).collect();
     ChartRelease {
-        name,
+        name: chart.name.clone(),
         bundle: bundle.name.clone(),
         part,
         namespace: namespace.to_owned(),
         dir: parts.join("/"),
-        crds: first.folder,
-        stubs: first.stubs,
+        crds: chart.crds_folder,
+        stubs: chart.stubs.clone(),
         depends_on: bundle.depends_on.clone(),
     }
 }
@@ -453,12 +448,16 @@ fn chart_version(
 }
 
 fn chart_files(chart: Chart, layout: Layout) -> ChartFiles {
-    let version = chart.version.to_string();
-    let dir = match layout {
-        Layout::Versioned => PathBuf::from(&chart.name).join(&version),
+    let dir = chart_dir(&chart, layout);
+    ChartFiles { dir, version: chart.version.to_string(), files: chart.files }
+}
+
+/// Folder of a chart in the output folder.
+fn chart_dir(chart: &Chart, layout: Layout) -> PathBuf {
+    match layout {
+        Layout::Versioned => PathBuf::from(&chart.name).join(chart.version.to_string()),
         Layout::Flat => PathBuf::from(&chart.name),
-    };
-    ChartFiles { dir, version, files: chart.files }
+    }
 }
 
 /// Stack of a thread that compiles or compares, in bytes: trees are walked by recursion, as deep as

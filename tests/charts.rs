@@ -208,7 +208,6 @@ fn rendered_part(
     files: &ChartFiles,
     folder: &Path,
 ) -> [String; 4] {
-    let Chart { config, .. } = chart;
     let name = files.dir.iter().next().and_then(|name| name.to_str()).expect("a name");
     let what = format!("{name} with Helm {}", helm.version);
     let values = temporary.join(format!("{name}-{}.json", helm.version));
@@ -220,7 +219,13 @@ fn rendered_part(
     let dependencies = dependencies.expect_success();
     let subchart = folder.join("charts").exists();
     let own = folder == chart.folder;
-    assert_eq!(subchart, own && config.crds == CrdPlacement::Subchart, "{what}");
+    let crds_chart = name.ends_with("-crds");
+    let has_subchart = match chart.compiled.crds {
+        CrdPlacement::Subchart | CrdPlacement::Templates => own,
+        CrdPlacement::Separate => crds_chart,
+        CrdPlacement::Crds => false,
+    };
+    assert_eq!(subchart, has_subchart, "{what}");
     let status = if subchart { "unpacked" } else { "no dependencies" };
     assert!(dependencies.contains(status), "{what}: {dependencies}");
 
@@ -239,7 +244,17 @@ fn rendered_part(
         assert!(!run.success, "{what} takes {unknown}");
         assert!(run.stderr.contains("ddition"), "{what} {unknown}: {}", run.stderr);
     }
-    for (known, taken) in [("crds.x=1", subchart), ("global.x=1", true)] {
+    // The schema knows the values of a subchart of templates, and none of one of files.
+    let files_only = subchart && chart.compiled.crds == CrdPlacement::Subchart;
+    let version = |taken: bool| ("crds.allowDowngrade=true", taken);
+    let templates = files.files.contains_key("charts/crds/templates/_crds.tpl")
+        || files.files.contains_key("templates/_crds.tpl");
+    for (known, taken) in [
+        ("crds.x=1", files_only),
+        version(files_only || templates),
+        ("crds.global.x=1", subchart),
+        ("global.x=1", true),
+    ] {
         let run = helm.template("release", folder, ELSEWHERE, &["--set", known]);
         assert_eq!(run.success, taken, "{what} {known}: {}", run.stderr);
     }
@@ -331,6 +346,10 @@ fn our_renderer_renders_the_compiled_objects() {
                 match path.split_once('/') {
                     Some(("templates", _)) => {
                         text += &render::render(content, &release).expect("our own template");
+                    }
+                    _ if path.contains("charts/crds/templates/") => {
+                        let crds = Release { namespace, values: &values["crds"] };
+                        text += &render::render(content, &crds).expect("our own template");
                     }
                     _ if path.contains("crds/crds/") || path.starts_with("crds/") => {
                         text += content;

@@ -185,15 +185,19 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
     }
     let out = temporary.path().join("out");
     emit::write(&out, &built, false).expect("an empty folder takes every chart");
-    let folder = out.join(&built[0].dir);
-    let linted = helm.lint(&folder, &[]);
-    if !linted.success {
-        outcome.wrong.push(format!("lint: {}{}", linted.stdout, linted.stderr));
-    }
-    let run = helm.template("release", &folder, NAMESPACE, &[]);
-    if !run.success {
-        outcome.wrong.push(format!("template: {}", run.stderr));
-        return outcome;
+    let mut found = Vec::new();
+    for chart in &built {
+        let folder = out.join(&chart.dir);
+        let linted = helm.lint(&folder, &[]);
+        if !linted.success {
+            outcome.wrong.push(format!("lint: {}{}", linted.stdout, linted.stderr));
+        }
+        let run = helm.template("release", &folder, NAMESPACE, &[]);
+        if !run.success {
+            outcome.wrong.push(format!("template: {}", run.stderr));
+            return outcome;
+        }
+        found.extend(documents(&run.stdout));
     }
     let limits = Limits::default();
     let (files, _) = source::fetch(&config.bundles[0].source, &config.base, &[], &limits);
@@ -203,7 +207,6 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
     let values = unit.default_values();
     let release = Release { namespace: NAMESPACE, values: &values };
     let expected: Vec<_> = unit.objects.iter().filter_map(|o| release.object(o)).collect();
-    let found = documents(&run.stdout);
     outcome.wrong.extend(object_differences(&expected, &found));
     if let Some(schemas) = schemas {
         outcome.invalid = found.iter().flat_map(|object| schemas.problems(object)).collect();

@@ -31,6 +31,7 @@ depends-on = [\"socket-operator\"]
 name = \"socket-operator\"
 path = \"socket\"
 namespace = \"socket-system\"
+crds = \"subchart\"
 ";
 
 const DEPLOY: &str = "
@@ -113,9 +114,13 @@ fn it_leads_to_the_charts() {
     for release in helmfile["releases"].as_array().unwrap() {
         assert!(is_chart(&format!("out/{}", release["chart"].as_str().unwrap())));
         for hook in release["hooks"].as_array().unwrap() {
-            let folder = hook["args"].as_array().unwrap().last().unwrap().as_str().unwrap();
-            let found = std::fs::read_dir(case.path("out").join(folder)).expect("a folder");
-            assert_eq!(found.count(), 1);
+            let last = hook["args"].as_array().unwrap().last().unwrap().as_str().unwrap();
+            let folders: Vec<&str> = last.split([' ', ';']).filter(|w| w.contains('/')).collect();
+            assert!(!folders.is_empty(), "{last}");
+            for folder in folders {
+                let found = std::fs::read_dir(case.path("out").join(folder)).expect("a folder");
+                assert_eq!(found.count(), 1);
+            }
         }
     }
     for name in ["lamp-operator", "socket-operator"] {
@@ -224,57 +229,80 @@ fn a_chart_of_the_same_name_is_refused() {
     assert!(case.path("out/gitops/flux/releases/flux.yaml").is_file());
 }
 
-/// A stand-in gives way to the real CRD, whatever installs the chart.
+/// Each of the tools leaves a real CRD alone, whatever `crds` says.
 #[test]
-fn the_real_crd_is_not_replaced_by_a_stand_in() {
-    let case = case();
+fn a_stub_crd_never_replaces_the_real_one() {
     let stub = "servicemonitors.monitoring.coreos.com";
-    let stubs = format!("crds = \"separate\"\nstub-crds = [\"{stub}\"]");
-    case.replace("bundles.toml", "crds = \"crds\"", &stubs);
-    run(&case, &["build"], 0);
-    let parse =
-        |path: &str| -> serde_json::Value { serde_yaml::from_str(&case.read(path)).expect("YAML") };
+    for placement in ["templates", "separate", "subchart", "crds"] {
+        let case = case();
+        let stubs = format!("crds = \"{placement}\"\nstub-crds = [\"{stub}\"]");
+        case.replace("bundles.toml", "crds = \"crds\"", &stubs);
+        run(&case, &["build"], 0);
+        let parse = |path: &str| -> serde_json::Value {
+            serde_yaml::from_str(&case.read(path)).expect("YAML")
+        };
 
-    // kubectl fails where there is nothing to apply.
-    let helmfile = parse("out/helmfile.yaml");
-    let releases = helmfile["releases"].as_array().unwrap();
-    let lamps = releases.iter().find(|release| release["name"] == "lamp-operator-crds").unwrap();
-    assert!(lamps.get("hooks").is_none(), "{lamps}");
-    assert!(case.path("out/lamp-operator-crds/1.2.3/crds/stubs").is_dir());
+        // Helm and Flux: a hook that is not rendered where the CRD exists, in a release that is
+        // installed before the operator's.
+        let chart = "lamp-operator-crds/1.2.3";
+        let path = format!("out/{chart}/templates/customresourcedefinition-{stub}.yaml");
+        let template = case.read(&path);
+        let looks = "(not (lookup \"apiextensions.k8s.io/v1\" \"CustomResourceDefinition\" \"\" ";
+        assert!(template.lines().next().unwrap().contains(looks), "{template}");
+        let folders = case.listing("out");
+        let copies = folders.lines().filter(|path| path.contains(stub)).count();
+        assert_eq!(copies, 1, "{folders}");
+        let helmfile = parse("out/helmfile.yaml");
+        let releases = helmfile["releases"].as_array().unwrap();
+        let lamps = releases.iter().find(|release| release["name"] == "lamp-operator").unwrap();
+        assert_eq!(lamps["needs"][0], "lamp-system/lamp-operator-crds");
 
-    for (name, policy) in [("lamp-operator-crds", "Create"), ("socket-operator", "CreateReplace")] {
-        let release = parse(&format!("out/flux/releases/{name}.yaml"));
-        for action in ["install", "upgrade"] {
-            assert_eq!(release["spec"][action]["crds"], policy, "{name}");
+        // Argo CD: no hook, which it would delete first, and no difference in the `spec`.
+        let left_alone = |path: &str| {
+            let app = parse(path);
+            let spec = app.pointer("/spec/template/spec").unwrap_or(&app["spec"]).clone();
+            let options = spec["syncPolicy"]["syncOptions"].as_array().unwrap();
+            assert!(options.contains(&"RespectIgnoreDifferences=true".into()));
+            let ignored = spec["ignoreDifferences"].as_array().unwrap().clone();
+            ignored.iter().any(|one| one["name"] == stub && one["jsonPointers"][0] == "/spec")
+        };
+        let crds = "out/argocd/applications/lamp-operator-crds.yaml";
+        assert!(left_alone(crds));
+        let values = &parse(crds)["spec"]["source"]["helm"]["values"];
+        assert_eq!(*values, "stubs:\n  hook: false\n");
+        let socket = "out/argocd/applications/socket-operator.yaml";
+        assert!(!left_alone(socket));
+        assert!(parse(socket)["spec"]["source"]["helm"].get("values").is_none());
+
+        case.replace("bundles.toml", "style = \"app-of-apps\"\n", "");
+        run(&case, &["build"], 0);
+        let path = "out/argocd/applicationset.yaml";
+        assert!(left_alone(path));
+        let set = parse(path);
+        let values = &set["spec"]["template"]["spec"]["source"]["helm"]["values"];
+        assert_eq!(*values, "{{.values}}");
+        for element in set["spec"]["generators"][0]["list"]["elements"].as_array().unwrap() {
+            let has_stubs = element["name"] == "lamp-operator-crds";
+            let expected = if has_stubs { "stubs:\n  hook: false\n" } else { "" };
+            assert_eq!(element["values"], expected, "{element}");
         }
     }
-
-    let left_alone = |path: &str| {
-        let app = parse(path);
-        let spec = app.pointer("/spec/template/spec").unwrap_or(&app["spec"]).clone();
-        let options = spec["syncPolicy"]["syncOptions"].as_array().unwrap();
-        assert!(options.contains(&"RespectIgnoreDifferences=true".into()));
-        let ignored = spec["ignoreDifferences"].as_array().unwrap().clone();
-        ignored.iter().any(|one| one["name"] == stub && one["jsonPointers"][0] == "/spec")
-    };
-    assert!(left_alone("out/argocd/applications/lamp-operator-crds.yaml"));
-    assert!(!left_alone("out/argocd/applications/socket-operator.yaml"));
-    case.replace("bundles.toml", "style = \"app-of-apps\"\n", "");
-    run(&case, &["build"], 0);
-    assert!(left_alone("out/argocd/applicationset.yaml"));
 }
 
-/// Flux has one policy for all CRDs of a chart.
+/// Flux replaces CRDs of a crds/ folder only when it is told to; there are no others to say it of.
 #[test]
-fn a_stand_in_beside_crds_is_refused_for_flux() {
+fn flux_replaces_crds_of_folders() {
     let case = case();
-    let stubs = "crds = \"crds\"\nstub-crds = [\"infrastructures.config.openshift.io\"]";
-    case.replace("bundles.toml", "crds = \"crds\"", stubs);
-    let seen = run(&case, &["build"], 2);
-    insta::assert_snapshot!(seen.text());
-    assert!(!case.path("out").exists());
-    case.replace("bundles.toml", "[deploy.flux]\nsource-name = \"lamps\"\n", "");
+    case.replace("bundles.toml", "crds = \"subchart\"\n", "");
     run(&case, &["build"], 0);
+    for (name, policy) in [("lamp-operator", Some("CreateReplace")), ("socket-operator", None)] {
+        let text = case.read(&format!("out/flux/releases/{name}.yaml"));
+        let release: serde_json::Value = serde_yaml::from_str(&text).expect("YAML");
+        for action in ["install", "upgrade"] {
+            let crds = release["spec"][action].get("crds");
+            assert_eq!(crds.and_then(serde_json::Value::as_str), policy, "{name}");
+        }
+    }
 }
 
 #[test]

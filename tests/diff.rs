@@ -4,9 +4,12 @@
 #![allow(clippy::disallowed_methods, reason = "tests read and write files")]
 #![allow(clippy::print_stderr, reason = "says what was not checked")]
 
+#[path = "upgrade_plans/crds.rs"]
+mod crds;
 mod support {
     pub(crate) mod command;
     pub(crate) mod helm;
+    pub(crate) mod lamp;
     pub(crate) mod shared;
 }
 

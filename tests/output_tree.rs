@@ -252,7 +252,7 @@ generated: \"2026-11-22T05:00:13.810689692Z\"
 fn replaces_and_removes_a_chart_lock_of_helm_and_no_other() {
     let with_lock = |version: &str| {
         let mut chart = lws("1.0.0");
-        let lock = chart_lock(&version.parse().unwrap());
+        let lock = chart_lock(&version.parse().unwrap(), false);
         chart.files.insert("Chart.lock".to_owned(), lock.into_bytes());
         chart
     };

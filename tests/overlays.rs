@@ -185,6 +185,7 @@ fn a_release_beyond_its_secret_says_what_each_remedy_leaves() {
     case.replace(CRD_FILE, scope, &format!("{scope}{conversion}"));
 
     // The Service is nowhere in the chart, so the CRD needs no template.
+    case.write("bundles.toml", format!("{CONFIG}crds = \"subchart\"\n"));
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     let crd = "out/lamp-operator/1.2.3/charts/crds/crds/lamps.light.example.com.yaml";
@@ -217,7 +218,7 @@ fn a_release_that_nearly_fills_its_secret_is_a_warning() {
     let schema = "        type: object\n";
     case.replace(CRD_FILE, schema, &format!("{schema}        description: {text}\n"));
     let mut seen_all = String::new();
-    for more in ["crds = \"crds\"\n", "crds = \"crds\"\nstrip-descriptions = true\n", ""] {
+    for more in ["crds = \"crds\"\n", "crds = \"subchart\"\n", "strip-descriptions = true\n", ""] {
         case.write("bundles.toml", format!("{CONFIG}{more}"));
         let seen = case.run(&["build", "--replace"]);
         assert_eq!(seen.code, Some(0), "{}", seen.text());

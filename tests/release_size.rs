@@ -137,7 +137,7 @@ fn is_what_helm_stores() {
         config.output.layout = Layout::Flat;
         config.bundles.retain(|configured| configured.name == bundle);
         for configured in &mut config.bundles {
-            configured.crds = crds;
+            configured.crds = Some(crds);
             configured.strip_descriptions = strip;
             // Hooks would wait for what this cluster does not do, and operands are another release.
             configured.operands = Operands::default();

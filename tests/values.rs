@@ -147,6 +147,9 @@ fn values_and_schema_have_the_same_keys() {
     }
 }
 
+/// A value that changes what Helm refuses, and only with a cluster: see tests/api_server/crds.rs.
+const WITH_A_CLUSTER: &str = "crds.allowDowngrade";
+
 #[test]
 fn each_value_changes_what_helm_renders() {
     let folder = TempDir::new().expect("a folder");
@@ -159,13 +162,14 @@ fn each_value_changes_what_helm_renders() {
     };
     let charts = charts();
     let defaults = in_parallel(&charts, |chart| render(chart, &[]));
-    let flips: Vec<_> = charts
+    let mut flips: Vec<_> = charts
         .iter()
         .zip(&defaults)
         .flat_map(|(chart, text)| leaves(chart).into_iter().map(move |leaf| (chart, text, leaf)))
         .enumerate()
         .collect();
     assert!(flips.len() > 150, "{}", flips.len());
+    flips.retain(|(_, (_, _, (keys, _)))| keys.join(".") != WITH_A_CLUSTER);
     let idle = in_parallel(&flips, |(number, (chart, text, (keys, schema)))| {
         let file = folder.path().join(format!("{number}.json"));
         fs::write(&file, nested(keys, flipped(schema)).to_string()).expect("values");

@@ -1,13 +1,12 @@
 //! README and NOTES of the charts beside the operator's: its CRDs, and what needs it.
 
 use super::crds::Crds;
-use super::notes::{CLIENT_SIDE_LIMIT, INSTALLED};
+use super::notes::INSTALLED;
 use super::readme::{contents, provenance, values};
-use super::{Description, Part};
-use crate::emit::{escape, in_text, yaml};
+use super::{Description, Part, crd_docs, stub_names};
+use crate::emit::{escape, in_text};
 use crate::escape::markdown::{self, code};
 use crate::ir::{Object, Unit};
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// README.md and NOTES.txt of the chart of CRDs.
@@ -16,38 +15,59 @@ pub(super) fn crds(unit: &Unit, description: &Description<'_>, crds: &Crds) -> (
     let main = &description.config.name;
     let namespace = description.namespace;
     let mut readme = head(&name, description);
+    let stubs = stub_names(&unit.objects);
+    let order = if crds.sizes().is_empty() {
+        format!("Stub CRDs that {main} expects. Install this chart first")
+    } else {
+        format!(
+            "The CustomResourceDefinitions of {main}. Install and upgrade this chart first, always in the version \
+             of {main}; uninstall it last"
+        )
+    };
     let _ = write!(
         readme,
-        "The CustomResourceDefinitions of {main}. Install and upgrade this chart first, always in the version of \
-         {main}; uninstall it last. `helm uninstall` leaves the CustomResourceDefinitions, and with them all their \
-         objects, in the cluster.\n\n\
+        "{order}.\n\n\
          ```sh\nhelm upgrade --install {name} . --namespace {namespace} --create-namespace\n```\n"
     );
-    if description.config.strip_descriptions {
-        readme.push_str(STRIPPED);
-    }
-    readme.push_str("\n## CustomResourceDefinitions\n\n");
-    let mut sorted: Vec<&Object> = unit.objects.iter().collect();
-    sorted.sort_by_key(|object| object.id());
-    for crd in sorted {
-        let size = yaml::plain(&crd.root).map_or(0, |text| text.len());
-        let mut note = String::new();
-        if crds.holds(crd) {
-            note.push_str(", only where the cluster does not have it");
+    if !crds.sizes().is_empty() {
+        readme.push_str("\n## CustomResourceDefinitions\n");
+        if description.config.strip_descriptions {
+            readme.push_str(STRIPPED);
         }
-        if size > CLIENT_SIDE_LIMIT {
-            note.push_str(" (too large for client-side `kubectl apply`; Helm does not mind)");
-        }
-        let _ = writeln!(readme, "- {}, {size} bytes{note}", code(crd.name()));
+        crd_docs::of_chart(&mut readme, crds, &name, namespace);
     }
+    stub_section(&mut readme, &stubs);
+    values(&mut readme, unit);
     provenance(&mut readme, description);
-    let notes = format!(
-        "{INSTALLED}\nSee that the API server knows them:\n  \
-         kubectl wait --for=condition=Established crd {}\n\n\
-         Then install {main} in the same version.\n",
-        names(unit)
-    );
+
+    let mut notes = INSTALLED.to_owned();
+    if !crds.sizes().is_empty() {
+        let names: Vec<&str> = crds.sizes().keys().map(String::as_str).collect();
+        let _ = write!(
+            notes,
+            "\nSee that the API server knows them:\n  \
+             kubectl wait --for=condition=Established crd {}\n",
+            escape(&names.join(" "))
+        );
+    }
+    let _ = write!(notes, "\nThen install {main} in the same version.\n");
     (readme, notes)
+}
+
+/// What becomes of stub CRDs.
+fn stub_section(text: &mut String, stubs: &[String]) {
+    if stubs.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\n## Stub CRDs\n\n\
+         A hook before install and upgrade creates each of these where the cluster has no CRD of its name. It never \
+         changes one that is there, and stubs stay when this release is uninstalled. Install the real CRD over a stub \
+         with `kubectl replace`, or with Helm's `--take-ownership`.\n\n",
+    );
+    for name in stubs {
+        let _ = writeln!(text, "- {}", code(name));
+    }
 }
 
 /// README.md and NOTES.txt of the chart of operands.
@@ -106,9 +126,4 @@ fn head(name: &str, description: &Description<'_>) -> String {
          change bundles.toml and build again.\n\n",
         markdown::text(&description.bundle.csv.version)
     )
-}
-
-fn names(unit: &Unit) -> String {
-    let names: BTreeSet<&str> = unit.objects.iter().map(Object::name).collect();
-    escape(&names.into_iter().collect::<Vec<_>>().join(" "))
 }

@@ -5,13 +5,15 @@
 //! spelt in base64: the chart (its metadata, default values and schema, its templates and all its
 //! other files, each in base64 once more), the values of the person, and the rendered manifest with
 //! the notes (helm.sh/helm, pkg/release and pkg/storage/driver). A subchart's files are not in it,
-//! only what its templates render to; that is why CRDs in a subchart's crds/ folder cost nothing.
+//! only what its templates render to: that is why CRDs are templates of a subchart, and why those in
+//! a subchart's crds/ folder cost nothing.
 //!
 //! What is put together here is that document for the default values. Helm's gzip is Go's, and it
 //! writes Chart.yaml as fields; a person's values and the notes are not known here in their final
 //! form. `tests/release_size.rs` compares with what Helm 3.19 and 4.3 send to an API server: charts
 //! of 20 kB to 1 MB are between 1.2 % below and 3.4 % above.
 
+use super::crds::TEMPLATES as CRDS_TEMPLATES;
 use crate::emit::{CHART_LOCK, render};
 use crate::ir::{Release, Unit};
 use base64::Engine as _;
@@ -46,20 +48,27 @@ pub(super) fn release_bytes(
     let mut templates = Vec::new();
     let mut others = Vec::new();
     let mut schema = "";
+    let mut rendered = |path: &str, text: &str| {
+        if path.ends_with(".yaml") {
+            let rendered = render::render(text, &release);
+            manifest.push_str("---\n# Source: ");
+            manifest.push_str(&format!("{chart}/{path}\n"));
+            manifest.push_str(rendered.as_deref().unwrap_or(text));
+        }
+    };
     for (path, text) in files {
         let file = || json!({"name": path, "data": STANDARD.encode(text)});
         match path.as_str() {
             "Chart.yaml" | "values.yaml" | CHART_LOCK => {}
             "values.schema.json" => schema = text,
-            _ if path.starts_with("charts/") => {}
+            _ if path.starts_with("charts/") => {
+                if path.starts_with(CRDS_TEMPLATES) {
+                    rendered(path, text);
+                }
+            }
             _ if path.starts_with("templates/") => {
                 templates.push(file());
-                if path.ends_with(".yaml") {
-                    let rendered = render::render(text, &release);
-                    manifest.push_str("---\n# Source: ");
-                    manifest.push_str(&format!("{chart}/{path}\n"));
-                    manifest.push_str(rendered.as_deref().unwrap_or(text));
-                }
+                rendered(path, text);
             }
             _ => others.push(file()),
         }

@@ -1,90 +1,127 @@
 //! Where CRDs go.
 
+use super::Part;
 use crate::config::CrdPlacement;
-use crate::emit::yaml;
-use crate::ir::{Object, Origin};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::emit::{CRD_VERSION_TEMPLATE, crd_template, yaml};
+use crate::ir::{Object, Origin, Unit, ValueSpec, ValuesPath};
+use crate::passes::crds_enabled;
+use serde_json::json;
+use std::collections::BTreeMap;
 
-/// What a chart has in the folders whose CRDs Helm installs before everything else, and never
-/// upgrades.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InstalledFirst {
-    /// The folder with CRDs to upgrade by other means, where there are any: the subchart's or the
-    /// chart's own, with a slash at the end.
-    pub folder: Option<&'static str>,
-    /// Names of the stand-ins, which must not be applied over the real ones.
-    pub stubs: Vec<String>,
-}
-
-impl InstalledFirst {
-    /// Of a chart with files of these paths.
-    pub fn of<'p>(paths: impl Iterator<Item = &'p str>) -> Self {
-        let mut found = Self::default();
-        for path in paths {
-            for folder in [SUBCHART, OWN] {
-                let Some(name) = path.strip_prefix(folder) else { continue };
-                match name.strip_prefix(STUBS) {
-                    Some(stub) => found.stubs.push(stub.trim_end_matches(".yaml").to_owned()),
-                    None => found.folder = Some(folder),
-                }
-            }
-        }
-        found
-    }
-}
-
-/// The folder of the subchart's CRDs.
-pub(super) const SUBCHART: &str = "charts/crds/crds/";
-/// The folder of the chart's own.
+/// The subchart's templates.
+pub(super) const TEMPLATES: &str = "charts/crds/templates/";
+/// The subchart's folder of CRDs.
+const SUBCHART: &str = "charts/crds/crds/";
+/// The chart's own folder of CRDs.
 const OWN: &str = "crds/";
+/// The file with the check of versions, in a folder of templates.
+const CHECK: &str = "_crds.tpl";
 
-/// In one of these, the folder of stand-ins; Helm looks there too.
-const STUBS: &str = "stubs/";
-
-/// CRDs that are plain files of the chart, outside its templates.
+/// CRDs that are no templates of the chart itself.
 pub(super) struct Crds {
     /// Content by path.
     pub files: BTreeMap<String, String>,
     /// Folder of the files, with a trailing slash; empty when there are none.
-    pub folder: &'static str,
-    /// Names of those that stand in for CRDs of other projects.
-    pub stubs: BTreeSet<String>,
-    names: BTreeSet<String>,
+    folder: &'static str,
+    /// Bytes of each, by its name.
+    sizes: BTreeMap<String, usize>,
 }
 
 impl Crds {
     /// Whether this object is one of them.
     pub(super) fn holds(&self, object: &Object) -> bool {
-        object.kind() == "CustomResourceDefinition" && self.names.contains(object.name())
+        object.kind() == "CustomResourceDefinition" && self.sizes.contains_key(object.name())
+    }
+
+    /// The bytes of each, by its name.
+    pub(super) fn sizes(&self) -> &BTreeMap<String, usize> {
+        &self.sizes
+    }
+
+    /// Whether they are in a subchart.
+    pub(super) fn are_in_subchart(&self) -> bool {
+        self.are_templates() || self.folder == SUBCHART
+    }
+
+    /// Whether they are templates of the subchart.
+    pub(super) fn are_templates(&self) -> bool {
+        self.folder == TEMPLATES
+    }
+
+    /// The folder of CRDs that Helm does not upgrade.
+    pub(super) fn folder(&self) -> Option<&'static str> {
+        (!self.folder.is_empty() && !self.are_templates()).then_some(self.folder)
     }
 }
 
-/// Splits off the CRDs that Helm shall install before everything else. CRDs with expressions stay
-/// templates, since Helm does not render crds/ folders. Stand-ins are always there, because Helm
-/// leaves a CRD of such a folder alone when the cluster has it already.
-pub(super) fn place(objects: &[Object], placement: CrdPlacement) -> Crds {
-    let (folder, all) = match placement {
-        CrdPlacement::Subchart => (SUBCHART, true),
-        CrdPlacement::Crds => (OWN, true),
-        CrdPlacement::Templates | CrdPlacement::Separate => (OWN, false),
-    };
-    let mut crds =
-        Crds { files: BTreeMap::new(), folder: "", stubs: BTreeSet::new(), names: BTreeSet::new() };
-    for object in objects.iter().filter(|object| object.kind() == "CustomResourceDefinition") {
-        let stub = object.origin == Origin::Stub;
-        if !(all || stub) || object.when.is_some() {
+/// Returns the folder of a part's CRDs; nothing when they are all templates of the chart itself.
+fn folder(part: Part, placement: CrdPlacement) -> Option<&'static str> {
+    match (part, placement) {
+        (Part::Operands, _) => None,
+        (Part::Crds, _) | (Part::Main, CrdPlacement::Templates | CrdPlacement::Separate) => {
+            Some(TEMPLATES)
+        }
+        (Part::Main, CrdPlacement::Subchart) => Some(SUBCHART),
+        (Part::Main, CrdPlacement::Crds) => Some(OWN),
+    }
+}
+
+/// Splits off the CRDs that are no templates of the chart itself. Those with expressions are, since
+/// they need its values and its certificates.
+///
+/// Templates of a subchart take less of the release Secret: Helm stores what they render to, and not
+/// the files.
+pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crds {
+    let mut crds = Crds { files: BTreeMap::new(), folder: "", sizes: BTreeMap::new() };
+    let Some(folder) = folder(part, placement) else { return crds };
+
+    for crd in unit.objects.iter().filter(|object| is_crd(object)) {
+        if crd.has_expression() {
             continue;
         }
-        if let Ok(text) = yaml::plain(&object.root) {
+        let text = match folder {
+            TEMPLATES => Ok(crd_template(crd, &ValuesPath::new(["allowDowngrade"]))),
+            _ => yaml::plain(&crd.root),
+        };
+        if let Ok(text) = text {
             crds.folder = folder;
-            crds.names.insert(object.name().to_owned());
-            // `kubectl apply -f FOLDER` leaves folders in it alone, and so the real ones.
-            let below = if stub { STUBS } else { "" };
-            crds.files.insert(format!("{folder}{below}{}.yaml", object.name()), text);
-            if stub {
-                crds.stubs.insert(object.name().to_owned());
-            }
+            crds.sizes.insert(crd.name().to_owned(), text.len());
+            crds.files.insert(format!("{folder}{}.yaml", crd.name()), text);
         }
     }
+
+    if crds.are_templates() {
+        crds.files.insert(format!("{TEMPLATES}{CHECK}"), CRD_VERSION_TEMPLATE.to_owned());
+    }
+    let own = unit.objects.iter().any(|object| is_crd(object) && !crds.holds(object));
+    if own {
+        crds.files.insert(format!("templates/{CHECK}"), CRD_VERSION_TEMPLATE.to_owned());
+    }
+    let enabled = crds_enabled();
+    if crds.are_templates() && unit.values.iter().all(|value| value.path != enabled.path) {
+        unit.values.push(enabled);
+    }
+    if crds.are_templates() || own {
+        unit.values.push(allow_downgrade_value());
+    }
     crds
+}
+
+fn is_crd(object: &Object) -> bool {
+    object.kind() == "CustomResourceDefinition" && object.origin != Origin::Stub
+}
+
+/// The value that permits a downgrade.
+pub(super) fn allow_downgrade() -> ValuesPath {
+    ValuesPath::new(["crds", "allowDowngrade"])
+}
+
+fn allow_downgrade_value() -> ValueSpec {
+    ValueSpec {
+        path: allow_downgrade(),
+        default: json!(false),
+        schema: json!({"type": "boolean"}),
+        description: "Replace CRDs of the cluster that are from a newer version of the operator"
+            .to_owned(),
+    }
 }

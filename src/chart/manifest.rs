@@ -1,6 +1,7 @@
 //! Template files: one object each.
 
-use crate::emit::yaml;
+use super::crds::allow_downgrade;
+use crate::emit::{crd_template, yaml};
 use crate::ir::{Object, Origin};
 use std::collections::BTreeMap;
 
@@ -21,7 +22,11 @@ pub(super) fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeM
             path = format!("templates/{stem}-{number}.yaml");
             number += 1;
         }
-        files.insert(path, yaml::template(&object.root, object.when.as_ref()));
+        let text = match object.kind() {
+            "CustomResourceDefinition" => crd_template(object, &allow_downgrade()),
+            _ => yaml::template(&object.root, object.when.as_ref()),
+        };
+        files.insert(path, text);
     }
     files
 }

@@ -1,8 +1,8 @@
 //! Chart.yaml.
 
-use super::crds::{Crds, SUBCHART};
+use super::crds::Crds;
 use super::{Description, Part};
-use crate::emit::{CRDS_SUBCHART, yaml};
+use crate::emit::{CRDS_CONDITION, CRDS_SUBCHART, yaml};
 use crate::ir::{Map, Value};
 
 /// The chart's own metadata: versions, what it is, and what it was made of. No timestamps.
@@ -42,19 +42,20 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     if !maintainers.is_empty() {
         set("maintainers", Value::Seq(maintainers));
     }
-    if crds.folder == SUBCHART {
-        set(
-            "dependencies",
-            Value::Seq(vec![Value::map([
-                ("name", Value::text(CRDS_SUBCHART)),
-                ("version", Value::text(description.version.to_string())),
-            ])]),
-        );
+    if crds.are_in_subchart() {
+        let mut dependency = vec![
+            ("name", Value::text(CRDS_SUBCHART)),
+            ("version", Value::text(description.version.to_string())),
+        ];
+        if crds.are_templates() {
+            dependency.push(("condition", Value::text(CRDS_CONDITION)));
+        }
+        set("dependencies", Value::Seq(vec![Value::map(dependency)]));
     }
     let mut annotations = annotations(description);
     // Where CRDs are is a promise: moving them breaks releases, and the next build looks here.
     if part == Part::Main {
-        let placement = Value::text(description.config.crds.as_str());
+        let placement = Value::text(description.crds.as_str());
         annotations.insert("bundle2chart/crds".to_owned(), placement);
         let watch = Value::text(description.watch.annotation());
         annotations.insert("bundle2chart/watch".to_owned(), watch);

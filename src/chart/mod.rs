@@ -6,6 +6,7 @@
 mod beside;
 mod budget;
 mod certificates;
+mod crd_docs;
 mod crds;
 mod manifest;
 mod metadata;
@@ -16,14 +17,12 @@ mod serving;
 mod values;
 
 pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
-pub use crds::InstalledFirst;
 pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
 use crate::emit::{CERTIFICATE_TEMPLATE, CHART_LOCK, REQUIRED_APIS, chart_lock};
-use crate::ir::{Object, Phase, ReadPaths, Unit};
-use crds::Crds;
+use crate::ir::{Object, Origin, Phase, ReadPaths, Unit};
 use required_apis::Providers;
 use std::collections::BTreeMap;
 
@@ -39,6 +38,10 @@ pub struct Chart {
     /// Bytes that a release of it takes in the Secret where Helm keeps it, of at most
     /// [`RELEASE_LIMIT`].
     pub release_bytes: usize,
+    /// Folder with CRDs that Helm does not upgrade, with a slash at the end.
+    pub crds_folder: Option<&'static str>,
+    /// Names of its stub CRDs.
+    pub stubs: Vec<String>,
 }
 
 /// What a chart says about itself besides its objects.
@@ -60,6 +63,8 @@ pub struct Description<'a> {
     pub images: &'a [String],
     /// How charts lie beside each other.
     pub layout: Layout,
+    /// Where CRDs go.
+    pub crds: CrdPlacement,
 }
 
 /// Which of a bundle's charts. They are installed in this order.
@@ -84,20 +89,39 @@ impl Part {
     }
 }
 
-/// The charts beside the operator's.
+/// What the other charts of the bundle hold.
 #[derive(Clone, Copy, Debug, Default)]
 struct Companions {
+    /// The chart of CRDs, those of the bundle.
     crds: bool,
+    /// The chart of CRDs, stubs.
+    stubs: bool,
     operands: bool,
+}
+
+impl Companions {
+    /// Whether there is a chart of CRDs.
+    fn has_crds_chart(self) -> bool {
+        self.crds || self.stubs
+    }
+}
+
+/// Names of the stubs among these objects, in their order.
+fn stub_names(objects: &[Object]) -> Vec<String> {
+    let stubs = objects.iter().filter(|object| object.origin == Origin::Stub);
+    let mut names: Vec<String> = stubs.map(|stub| stub.name().to_owned()).collect();
+    names.sort_unstable();
+    names
 }
 
 /// Lays the unit out, in the order in which the charts are installed.
 pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let operands = take(&mut unit, |object| object.phase == Phase::Operand);
-    let separate = description.config.crds == CrdPlacement::Separate;
+    let separate = description.crds == CrdPlacement::Separate;
     // What Helm must render belongs to the release that knows the namespace.
     let crds = take(&mut unit, |object| {
-        separate && object.kind() == "CustomResourceDefinition" && !object.has_expression()
+        let own = object.kind() == "CustomResourceDefinition" && !object.has_expression();
+        object.origin == Origin::Stub || separate && own
     });
     let mut providers = Providers::new();
     for (part, objects) in [
@@ -107,13 +131,18 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
         providers.extend(required_apis::provided(objects, &part.name(description.config)));
     }
 
-    let companions = Companions { crds: crds.is_some(), operands: operands.is_some() };
+    let stubs = crds.as_ref().map(|unit| stub_names(&unit.objects)).unwrap_or_default();
+    let companions = Companions {
+        crds: crds.as_ref().is_some_and(|unit| unit.objects.len() > stubs.len()),
+        stubs: !stubs.is_empty(),
+        operands: operands.is_some(),
+    };
     let read = ReadPaths::of(&unit.objects);
     unit.values.retain(|value| read.contains(&value.path));
     let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
     parts
         .into_iter()
-        .filter_map(|(part, unit)| Some(chart(&unit?, description, part, companions, &providers)))
+        .filter_map(|(part, unit)| Some(chart(unit?, description, part, companions, &providers)))
         .collect()
 }
 
@@ -131,18 +160,15 @@ fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
 }
 
 fn chart(
-    unit: &Unit,
+    mut unit: Unit,
     description: &Description<'_>,
     part: Part,
     companions: Companions,
     providers: &Providers,
 ) -> Chart {
+    let crds = crds::place(&mut unit, part, description.crds);
+    let unit = &unit;
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    let placement = match part {
-        Part::Main => description.config.crds,
-        Part::Crds | Part::Operands => CrdPlacement::Templates,
-    };
-    let crds = crds::place(&unit.objects, placement);
     for (path, text) in manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o))) {
         files.insert(path, text);
     }
@@ -153,14 +179,14 @@ fn chart(
     if let Some(template) = required_apis::template(unit, &name, providers) {
         files.insert(REQUIRED_APIS.to_owned(), template);
     }
-    let subchart = crds.folder == crds::SUBCHART;
-    if subchart {
+    if crds.are_in_subchart() {
         files.insert("charts/crds/Chart.yaml".to_owned(), metadata::crds_chart(description));
-        files.insert(CHART_LOCK.to_owned(), chart_lock(description.version));
+        let lock = chart_lock(description.version, crds.are_templates());
+        files.insert(CHART_LOCK.to_owned(), lock);
     }
     files.insert("Chart.yaml".to_owned(), metadata::chart(description, part, &crds));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
-    files.insert("values.schema.json".to_owned(), values::schema(unit, subchart));
+    files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
     let (readme, notes) = match part {
         Part::Main => (
             readme::readme(unit, description, &crds, companions),
@@ -172,14 +198,16 @@ fn chart(
     files.insert("README.md".to_owned(), readme);
     files.insert("templates/NOTES.txt".to_owned(), notes);
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
-    let Crds { files: crd_files, .. } = crds;
-    files.extend(crd_files);
+    let crds_folder = crds.folder();
+    files.extend(crds.files);
     let release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
     Chart {
         name,
         version: description.version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
         release_bytes,
+        crds_folder,
+        stubs: stub_names(&unit.objects),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::crds::Crds;
 use super::readme::watched;
-use super::{Companions, Description, Part};
+use super::{Companions, Description, Part, crd_docs};
 use crate::config::Layout;
 use crate::emit::{escape, in_text};
 use crate::ir::{Origin, PULL_SECRET, Unit, Value};
@@ -60,12 +60,12 @@ pub(super) fn notes(
             Part::Crds.name(description.config)
         );
     }
-    if crds.files.len() > crds.stubs.len() {
+    if let Some(folder) = crds.folder() {
         let _ = write!(
             text,
-            "\nHelm does not update CRDs. Before `helm upgrade` to another version, in the folder of the new chart:\n  \
-             kubectl apply --server-side --force-conflicts -f {}\n",
-            crds.folder
+            "\nHelm does not upgrade CRDs of a folder. Before `helm upgrade` to another version, in the folder of the \
+             new chart:\n{}AlreadyExists is expected of those that are then replaced.\n",
+            crd_docs::commands("  ", folder)
         );
     }
     text

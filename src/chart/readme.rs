@@ -1,9 +1,8 @@
 //! README.md of a chart.
 
-use super::beside::STRIPPED;
 use super::crds::Crds;
-use super::notes::{CLIENT_SIDE_LIMIT, pull_namespaces};
-use super::{Companions, Description, Part};
+use super::notes::pull_namespaces;
+use super::{Companions, Description, Part, crd_docs};
 use crate::config::{CertificateProvider, Layout, Watch};
 use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Unit, Value, ValuesPath};
@@ -33,7 +32,7 @@ pub(super) fn readme(
             description.config.depends_on.iter().map(|name| code(name)).collect();
         let _ = write!(text, "Install first: {}.\n\n", names.join(", "));
     }
-    install(&mut text, description, companions);
+    install(&mut text, description, crds, companions);
     pull_secret(&mut text, unit, description);
     if let Some(maximum) = &description.bundle.requirements.max_openshift {
         let _ = write!(
@@ -46,7 +45,7 @@ pub(super) fn readme(
     certificate_section(&mut text, unit, description);
     contents(&mut text, unit);
     values(&mut text, unit);
-    crd_section(&mut text, unit, description, crds, companions);
+    crd_docs::section(&mut text, unit, description, crds, companions);
     uninstall(&mut text, unit, description, companions);
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
@@ -75,19 +74,27 @@ pub(super) fn watched(watch: &Watch) -> String {
 }
 
 /// The commands, in order.
-fn install(text: &mut String, description: &Description<'_>, companions: Companions) {
+fn install(text: &mut String, description: &Description<'_>, crds: &Crds, companions: Companions) {
     let name = &description.config.name;
     let namespace = description.namespace;
     text.push_str("```sh\n");
-    if companions.crds {
-        let crds = Part::Crds.name(description.config);
+    if companions.has_crds_chart() {
+        let chart = Part::Crds.name(description.config);
         let _ = writeln!(
             text,
-            "helm install {crds} {} --namespace {namespace} --create-namespace",
-            beside(description, &crds)
+            "helm install {chart} {} --namespace {namespace} --create-namespace",
+            beside(description, &chart)
         );
     }
-    let _ = writeln!(text, "helm install {name} . --namespace {namespace} --create-namespace");
+    let skip = match crds.folder() {
+        Some(folder) => {
+            let _ = writeln!(text, "kubectl create -f {folder}");
+            " --skip-crds"
+        }
+        None => "",
+    };
+    let _ =
+        writeln!(text, "helm install {name} . --namespace {namespace} --create-namespace{skip}");
     if companions.operands {
         let operands = Part::Operands.name(description.config);
         // The chart knows no cluster; `helm install --wait` is how to know that it is up.
@@ -152,8 +159,11 @@ fn uninstall(
 ) {
     let namespace = description.namespace;
     text.push_str("\n## Uninstall\n\n```sh\n");
-    let parts =
-        [(companions.operands, Part::Operands), (true, Part::Main), (companions.crds, Part::Crds)];
+    let parts = [
+        (companions.operands, Part::Operands),
+        (true, Part::Main),
+        (companions.has_crds_chart(), Part::Crds),
+    ];
     for part in parts.into_iter().filter_map(|(there, part)| there.then_some(part)) {
         let name = part.name(description.config);
         let wait = match part {
@@ -166,7 +176,7 @@ fn uninstall(
     let crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
     let kept = [
         (
-            crds || companions.crds,
+            crds || companions.has_crds_chart(),
             "CustomResourceDefinitions, and with them all objects of their kinds",
         ),
         (!description.config.operands.namespaces.is_empty(), "the namespaces of operands"),
@@ -271,81 +281,5 @@ pub(super) fn values(text: &mut String, unit: &Unit) {
         let (path, default) = (code(&spec.path.to_string()), code(&spec.default.to_string()));
         let description = sentence(&spec.description);
         let _ = writeln!(text, "| {path} | {kind} | {default} | {description} |");
-    }
-}
-
-fn crd_section(
-    text: &mut String,
-    unit: &Unit,
-    description: &Description<'_>,
-    crds: &Crds,
-    companions: Companions,
-) {
-    let mut all = unit.objects.iter().filter(|object| object.kind() == "CustomResourceDefinition");
-    let some_are_templates = all.any(|crd| !crds.holds(crd));
-    if some_are_templates || companions.crds || !crds.files.is_empty() {
-        text.push_str("\n## CustomResourceDefinitions\n");
-        if description.config.strip_descriptions {
-            text.push_str(STRIPPED);
-        }
-    }
-    if companions.crds {
-        let name = Part::Crds.name(description.config);
-        let _ = write!(
-            text,
-            "\nThey are in the chart `{name}`. Before `helm upgrade` of this one, upgrade that one to the same \
-             version.\n"
-        );
-    }
-    if some_are_templates {
-        text.push_str(
-            "\nThose in `templates/` are updated by `helm upgrade`; `helm uninstall` leaves them and \
-             their objects in the cluster.\n",
-        );
-    }
-    if crds.files.is_empty() {
-        return;
-    }
-    stub_section(text, crds);
-    if crds.stubs.len() == crds.files.len() {
-        return;
-    }
-    let _ = write!(
-        text,
-        "\nHelm installs these with the chart, but never updates or deletes them. \
-         Before `helm upgrade`:\n\n```sh\nkubectl apply --server-side --force-conflicts -f {}\n```\n\n",
-        crds.folder
-    );
-    for (path, content) in &crds.files {
-        let name = path.trim_start_matches(crds.folder).trim_end_matches(".yaml");
-        if name.contains('/') {
-            // A stand-in.
-            continue;
-        }
-        let note = if content.len() > CLIENT_SIDE_LIMIT {
-            " (too large for client-side `kubectl apply`)"
-        } else {
-            ""
-        };
-        let _ = writeln!(text, "- {}, {} bytes{note}", code(name), content.len());
-    }
-}
-
-/// Stand-ins for CRDs of other projects.
-fn stub_section(text: &mut String, crds: &Crds) {
-    if crds.stubs.is_empty() {
-        return;
-    }
-    text.push_str(
-        "\nThese stand in for CustomResourceDefinitions of other projects, which the operator looks for. \
-         `helm install` makes them where the cluster does not have them; Helm never updates or deletes them, and \
-         `helm upgrade` leaves out what is new among them. Leave all out with `helm install --skip-crds`.",
-    );
-    if crds.files.len() > crds.stubs.len() {
-        text.push_str(" They are in a folder of their own, which the command below does not read.");
-    }
-    text.push_str("\n\n");
-    for name in &crds.stubs {
-        let _ = writeln!(text, "- {}", code(name));
     }
 }

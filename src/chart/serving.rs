@@ -26,6 +26,8 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
     let release_bytes = budget::release_bytes(&config.name, &files, unit, &config.namespace);
     Chart {
         release_bytes,
+        crds_folder: None,
+        stubs: Vec::new(),
         name: config.name.clone(),
         version: config.chart_version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),

@@ -81,7 +81,10 @@ pub(super) fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
     // Helm itself puts these in: global values, and those of a subchart under its name.
     root["properties"]["global"] = json!({"type": "object"});
     if with_crds_subchart {
-        root["properties"]["crds"] = json!({"type": "object"});
+        match root.pointer_mut("/properties/crds/properties") {
+            Some(values) => values["global"] = json!({"type": "object"}),
+            None => root["properties"]["crds"] = json!({"type": "object"}),
+        }
     }
     if !unit.constraints.is_empty() {
         root["allOf"] = json!(unit.constraints);

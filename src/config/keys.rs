@@ -123,7 +123,7 @@ const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
 }
 
 /// Values of `crds`, the default first.
-pub(super) const CRDS: &[&str] = &["subchart", "crds", "templates", "separate"];
+pub(super) const CRDS: &[&str] = &["templates", "separate", "subchart", "crds"];
 /// Values of `certificates`, the default first.
 pub(crate) const CERTIFICATES: &[&str] =
     &["cert-manager", "service-ca", "helm", "existing-secret", "none"];
@@ -153,10 +153,10 @@ const EXCLUDE: &str = "jq filters: objects for which one of them is true are dro
     `include` keeps them, for example `.kind == \"Route\"`. A bundle's own filters are added to those of `[defaults]`.";
 const AUTH_READER: &str = "Whether the operator may read the API server's authentication \
     settings: adds a RoleBinding in kube-system. Default: false.";
-const CRDS_DOC: &str = "Where CRDs go. `subchart` (default): charts/crds, installed first and \
-    not counted in the release Secret. `crds`: the chart's crds folder, installed first. \
-    `templates`: with everything else, upgraded with the release and kept when it is uninstalled. \
-    `separate`: a chart of their own, NAME-crds, to install and upgrade first.";
+const CRDS_DOC: &str = "Where CRDs go. `templates`: templates of a subchart, updated by `helm upgrade` and kept \
+    by `helm uninstall`. `separate`: the same in a chart of their own, NAME-crds, to install and upgrade first. \
+    `subchart` (charts/crds/crds) and `crds`: Helm's folders of CRDs, to create and replace with kubectl. Default: \
+    `templates`, or `separate` where the chart has custom resources of its own CRDs.";
 const STRIP_DESCRIPTIONS: &str = "Whether descriptions are left out of the schemas of CRDs, which \
     makes them several times smaller; `kubectl explain` then knows types only. Default: false.";
 const WATCH_DOC: &str = "Which namespaces the operator watches: `\"all\"`, `\"own\"`, or a list \
@@ -321,8 +321,8 @@ pub static ADOPT: Table = Table {
     ],
 };
 
-const STUB_CRDS: &str = "CRDs of other projects that the operator looks for, by name; a small one is installed \
-    where the cluster does not have it: `infrastructures.config.openshift.io`, \
+const STUB_CRDS: &str = "Stub CRDs of other projects that the operator expects, by name. The chart NAME-crds, which is \
+    installed first, creates those that the cluster does not have: `infrastructures.config.openshift.io`, \
     `servicemonitors.monitoring.coreos.com`.";
 
 /// `[defaults]`

@@ -168,8 +168,8 @@ pub struct BundleConfig {
     pub pull_secret: Option<String>,
     /// Whether the operator may read the API server's authentication settings in kube-system.
     pub auth_reader: bool,
-    /// Where CRDs go in the chart.
-    pub crds: CrdPlacement,
+    /// Where CRDs go; nothing for the default, which depends on the objects of the bundle.
+    pub crds: Option<CrdPlacement>,
     /// Whether the schemas of CRDs lose their descriptions.
     pub strip_descriptions: bool,
     /// Who makes the certificates of what the operator serves.
@@ -188,7 +188,7 @@ pub struct BundleConfig {
     pub scopes: Scopes,
     /// What the operator's operands need.
     pub operands: Operands,
-    /// Names of CRDs of other projects that are stood in for.
+    /// Names of stub CRDs of other projects.
     pub stub_crds: Vec<Text>,
     /// Version of the chart, where it is not the CSV's.
     pub chart_version: Option<semver::Version>,
@@ -214,7 +214,7 @@ impl BundleConfig {
             exclude: Vec::new(),
             pull_secret: None,
             auth_reader: false,
-            crds: CrdPlacement::default(),
+            crds: None,
             strip_descriptions: false,
             certificates: CertificateProvider::default(),
             issuer: None,
@@ -235,10 +235,16 @@ impl BundleConfig {
     /// What the names of the charts beside the bundle's own end in, and what makes them, in words.
     fn companions(&self) -> Vec<(&'static str, &'static str)> {
         let mut companions = Vec::new();
-        if self.crds == CrdPlacement::Separate {
+        let phases = || self.overlays.iter().map(|overlay| overlay.phase);
+        if self.crds == Some(CrdPlacement::Separate) {
             companions.push((CRDS_SUFFIX, "`crds = \"separate\"`"));
+        } else if self.crds.is_none() && phases().any(|phase| phase != Phase::Operand) {
+            companions
+                .push((CRDS_SUFFIX, "custom resources of the bundle's own CRDs in an overlay"));
+        } else if !self.stub_crds.is_empty() {
+            companions.push((CRDS_SUFFIX, "`stub-crds`"));
         }
-        if self.overlays.iter().any(|overlay| overlay.phase == Phase::Operand) {
+        if phases().any(|phase| phase == Phase::Operand) {
             companions.push((OPERANDS_SUFFIX, "an overlay with `phase = \"operand\"`"));
         }
         companions
@@ -385,15 +391,15 @@ impl Watch {
 /// Where CRDs go in the chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CrdPlacement {
-    /// `charts/crds/crds/`: installed before the rest and not stored in the release Secret.
+    /// `charts/crds/templates/`: upgraded with the release, kept when it is uninstalled.
     #[default]
-    Subchart,
-    /// `crds/`: installed before the rest, stored in the release Secret.
-    Crds,
-    /// `templates/`: upgraded with the release, kept when it is uninstalled.
     Templates,
     /// The templates of a chart NAME-crds, which is installed and upgraded first.
     Separate,
+    /// `charts/crds/crds/`: not upgraded by Helm, not stored in the release Secret.
+    Subchart,
+    /// `crds/`: not upgraded by Helm, stored in the release Secret.
+    Crds,
 }
 
 impl CrdPlacement {

@@ -198,18 +198,18 @@ pub(super) fn namespaces(reader: &mut Reader<'_>, bundle: &BundleConfig) {
     }
 }
 
-/// CRDs that can be stood in for.
+/// CRDs that there are stubs of.
 pub(crate) const STUBS: [&str; 2] =
     ["infrastructures.config.openshift.io", "servicemonitors.monitoring.coreos.com"];
 
 impl Reader<'_> {
-    /// The CRDs that are stood in for.
+    /// The names of `stub-crds`.
     pub(super) fn stub_crds(&mut self, fields: &Fields<'_>) -> Vec<Text> {
         let (items, _) = fields.texts("stub-crds").unwrap_or_default();
         let mut stubs: Vec<Text> = Vec::new();
         for (name, range) in items {
             if !STUBS.contains(&name) {
-                let message = format!("there is no stand-in for a CRD `{name}`");
+                let message = format!("there is no stub of a CRD `{name}`");
                 let hint = match suggest::nearest(name, &STUBS) {
                     Some(known) => format!("did you mean `{known}`?"),
                     None => format!(

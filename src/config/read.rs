@@ -379,7 +379,7 @@ impl Reader<'_> {
             exclude: joined(&defaults.exclude, own.exclude),
             pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
             auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
-            crds: own.crds.or(defaults.crds).unwrap_or_default(),
+            crds: own.crds.or(defaults.crds),
             strip_descriptions: own
                 .strip_descriptions
                 .or(defaults.strip_descriptions)

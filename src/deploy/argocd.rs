@@ -31,6 +31,10 @@ const WRITTEN_BY_OTHERS: &[(&str, &str, &str)] = &[
     ("apiregistration.k8s.io", "APIService", ".spec.caBundle"),
 ];
 
+/// Values of a chart with stub CRDs. Argo CD would delete what a hook created before it creates it
+/// again, and the chart tells it to skip the hook.
+const WITHOUT_HOOK: &str = "stubs:\n  hook: false\n";
+
 /// Server-side: CRDs may be too large for the annotation of client-side apply. Ignored fields are
 /// left alone, and kinds that only come with a chart do not stop the others of its objects.
 const SYNC_OPTIONS: &[&str] = &[
@@ -63,13 +67,16 @@ pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeM
 }
 
 fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String {
+    let some_have_stubs = plan.releases.iter().any(|planned| !planned.release.stubs.is_empty());
     let elements = plan.releases.iter().map(|planned| {
         let release = planned.release;
-        Value::map([
-            ("name", Value::text(&release.name)),
-            ("namespace", Value::text(&release.namespace)),
-            ("path", Value::text(join(&deploy.charts, &release.dir))),
-            ("wave", Value::text(planned.level.to_string())),
+        let values = if release.stubs.is_empty() { "" } else { WITHOUT_HOOK };
+        present([
+            ("name", Some(Value::text(&release.name))),
+            ("namespace", Some(Value::text(&release.namespace))),
+            ("path", Some(Value::text(join(&deploy.charts, &release.dir)))),
+            ("values", some_have_stubs.then(|| values.into())),
+            ("wave", Some(Value::text(planned.level.to_string()))),
         ])
     });
     let generator =
@@ -92,6 +99,7 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
         name: "{{.name}}",
         namespace: "{{.namespace}}",
         path: "{{.path}}",
+        values: some_have_stubs.then_some("{{.values}}"),
         stubs: stubs.map(String::as_str).collect(),
     };
     let spec = Value::map([
@@ -144,6 +152,7 @@ fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> Strin
         name: &release.name,
         namespace: &release.namespace,
         path: &path,
+        values: (!release.stubs.is_empty()).then_some(WITHOUT_HOOK),
         stubs: release.stubs.iter().map(String::as_str).collect(),
     };
     document(
@@ -202,6 +211,8 @@ struct Chart<'a> {
     name: &'a str,
     namespace: &'a str,
     path: &'a str,
+    /// Values over those of the chart, in YAML.
+    values: Option<&'a str>,
     stubs: BTreeSet<&'a str>,
 }
 
@@ -215,6 +226,7 @@ impl Chart<'_> {
             ("releaseName", Some(Value::text(self.name))),
             ("ignoreMissingValueFiles", values.as_ref().map(|_| true.into())),
             ("valueFiles", values),
+            ("values", self.values.map(Value::text)),
         ]);
         let place = if argocd.destination.contains("://") { "server" } else { "name" };
         let backoff = Value::map([
@@ -253,8 +265,8 @@ impl Chart<'_> {
                 ("jqPathExpressions", Value::texts([*path])),
             ])
         });
-        // Argo CD applies what Helm would leave alone where it exists. What is no difference it
-        // takes from the cluster, so that the real one stays as it is.
+        // Argo CD cannot look whether a CRD exists. What is no difference it takes from the cluster, so
+        // that a real CRD stays as it is.
         let stubs = self.stubs.iter().map(|name| {
             Value::map([
                 ("group", Value::from("apiextensions.k8s.io")),

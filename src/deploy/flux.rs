@@ -62,10 +62,8 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     ]);
     let needs = planned.needs.iter().map(|need| Value::map([("name", Value::text(&need.name))]));
     let remediation = Value::map([("retries", RETRIES.into())]);
-    // Without a word Flux would leave CRDs at the version that was installed first. Told to replace
-    // them it replaces all, so a chart with stand-ins has no others (see `check`).
-    let policy = if release.stubs.is_empty() { "CreateReplace" } else { "Create" };
-    let crds = ("crds", Some(Value::from(policy)));
+    // Without a word Flux would leave CRDs of crds/ folders at the version that was installed first.
+    let crds = ("crds", release.crds.map(|_| Value::from("CreateReplace")));
     let spec = present([
         ("interval", Some(Value::text(&flux.interval))),
         ("timeout", Some(Value::text(&flux.timeout))),

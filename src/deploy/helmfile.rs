@@ -10,11 +10,11 @@ const TIMEOUT: i64 = 600;
 pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
     let command = format!("helmfile --file {name} apply");
     let mut head = vec![command.as_str()];
-    if plan.releases.iter().any(|planned| planned.release.crds.is_some()) {
+    let by_kubectl = plan.releases.iter().any(|planned| planned.release.crds.is_some());
+    if by_kubectl {
         head.extend([
-            "Helm installs CRDs and never upgrades them, so kubectl applies them before each release,",
-            "on the server because some are too large for the annotation that it would leave. It uses",
-            "the current context.",
+            "Helm does not upgrade CRDs of crds/ folders, so kubectl creates and replaces them before each",
+            "release, in the current context. AlreadyExists is what it says of those that it then replaces.",
         ]);
     }
     if deploy.server_side {
@@ -31,6 +31,8 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
         // `helmfile apply` asks for the differences of all releases before it installs any, when
         // kinds that they use may not be there yet. Helm still asks the cluster about each.
         ("disableValidation", Some(true.into())),
+        // Helm 4 would apply the CRDs of crds/ folders once more, and stop at conflicts with kubectl.
+        ("skipCRDs", by_kubectl.then(|| true.into())),
         ("serverSide", server_side.then(|| "true".into())),
         ("forceConflicts", server_side.then(|| true.into())),
     ]);
@@ -49,10 +51,11 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     let needs = planned.needs.iter().map(|need| format!("{}/{}", need.namespace, need.name));
     let hooks = release.crds.map(|folder| {
         let folder = format!("{chart}/{folder}");
-        Value::Seq(vec![
-            hook(&["apply", "--server-side", "--force-conflicts", "--filename", &folder]),
-            hook(&["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder]),
-        ])
+        // Unlike `kubectl apply`, `replace` removes what the new version removed, whoever applied it.
+        let create =
+            format!("kubectl create --filename {folder}; kubectl replace --filename {folder}");
+        let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder];
+        Value::Seq(vec![hook("sh", &["-c", &create]), hook("kubectl", &wait)])
     });
     present([
         ("name", Some(Value::text(&release.name))),
@@ -65,11 +68,11 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     ])
 }
 
-fn hook(arguments: &[&str]) -> Value {
+fn hook(command: &str, arguments: &[&str]) -> Value {
     Value::map([
         ("events", Value::texts(["presync"])),
         ("showlogs", true.into()),
-        ("command", "kubectl".into()),
+        ("command", command.into()),
         ("args", Value::texts(arguments.iter().copied())),
     ])
 }

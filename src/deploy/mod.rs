@@ -13,7 +13,6 @@ mod tests;
 pub use plan::{Plan, Planned};
 
 use crate::config::Deploy;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::emit::yaml;
 use crate::ir::Value;
 use std::collections::BTreeMap;
@@ -31,10 +30,9 @@ pub struct Release {
     pub namespace: String,
     /// Folder of the chart in the output folder, `/`-separated.
     pub dir: String,
-    /// Folder in the chart with CRDs that Helm installs and never upgrades.
+    /// Folder in the chart with CRDs that Helm does not upgrade, with a slash at the end.
     pub crds: Option<&'static str>,
-    /// Stand-ins for CRDs of other projects that Helm installs where the cluster has none of the
-    /// name.
+    /// Names of its stub CRDs.
     pub stubs: Vec<String>,
     /// Bundles that must be ready before this one.
     pub depends_on: Vec<String>,
@@ -65,23 +63,6 @@ pub fn files(releases: &[Release], deploy: &Deploy) -> BTreeMap<String, Vec<u8>>
         files.extend(flux::files(&plan, deploy, flux));
     }
     files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect()
-}
-
-/// What cannot be said in one of the files. `place` is where the configuration has a bundle.
-pub fn check(releases: &[Release], deploy: &Deploy, place: impl Fn(&str) -> Place) -> Diagnostics {
-    let torn = |release: &&Release| release.crds.is_some() && !release.stubs.is_empty();
-    let torn = releases.iter().filter(|_| deploy.flux.is_some()).filter(torn);
-    torn.map(|release| {
-        let message = format!(
-            "Flux would replace {} in the cluster, to upgrade the CRDs beside it in the chart `{}`",
-            release.stubs.join(" and "),
-            release.name
-        );
-        Diagnostic::error(Code::StubReplaced, message).at(place(&release.bundle)).hint(
-            "have the bundle's CRDs upgraded by other means: crds = \"templates\", or crds = \"separate\"",
-        )
-    })
-    .collect()
 }
 
 /// A YAML file: what its reader must know, in lines of a comment, and one object.

@@ -427,10 +427,14 @@ codes! {
     // --- chart: CRDs and the size of a release ---------------------------------------------
     ReleaseSize "release-size"
         "A release of a chart takes most of the Secret where Helm keeps it, or does not fit into it."
-        "Helm keeps each revision of a release in a Secret, and Kubernetes limits those to 1 MiB. What counts is compressed: the chart with its files, but not what is in subcharts, and the rendered manifest. CRDs are nearly always the reason: with `crds = \"subchart\"` they do not count at all, with `strip-descriptions` they count little.";
+        "Helm keeps each revision of a release in a Secret, and Kubernetes limits those to 1 MiB. What counts is compressed: the chart with its files, but not what is in subcharts, and the rendered manifest. CRDs are nearly always the reason: with `crds = \"separate\"` they are in a release of their own, with `strip-descriptions` they count little, and with `crds = \"subchart\"`, which leaves their upgrades to kubectl, they do not count at all.";
     CrdsMoved "crds-moved"
         "The CRDs of a chart are in another place than in the version before."
-        "Helm treats CRDs in a crds/ folder and CRDs in templates as different things: it never updates or deletes the former, and refuses to take over the latter from somebody else. An upgrade of an existing release needs the steps that the hint names; a new installation does not.";
+        "Helm treats CRDs in a crds/ folder and CRDs in templates as different things: `helm upgrade` does not touch the former, and it refuses to take over the latter from another release or from kubectl. An upgrade of an existing release needs the steps that the hint names; a new installation does not.";
+
+    CrdsSeparate "crds-separate"
+        "The CRDs of a bundle are in a chart of their own."
+        "Helm asks the cluster for the kinds of all objects of a release before it creates any, so a release cannot have both CRDs as templates and custom resources of their kinds. Where bundles.toml does not say where CRDs go, they are then in the chart NAME-crds, which is installed and upgraded first.";
 
     // --- overlay: what is kept beside a bundle ----------------------------------------------
     OverlayUnreadable "overlay-unreadable"
@@ -441,7 +445,7 @@ codes! {
         "Custom resources are checked against the CRDs of the bundle: versions, scope, types, required fields, allowed values, bounds and patterns, and fields that the CRD does not have, which the API server would drop without a word. What is found when the chart is built is not found when it is installed.";
     OverlayPhase "overlay-phase"
         "An object of an overlay would be installed before what it needs."
-        "Helm asks the cluster for the kinds of all objects of a release before it makes any, so a custom resource cannot be in one release with its CRD, unless that is in a crds/ folder. `docs/two-step-install.md` says which phase is for what.";
+        "Helm asks the cluster for the kinds of all objects of a release before it makes any, so a custom resource cannot be in one release with its CRD, unless that is in a crds/ folder or in the chart NAME-crds. `docs/two-step-install.md` says which phase is for what.";
     OverlayUnchecked "overlay-unchecked"
         "An object of an overlay is of a kind that neither Kubernetes nor the bundle defines."
         "It is carried through as it is. If nothing brings its kind to the cluster before, the release is refused.";
@@ -574,11 +578,6 @@ codes! {
     ServingRoute "serving-route"
         "Two routes take the same requests."
         "Where two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model is never asked, or the first one is asked for a model that it does not have.";
-
-    // --- deploy: what installs the charts -----------------------------------------------------
-    StubReplaced "stub-replaced"
-        "A stand-in for a CRD would replace the real one."
-        "`stub-crds` are for clusters without the real ones. Helm leaves a CRD of a `crds/` folder alone where it exists, but Flux either replaces all of a chart's or none, and those of the bundle must be replaced when it is upgraded. With `crds = \"templates\"` or `\"separate\"` the bundle's are in no such folder.";
 
     // --- olm and passes: what keeps a chart from being installed ------------------------------
     OperatorCondition "operator-condition"

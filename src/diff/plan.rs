@@ -23,6 +23,7 @@ pub struct Step {
 pub(super) struct Happening {
     images: Step,
     crds: Step,
+    take_over: Step,
     delete: Step,
     upgrade: Step,
     restart: Step,
@@ -33,6 +34,7 @@ pub(super) fn happening(set: &ChangeSet, sides: &Sides<'_>) -> Happening {
     Happening {
         images: step("images", "Mirror the images that are new", images(set, sides)),
         crds: crds(set, sides),
+        take_over: take_over(set),
         delete: delete(set),
         upgrade: upgrade(set, sides),
         restart: step("restart", "Expect these pods to restart", restarts(set, sides)),
@@ -45,7 +47,7 @@ pub(super) fn plan(set: &ChangeSet, happening: Happening) -> Vec<Step> {
     if set.is_empty() {
         return Vec::new();
     }
-    let Happening { images, crds, delete, upgrade, restart } = happening;
+    let Happening { images, crds, take_over, delete, upgrade, restart } = happening;
     let mut steps = vec![
         step("final", "Know what cannot be rolled back, and back it up first", one_way(set)),
         step("check", "Check what would break, and change it where you use it", breaking(set)),
@@ -53,6 +55,7 @@ pub(super) fn plan(set: &ChangeSet, happening: Happening) -> Vec<Step> {
         step("values", "Change your values files", values(set)),
         images,
         crds,
+        take_over,
         delete,
         upgrade,
         restart,
@@ -179,26 +182,58 @@ fn collect(spec: &Json, images: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether an object is no part of the release: a CRD that Helm installs once and never updates.
+/// Whether an object is no part of the release: a CRD in a folder that `helm upgrade` does not touch.
 fn beside_release(object: &ObjectChange, sides: &Sides<'_>) -> bool {
     let chart = sides.new.chart.as_ref();
     let placement = chart.and_then(|chart| chart.crds.get(&object.id.name));
     object.id.kind == "CustomResourceDefinition" && placement != Some(&super::Placement::Templates)
 }
 
+/// `kubectl replace` removes what the new version removed, whatever applied the CRD before; it knows
+/// only what is there.
 fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
-    let items: Vec<String> = set
-        .objects
-        .iter()
-        .filter(|object| object.action != Action::Removed && beside_release(object, sides))
-        .map(|object| format!("{} ({})", object.id.name, object.action.as_str()))
-        .collect();
-    let folder = sides.new.chart.as_ref().map_or("", |chart| chart.crds_folder.as_str());
+    let here =
+        |object: &&ObjectChange| object.action != Action::Removed && beside_release(object, sides);
+    let found: Vec<&ObjectChange> = set.objects.iter().filter(here).collect();
+    let items = found.iter().map(|crd| format!("{} ({})", crd.id.name, crd.action.as_str()));
+    let mut step = step(
+        "crds",
+        "Create and replace the CRDs with kubectl, before the rest; `helm upgrade` leaves them alone",
+        items.collect(),
+    );
+
+    let chart = sides.new.chart.as_ref();
+    let folder = chart.map_or("", |chart| chart.crds_folder.as_str());
     let folder =
         if folder.is_empty() { "CRDS".to_owned() } else { shell(&format!("CHART/{folder}")) };
-    let mut step =
-        step("crds", "Apply the CRDs of the new version, before the rest; Helm does not", items);
-    step.commands.push(format!("kubectl apply --server-side --force-conflicts -f {folder}"));
+    let added = found.iter().filter(|crd| crd.action != Action::Changed);
+    let file = |crd: &&ObjectChange| chart?.crd_files.get(&crd.id.name);
+    let files: IndexSet<String> =
+        added.clone().filter_map(file).map(|path| shell(&format!("CHART/{path}"))).collect();
+    if !files.is_empty() {
+        let files: Vec<String> = files.into_iter().collect();
+        step.commands.push(format!("kubectl create -f {}", files.join(" -f ")));
+    } else if added.count() > 0 {
+        step.commands.push(format!("kubectl create -f {folder}"));
+    }
+    if found.iter().any(|crd| crd.action == Action::Changed) {
+        step.commands.push(format!("kubectl replace -f {folder}"));
+    }
+    step
+}
+
+/// CRDs that become objects of the release.
+fn take_over(set: &ChangeSet) -> Step {
+    let codes = ["crd-placement-entered-templates"];
+    let changes = set.changes().flat_map(|(_, change)| &change.findings);
+    let found = changes.filter(|finding| codes.contains(&finding.rule.code));
+    let mut step = step(
+        "take-over",
+        "Have the release take over CRDs that it does not own, with this upgrade; Helm 4 also needs \
+         `--server-side=true --force-conflicts`",
+        found.map(|finding| finding.reason.clone()).collect(),
+    );
+    step.commands.push("helm template crds CHART/charts/crds | kubectl replace -f -".to_owned());
     step
 }
 
@@ -287,12 +322,33 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
             removed + renamed
         )]
     };
+    let items: Vec<String> = items.into_iter().chain(version_only(sides)).collect();
     let mut step = step("upgrade", "Upgrade", items);
     if sides.new.chart.is_some() {
-        step.commands
-            .push("helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES".to_owned());
+        let option = if take_over(set).items.is_empty() { "" } else { " --take-ownership" };
+        step.commands.push(format!(
+            "helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES{option}"
+        ));
     }
     step
+}
+
+/// CRDs of the release that change in nothing but the annotation with the version that they are from.
+fn version_only(sides: &Sides<'_>) -> Option<String> {
+    let crds = sides.new.objects.iter().filter(|(id, object)| {
+        let version = |side: &super::Side| side.crd_versions.get(&id.name).cloned();
+        id.kind == "CustomResourceDefinition"
+            && sides.old.objects.get(id) == Some(object)
+            && version(sides.new).is_some()
+            && version(sides.new) != version(sides.old)
+    });
+    match crds.count() {
+        0 => None,
+        1 => Some("1 CRD gets a new version in its annotations, and no other change".to_owned()),
+        more => {
+            Some(format!("{more} CRDs get a new version in their annotations, and no other change"))
+        }
+    }
 }
 
 /// Workloads whose pod template changes.

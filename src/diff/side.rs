@@ -1,6 +1,7 @@
 //! One side of a comparison: what a chart or a bundle would put into a cluster.
 
 use super::Identity;
+use crate::ir::CRD_VERSION;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ pub const CHART_KIND: &str = "Chart";
 /// Where a chart has a CRD, which decides what Helm does with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Placement {
-    /// `crds/` of the chart or of a subchart: installed once, never updated or deleted.
+    /// `crds/` of the chart or of a subchart: not touched by upgrades and uninstalls.
     Crds,
     /// `templates/`: part of the release.
     Templates,
@@ -47,6 +48,8 @@ pub struct ChartFacts {
     pub crds: BTreeMap<String, Placement>,
     /// Folder with its CRDs outside of templates, as a person would name it for `kubectl`.
     pub crds_folder: String,
+    /// Files of the CRDs outside of templates, by the name of the CRD.
+    pub crd_files: BTreeMap<String, String>,
 }
 
 /// One side of a comparison.
@@ -66,6 +69,9 @@ pub struct Side {
     pub namespace: String,
     /// Objects that were there twice; the last one counts.
     pub duplicates: Vec<Identity>,
+    /// Versions that CRDs are from, by name. The annotation with it changes with each version of a
+    /// chart, so it is no part of the objects.
+    pub crd_versions: BTreeMap<String, String>,
 }
 
 impl Side {
@@ -81,7 +87,9 @@ impl Side {
             Side { label: label.into(), chart, namespace: namespace.to_owned(), ..Side::default() };
         for mut object in objects {
             release_namespace(&mut object, namespace);
+            let version = take_crd_version(&mut object);
             let id = Identity::of(&object);
+            side.crd_versions.extend(version.map(|version| (id.name.clone(), version)));
             if side.objects.insert(id.clone(), object).is_some() {
                 side.duplicates.push(id);
             }
@@ -118,6 +126,20 @@ impl ChartFacts {
         }
         object
     }
+}
+
+/// Removes the annotation of a CRD with the version that it is from.
+fn take_crd_version(object: &mut Json) -> Option<String> {
+    if object.get("kind").and_then(Json::as_str) != Some("CustomResourceDefinition") {
+        return None;
+    }
+    let metadata = object.get_mut("metadata")?.as_object_mut()?;
+    let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
+    let version = annotations.shift_remove(CRD_VERSION)?;
+    if annotations.is_empty() {
+        metadata.shift_remove("annotations");
+    }
+    version.as_str().map(str::to_owned)
 }
 
 /// Objects in the release namespace are the same whether they say so or not.

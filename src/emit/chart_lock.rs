@@ -16,16 +16,24 @@ pub const CRDS_SUBCHART: &str = "crds";
 /// Start of the line that says when Helm wrote the file.
 const GENERATED: &str = "generated:";
 
+/// The value that switches the subchart on, where it holds templates.
+pub const CRDS_CONDITION: &str = "crds.enabled";
+
 /// Returns the Chart.lock of a chart whose only dependency is the subchart [`CRDS_SUBCHART`] of
-/// this version in its own `charts/` folder.
+/// this version in its own `charts/` folder, with [`CRDS_CONDITION`] if it is `conditional`.
 ///
 /// Helm: `internal/resolver` hashes the dependencies as JSON, those of Chart.yaml and those that
 /// are locked, and `pkg/downloader` writes the file only when the hash differs. The time does not
 /// matter to it; a constant one keeps charts reproducible.
-pub fn chart_lock(version: &Version) -> String {
+pub fn chart_lock(version: &Version, conditional: bool) -> String {
     // Fields in the order of Helm's type `Dependency`; neither text needs escapes.
-    let list = format!(r#"[{{"name":"{CRDS_SUBCHART}","version":"{version}","repository":""}}]"#);
-    let digest = hexadecimal(&Sha256::digest(format!("[{list},{list}]")));
+    let entry = format!(r#""name":"{CRDS_SUBCHART}","version":"{version}","repository":"""#);
+    let condition = match conditional {
+        true => format!(r#","condition":"{CRDS_CONDITION}""#),
+        false => String::new(),
+    };
+    let lists = format!("[[{{{entry}{condition}}}],[{{{entry}}}]]");
+    let digest = hexadecimal(&Sha256::digest(lists));
 
     format!(
         "dependencies:\n\
@@ -45,7 +53,9 @@ pub(super) fn is_written_by_helm(text: &str) -> bool {
         return false;
     };
 
-    let ours = chart_lock(&version);
     let without_time = |line: &&str| !line.starts_with(GENERATED);
-    text.lines().filter(without_time).eq(ours.lines().filter(without_time))
+    [true, false].into_iter().any(|conditional| {
+        let ours = chart_lock(&version, conditional);
+        text.lines().filter(without_time).eq(ours.lines().filter(without_time))
+    })
 }

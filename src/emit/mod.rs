@@ -8,6 +8,7 @@ mod beside;
 mod certificate;
 mod chart_lock;
 mod compare;
+mod crd_version;
 mod failure;
 mod moves;
 pub mod ownership;
@@ -20,8 +21,9 @@ pub mod yaml;
 
 pub use beside::BesideFiles;
 pub use certificate::CERTIFICATE_TEMPLATE;
-pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock};
+pub use chart_lock::{CHART_LOCK, CRDS_CONDITION, CRDS_SUBCHART, chart_lock};
 pub use compare::{Comparison, compare, compare_chart, compare_rest};
+pub use crd_version::{CRD_VERSION_TEMPLATE, crd_template};
 pub use moves::{crds_moved, watch_changed};
 pub use required_apis::{REQUIRED_APIS, required_apis};
 pub use template::{escape, in_text};

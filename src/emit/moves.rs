@@ -83,24 +83,21 @@ fn warning(
     let name = chart.dir.iter().next().map(Path::new).unwrap_or(Path::new("")).display();
     let hint = match (templates(before), templates(now)) {
         (false, true) => format!(
-            "Helm refuses to take over CRDs that it has not made: before the upgrade, give each \
-             `kubectl label crd NAME app.kubernetes.io/managed-by=Helm` and `kubectl annotate crd NAME \
-             meta.helm.sh/release-name=RELEASE meta.helm.sh/release-namespace=NAMESPACE`; or keep \
-             crds = \"{}\"",
+            "Helm refuses to take over CRDs that no release owns: upgrade with `--take-ownership`, as the README of \
+             the chart says; or keep crds = \"{}\"",
             before.as_str()
         ),
         (true, false) => format!(
             "the upgrade leaves the CRDs in the cluster, because they say `helm.sh/resource-policy: keep`, and \
-             Helm no longer updates them: from now on, apply those of the new chart before each upgrade; or keep \
+             Helm no longer updates them: from now on, replace them with kubectl before each upgrade; or keep \
              crds = \"{}\"",
             before.as_str()
         ),
         (true, true) => "the release that had the CRDs leaves them in the cluster, and the one that has them now \
-             refuses to take them over until their label app.kubernetes.io/managed-by and the annotations \
-             meta.helm.sh/release-name and -namespace name it"
+             refuses to take them over: install or upgrade it with `--take-ownership`"
             .to_owned(),
-        (false, false) => "nothing changes in a cluster, since Helm installs both in the same way; those who apply \
-             the CRDs by hand or pass --skip-crds look in the new place"
+        (false, false) => "nothing changes in a cluster, since Helm installs both in the same way; those who \
+             replace the CRDs with kubectl look in the new place"
             .to_owned(),
     };
     Diagnostic::warning(

@@ -11,17 +11,18 @@
 //! command  = operand | function { operand }
 //! operand  = ".Release.Namespace" | ".Values" { "." name } | "$" | string | integer | "(" pipeline ")"
 //! function = "and" | "or" | "index" | "toYaml" | "toJson" | "quote" | "b64enc" | "nindent" | "printf"
-//!          | "trunc" | "list" | "include"
+//!          | "trunc" | "list" | "include" | "not" | "lookup"
 //! string   = a Go string literal in double quotes
 //! ```
 //!
-//! `$` is only for `include`, which knows the template of certificates and gives what
-//! [`Release`] gives, since nobody knows a certificate before Helm has generated it.
+//! `lookup` finds nothing, as in Helm without a cluster. `$` is only for `include`, which knows two
+//! templates: that of certificates gives what [`Release`] gives, since nobody knows a certificate
+//! before Helm has generated it, and that of versions of CRDs finds no CRD and gives nothing.
 //!
 //! Unlike in Helm, a path through a missing map of the values is null and no error, as it is for
 //! [`Release`]: our charts declare every value that they read.
 
-use super::{certificate, yaml};
+use super::{certificate, crd_version, yaml};
 use crate::ir::{self, CertificateField, Release, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -290,7 +291,7 @@ fn call<'a>(
 ) -> Result<Cow<'a, Json>, String> {
     let known = [
         "and", "or", "index", "toYaml", "toJson", "quote", "b64enc", "nindent", "printf", "trunc",
-        "list", "include",
+        "list", "include", "not", "lookup",
     ];
     if !known.contains(&name) {
         return Err(match name {
@@ -320,6 +321,8 @@ fn call<'a>(
             }
             return Ok(value);
         }
+        ("not", [value]) => return Ok(Cow::Owned(Json::Bool(!ir::truth(value)))),
+        ("lookup", [_, _, _, _]) => return Ok(Cow::Owned(Json::Null)),
         ("list", items) => {
             return Ok(Cow::Owned(items.iter().map(|item| item.clone().into_owned()).collect()));
         }
@@ -337,6 +340,7 @@ fn call<'a>(
             let field = CertificateField::ALL.into_iter().find(|f| text(3) == Ok(f.as_str()));
             ir::certificate_placeholder(text(2)?, field.ok_or_else(unfit)?)
         }
+        ("include", [name, _]) if name.as_str() == Some(crd_version::NAME) => String::new(),
         ("toYaml", [value]) => yaml::plain_value(&Value::from(value.as_ref()))
             .map_err(|_| unfit())?
             .trim_end_matches('\n')
@@ -421,6 +425,7 @@ mod tests {
             ("{{ .Values.a.list | toJson }}", r#"["p",{"q":null}]"#),
             ("x:{{ toYaml .Values.a.list | nindent 2 }}", "x:\n  - p\n  - q: null"),
             ("a \n {{- \"b\" -}} \t\r\n c", "abc"),
+            ("{{ include \"bundle2chart.crd-version\" (list \"a\" \"1.0.0\" .Values.on) }}", ""),
             ("a {{-1}}", "error"),
         ] {
             let text = rendered(template).unwrap_or_else(|_| "error".to_owned());
@@ -438,6 +443,8 @@ mod tests {
             ("and .Values.a.zero .Values.on", false),
             ("and (or .Values.a.empty .Values.on) (index .Values \"a\" \"c-d\")", true),
             ("and .Values.a", true),
+            ("not .Values.a.zero", true),
+            ("not (lookup \"v1\" \"Secret\" \"\" \"a\")", true),
         ] {
             let template = format!("[{{{{ if {condition} }}}}yes{{{{ else }}}}no{{{{ end }}}}]");
             let expected = if holds { "[yes]" } else { "[no]" };

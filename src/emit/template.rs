@@ -66,6 +66,11 @@ pub(super) fn condition(condition: &Condition) -> String {
     };
     match condition {
         Condition::Set(path) => values(path),
+        Condition::Unset(path) => format!("not {}", values(path)),
+        Condition::CrdMissing(name) => {
+            let kind = r#""apiextensions.k8s.io/v1" "CustomResourceDefinition" """#;
+            format!("not (lookup {kind} {})", quoted(name))
+        }
         Condition::Any(conditions) => format!("or {}", operands(conditions)),
         Condition::All(conditions) => format!("and {}", operands(conditions)),
     }

@@ -44,7 +44,7 @@ impl ChartFiles {
         let templates = manifests().filter(|path| path.starts_with("templates/"));
         let (crds, templates): (Vec<&String>, Vec<&String>) =
             templates.partition(|path| path.starts_with("templates/customresourcedefinition-"));
-        let folders = ["crds/", "charts/crds/crds/"];
+        let folders = ["crds/", "charts/crds/crds/", "charts/crds/templates/"];
         let others = manifests().filter(|path| folders.iter().any(|start| path.starts_with(start)));
         (templates.len(), crds.len() + others.count())
     }

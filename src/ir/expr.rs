@@ -135,6 +135,10 @@ impl Expr {
 pub enum Condition {
     /// This path of the values holds something.
     Set(ValuesPath),
+    /// This path of the values holds nothing.
+    Unset(ValuesPath),
+    /// The cluster has no CRD of this name, an ASCII one. Without a cluster, it has none.
+    CrdMissing(String),
     /// Any of these holds; never empty.
     Any(Vec<Condition>),
     /// All of these hold; never empty.

@@ -19,7 +19,7 @@ mod version_range;
 pub use expr::{CertificateField, Condition, Expr, ImageReference, Part, ValuesPath};
 pub use names::dns_subdomain;
 pub(crate) use names::{is_label, is_label_value, label_fault};
-pub use object::{Object, ObjectId, Origin, PULL_SECRET, Phase, WORKLOADS, account};
+pub use object::{CRD_VERSION, Object, ObjectId, Origin, PULL_SECRET, Phase, WORKLOADS, account};
 pub use path::{Step, path_of, push_key, steps};
 pub use reads::ReadPaths;
 pub use resolve::Release;

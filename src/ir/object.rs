@@ -6,6 +6,9 @@ use crate::diag::Place;
 /// Why [`Origin::Added`] Secrets are there that pods pull their images with.
 pub const PULL_SECRET: &str = "pull secret";
 
+/// The annotation of a CRD with the version that it is from, a semantic version.
+pub const CRD_VERSION: &str = "bundle2chart/version";
+
 /// Where an object came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -40,7 +43,7 @@ pub enum Origin {
         /// JSON path inside the document: empty, or `.items[2]` for an item of a List.
         path: String,
     },
-    /// A stand-in for a CRD of another project, for clusters that do not have it.
+    /// A stub of a CRD of another project, for clusters that do not have it.
     Stub,
     /// Added by a pass or by the configuration, for this reason.
     Added(&'static str),
@@ -151,6 +154,18 @@ impl Object {
         match metadata {
             Value::Map(map) => map,
             _ => unreachable!("made a map above"),
+        }
+    }
+
+    /// Sets an annotation.
+    pub fn annotate(&mut self, key: &str, value: &str) {
+        let annotations =
+            self.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
+        if annotations.as_map().is_none() {
+            *annotations = Value::from(Map::new());
+        }
+        if let Some(annotations) = annotations.as_map_mut() {
+            annotations.insert(key.to_owned(), Value::text(value));
         }
     }
 

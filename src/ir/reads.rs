@@ -30,9 +30,10 @@ impl<'a> ReadPaths<'a> {
 
     fn add_condition(&mut self, condition: &'a Condition) {
         match condition {
-            Condition::Set(path) => {
+            Condition::Set(path) | Condition::Unset(path) => {
                 self.0.insert(path.segments());
             }
+            Condition::CrdMissing(_) => {}
             Condition::Any(conditions) | Condition::All(conditions) => {
                 conditions.iter().for_each(|condition| self.add_condition(condition));
             }

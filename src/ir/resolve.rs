@@ -131,6 +131,8 @@ impl Release<'_> {
     fn holds(&self, condition: &Condition) -> bool {
         match condition {
             Condition::Set(path) => truth(self.lookup(path)),
+            Condition::Unset(path) => !truth(self.lookup(path)),
+            Condition::CrdMissing(_) => true,
             Condition::Any(conditions) => conditions.iter().any(|c| self.holds(c)),
             Condition::All(conditions) => conditions.iter().all(|c| self.holds(c)),
         }

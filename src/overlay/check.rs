@@ -52,6 +52,19 @@ pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Di
     found
 }
 
+/// Returns the custom resources that keep the CRDs of their kinds out of the templates of the same
+/// release. They hold no expressions yet.
+pub fn kept_apart(objects: &[Object]) -> impl Iterator<Item = &Object> {
+    let definitions = Definitions::of(objects.iter());
+    objects.iter().filter(move |object| {
+        let Some(definition) = definitions.of_object(object) else { return false };
+        let crd = definition.crd;
+        // A stub is in a chart of its own anyway, and a CRD that Helm renders cannot be.
+        let movable = crd.origin != Origin::Stub && !crd.has_expression();
+        movable && object.phase != Phase::Operand && crd.phase != Phase::Operand
+    })
+}
+
 fn is_shipped(object: &Object) -> bool {
     matches!(object.origin, Origin::File { .. })
 }
@@ -131,10 +144,12 @@ fn together(
 ) {
     let crd = definition.crd;
     let first = match placement {
+        // Stubs have a chart of their own, which is installed before.
+        _ if crd.origin == Origin::Stub => true,
         CrdPlacement::Subchart | CrdPlacement::Crds | CrdPlacement::Separate => {
             !crd.has_expression()
         }
-        CrdPlacement::Templates => crd.origin == Origin::Stub,
+        CrdPlacement::Templates => false,
     };
     let late = match (object.phase, crd.phase) {
         (Phase::Operand, Phase::Operand) => true,

@@ -1,4 +1,4 @@
-//! What a configuration adds to a bundle: overlays, patches, what operands need, stand-ins for CRDs.
+//! What a configuration adds to a bundle: overlays, patches, what operands need, stub CRDs.
 //!
 //! They are objects like the bundle's own, and the passes treat them alike; here they are made and
 //! checked.
@@ -11,7 +11,7 @@ mod schema;
 mod scope;
 mod stubs;
 
-pub use check::check;
+pub use check::{check, kept_apart};
 pub(crate) use definitions::Definitions;
 pub use operands::{create_namespaces, namespace_value, operands};
 pub use patch::{Patched, patch, unused_patches};

@@ -1,8 +1,14 @@
-//! Small stand-ins for CRDs of other projects, which operators look for and clusters may not have.
+//! Stub CRDs: small CRDs of other projects that operators expect and clusters may not have.
+//!
+//! A stub must never change a real CRD, so it is no object of the release but a hook, rendered only
+//! while the cluster has no CRD of its name. Helm never deletes hooks of this kind, neither before it
+//! creates them nor with the release (pkg/action/hooks.go). Argo CD does delete hooks before it
+//! creates them, and has no `lookup`, so it is told to skip this one.
 
 use crate::bundle;
 use crate::config::Text;
-use crate::ir::{Object, Origin, Phase, Value};
+use crate::ir::{Condition, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath};
+use serde_json::json;
 
 /// OpenShift's description of a cluster. Operators ask it for the platform; its status is no
 /// subresource here, because people write it themselves.
@@ -86,9 +92,36 @@ spec:
       status: {}
 ";
 
-/// The stand-ins of these names.
-pub fn stubs(names: &[Text]) -> Vec<Object> {
-    names.iter().filter_map(|name| stub(&name.text)).collect()
+/// Returns the stub CRDs of these names, with the values that they read.
+pub fn stubs(names: &[Text]) -> (Vec<Object>, Vec<ValueSpec>) {
+    let stubs: Vec<Object> = names.iter().filter_map(|name| stub(&name.text)).collect();
+    let values = if stubs.is_empty() { Vec::new() } else { values() };
+    (stubs, values)
+}
+
+fn enabled() -> ValuesPath {
+    ValuesPath::new(["stubs", "enabled"])
+}
+
+fn hook() -> ValuesPath {
+    ValuesPath::new(["stubs", "hook"])
+}
+
+fn values() -> Vec<ValueSpec> {
+    let value = |path, description: &str| ValueSpec {
+        path,
+        default: json!(true),
+        schema: json!({"type": "boolean"}),
+        description: description.to_owned(),
+    };
+    vec![
+        value(enabled(), "Create the stub CRDs that the cluster does not have"),
+        value(
+            hook(),
+            "Create them with a hook, which never changes a CRD of the cluster. Set to false only for tools that \
+             render charts without a cluster, such as Argo CD, together with an ignored `spec`",
+        ),
+    ]
 }
 
 fn stub(name: &str) -> Option<Object> {
@@ -100,6 +133,21 @@ fn stub(name: &str) -> Option<Object> {
     let Some(Value::Map(root)) = bundle::parse(text).ok()?.pop() else { return None };
     let mut object = Object::new(*root, Origin::Stub);
     object.phase = Phase::Before;
+
+    let only_as_hook = |text: &str| Value::when(Condition::Set(hook()), Value::text(text));
+    let annotations = Map::from_iter([
+        // Without the hook, what is deleted or pruned might be the real CRD, with all its objects.
+        ("argocd.argoproj.io/sync-options".to_owned(), Value::text("Delete=false,Prune=false")),
+        ("helm.sh/resource-policy".to_owned(), Value::text("keep")),
+        ("argocd.argoproj.io/hook".to_owned(), only_as_hook("Skip")),
+        ("helm.sh/hook".to_owned(), only_as_hook("pre-install,pre-upgrade")),
+    ]);
+    object.metadata_mut().insert("annotations".to_owned(), Value::from(annotations));
+    let missing = Condition::CrdMissing(name.to_owned());
+    object.when = Some(Condition::All(vec![
+        Condition::Set(enabled()),
+        Condition::Any(vec![Condition::Unset(hook()), missing]),
+    ]));
     Some(object)
 }
 

@@ -20,6 +20,7 @@ mod strip_descriptions;
 mod types;
 
 pub use filter::{Filtered, filter, unused_filters};
+pub use keep_crds::crds_enabled;
 pub use lint::CODES as LINTS;
 
 use crate::config::CrdPlacement;
@@ -35,6 +36,8 @@ pub struct Context {
     pub chart: String,
     /// Version of the operator, which keys of values leave out.
     pub version: String,
+    /// Version that CRDs are from, a semantic one.
+    pub crd_version: String,
     /// Namespaces that the bundle means when it names its own: the configured one first.
     pub namespaces: Vec<String>,
     /// Namespaces of operands, by the name of their value.

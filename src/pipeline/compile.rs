@@ -1,9 +1,9 @@
 //! Compiling one bundle: from its files to the objects and values of a chart.
 
 use crate::bundle::{self, Bundle};
-use crate::config::{BundleConfig, Filter, Source, Watch};
+use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
-use crate::ir::{Object, ReadPaths, Release, Unit, ValueSpec, label_fault};
+use crate::ir::{Object, Origin, ReadPaths, Release, Unit, ValueSpec, label_fault};
 use crate::jq::{Purpose, Session};
 use crate::olm::{self, Lowered};
 use crate::overlay;
@@ -24,6 +24,8 @@ pub struct Compiled {
     pub namespace: String,
     /// Which namespaces the operator watches.
     pub watch: Watch,
+    /// Where its CRDs go.
+    pub crds: CrdPlacement,
     /// How many objects each filter matched.
     pub hits: Hits,
     /// How many objects each patch matched, by its own filter.
@@ -91,6 +93,11 @@ fn run_stages(
         return (None, diagnostics);
     };
     let objects = add(objects, &mut values, files, config, &mut diagnostics);
+    let crds = placement(&objects, config, &mut diagnostics);
+    diagnostics.append(overlay::check(&objects, crds, &config.scopes));
+    let (operands, operand_values) = overlay::operands(&config.operands);
+    let objects: Vec<Object> = objects.into_iter().chain(operands).collect();
+    values.extend(operand_values);
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
@@ -103,12 +110,13 @@ fn run_stages(
         &Context {
             chart: config.name.clone(),
             version: bundle.csv.version.clone(),
+            crd_version: crd_version(&bundle, config),
             namespaces,
             operand_namespaces: config.operands.namespaces.clone(),
             scopes: config.scopes.clone(),
             pull_secret: config.pull_secret.clone(),
             auth_reader: config.auth_reader,
-            crds: config.crds,
+            crds,
             strip_descriptions: config.strip_descriptions,
         },
     ));
@@ -118,6 +126,7 @@ fn run_stages(
         unit,
         namespace,
         watch,
+        crds,
         hits,
         patched,
     });
@@ -217,6 +226,46 @@ fn choose(
     Some(Chosen { objects: patched.objects, hits, patched: patched_hits })
 }
 
+/// Returns the version of CRDs: the operator's, which tells better than the chart's what they can do.
+fn crd_version(bundle: &Bundle, config: &BundleConfig) -> String {
+    let own = semver::Version::parse(&bundle.csv.version).ok();
+    let version = own.or_else(|| config.chart_version.clone());
+    version.map_or_else(String::new, |version| version.to_string())
+}
+
+/// Returns where the CRDs go. Helm asks the cluster for all kinds of a release before it creates any
+/// object, so CRDs cannot be templates of a release with custom resources of their kinds.
+fn placement(
+    objects: &[Object],
+    config: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> CrdPlacement {
+    if let Some(placement) = config.crds {
+        return placement;
+    }
+    let mut apart = overlay::kept_apart(objects);
+    let Some(first) = apart.next() else { return CrdPlacement::Templates };
+
+    let more = match apart.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "the CRDs are in the chart `{}{CRDS_SUFFIX}`, because `{}` has custom resources of their kinds: {}{more}",
+        config.name,
+        config.name,
+        first.label()
+    );
+    let hint = match first.origin {
+        Origin::Overlay { .. } => {
+            "write crds = \"separate\" to decide it, or phase = \"operand\" for the overlay"
+        }
+        _ => "write crds = \"separate\" to decide it",
+    };
+    diagnostics.push(Diagnostic::note(Code::CrdsSeparate, message).at(first.place()).hint(hint));
+    CrdPlacement::Separate
+}
+
 /// Adds what the configuration has beside the bundle to the objects.
 fn add(
     mut objects: Vec<Object>,
@@ -227,11 +276,9 @@ fn add(
 ) -> Vec<Object> {
     let (overlays, found) = bundle::overlays(files);
     diagnostics.append(found);
-    objects.extend(overlay::stubs(&config.stub_crds));
+    let (stubs, stub_values) = overlay::stubs(&config.stub_crds);
+    objects.extend(stubs);
+    values.extend(stub_values);
     objects.extend(overlays);
-    diagnostics.append(overlay::check(&objects, config.crds, &config.scopes));
-    let (operands, operand_values) = overlay::operands(&config.operands);
-    objects.extend(operands);
-    values.extend(operand_values);
     objects
 }

@@ -1,10 +1,11 @@
 //! What `diff` compares: a chart or a bundle to the objects that it puts into a cluster.
 
+use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::bundle;
 use crate::config::{BundleConfig, Config, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::diff::{ChartFacts, Placement, Side};
-use crate::emit::render;
+use crate::emit::{self, render};
 use crate::ir::{Phase, Release};
 use crate::lock::{self, Locked};
 use crate::source::chart::{self as charts, ChartTree};
@@ -12,6 +13,9 @@ use crate::source::{self, Pin, Supply};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Folder of a subchart's templates that bundle2chart writes.
+const SUBCHART_TEMPLATES: &str = "charts/crds/templates";
 
 /// What reports call the namespace of the release, which identities leave out.
 pub const NAMESPACE: &str = "release-namespace";
@@ -249,6 +253,7 @@ impl Operands<'_> {
             given: self.values.clone(),
             crds: BTreeMap::new(),
             crds_folder: String::new(),
+            crd_files: BTreeMap::new(),
             name,
         };
         let mut objects = Vec::new();
@@ -260,6 +265,7 @@ impl Operands<'_> {
                 facts.crds.insert(name.to_owned(), placement);
                 if let (Placement::Crds, Some((folder, _))) = (placement, file.rsplit_once('/')) {
                     facts.crds_folder = format!("{folder}/");
+                    facts.crd_files.insert(name.to_owned(), file.clone());
                 }
             }
             objects.push(object);
@@ -277,16 +283,24 @@ impl Operands<'_> {
     /// version does not know.
     fn render(&self, tree: &ChartTree, values: &Json) -> Result<Option<Rendered>, Diagnostics> {
         let release = Release { namespace: self.namespace, values };
+        let nothing = Json::Null;
+        let of_subchart = values.get(emit::CRDS_SUBCHART).unwrap_or(&nothing);
+        let subchart = Release { namespace: self.namespace, values: of_subchart };
+        let without_subchart = of_subchart.get("enabled") == Some(&Json::Bool(false));
         let mut rendered = Vec::new();
         for (path, content) in tree {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             let yaml = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
             let in_crds = is_crds(folder);
-            let template = folder == "templates" || folder.starts_with("templates/");
-            if folder.starts_with("charts/") && folder.contains("/templates") {
+            let in_subchart = folder == SUBCHART_TEMPLATES;
+            let template = folder == "templates" || folder.starts_with("templates/") || in_subchart;
+            if folder.starts_with("charts/") && folder.contains("/templates") && !in_subchart {
                 return Ok(None);
             }
             if !yaml || name.starts_with('_') || !(in_crds || template) {
+                continue;
+            }
+            if in_subchart && without_subchart {
                 continue;
             }
             let placement = if in_crds { Placement::Crds } else { Placement::Templates };
@@ -295,7 +309,7 @@ impl Operands<'_> {
                 content.as_slice()
             } else {
                 let Ok(source) = std::str::from_utf8(content) else { return Err(not_utf8(path)) };
-                match render::render(source, &release) {
+                match render::render(source, if in_subchart { &subchart } else { &release }) {
                     Ok(done) => text = done,
                     Err(_) => return Ok(None),
                 }
@@ -347,7 +361,7 @@ fn is_crds(folder: &str) -> bool {
 type Rendered = Vec<(Placement, String, Json)>;
 
 /// The documents of a file, as JSON.
-fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnostics> {
+pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnostics> {
     let text = std::str::from_utf8(content).map_err(|_| not_utf8(path))?;
     let documents = bundle::parse(text).map_err(|why| {
         Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not valid YAML: {why}"))
@@ -427,70 +441,4 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
 fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-}
-
-/// Versions of a chart and their folders below the output folder, in a tree of that folder.
-fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
-    tree.keys()
-        .filter_map(|path| path.strip_suffix("/Chart.yaml"))
-        .filter_map(|folder| {
-            if folder == name {
-                let content = tree.get(&format!("{name}/Chart.yaml"))?;
-                return Some((folder.to_owned(), version_of(content)?));
-            }
-            let version = folder.strip_prefix(name)?.strip_prefix('/')?;
-            (!version.contains('/')).then(|| (folder.to_owned(), version.to_owned()))
-        })
-        .collect()
-}
-
-/// The same on disk.
-pub(super) fn versions_on_disk(out: &Path, name: &str) -> Vec<(String, String)> {
-    let folder = out.join(name);
-    if charts::is_chart(&folder) {
-        let version = charts::read_folder(&folder)
-            .ok()
-            .and_then(|tree| version_of(tree.get("Chart.yaml")?))
-            .unwrap_or_default();
-        return vec![(name.to_owned(), version)];
-    }
-    charts::folders(&folder)
-        .into_iter()
-        .filter(|version| charts::is_chart(&folder.join(version)))
-        .map(|version| (format!("{name}/{version}"), version))
-        .collect()
-}
-
-fn version_of(content: &[u8]) -> Option<String> {
-    let documents = documents("Chart.yaml", content).ok()?;
-    documents.first()?.get("version")?.as_str().map(str::to_owned)
-}
-
-/// The folder and version that are wanted, or the highest.
-fn pick(
-    name: &str,
-    version: Option<&str>,
-    versions: &[(String, String)],
-) -> Result<(String, String), Diagnostics> {
-    let found = match version {
-        Some(version) => versions.iter().find(|(_, v)| v == version),
-        None => versions.iter().max_by_key(|(_, version)| precedence(version)),
-    };
-    found.cloned().ok_or_else(|| {
-        let known: Vec<&str> = versions.iter().map(|(_, version)| version.as_str()).collect();
-        let message = match version {
-            Some(version) => format!("there is no version {version} of the chart `{name}`"),
-            None => format!("there is no chart `{name}`"),
-        };
-        let hint = match known.as_slice() {
-            [] => "Build it first, or name another one.".to_owned(),
-            known => format!("There is {}.", known.join(", ")),
-        };
-        Diagnostic::error(Code::ChartNotFound, message).hint(hint).into()
-    })
-}
-
-/// Semantic versions in their order, after everything that is none.
-pub(super) fn precedence(version: &str) -> (Option<semver::Version>, String) {
-    (semver::Version::parse(version).ok(), version.to_owned())
 }

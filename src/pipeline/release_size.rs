@@ -17,12 +17,18 @@ const REMEDIES: [Remedy; 4] = [
         written: "strip-descriptions = true",
         apply: |config| config.strip_descriptions = true,
     },
-    Remedy { written: "crds = \"separate\"", apply: |config| config.crds = CrdPlacement::Separate },
-    Remedy { written: "crds = \"subchart\"", apply: |config| config.crds = CrdPlacement::Subchart },
+    Remedy {
+        written: "crds = \"separate\"",
+        apply: |config| config.crds = Some(CrdPlacement::Separate),
+    },
+    Remedy {
+        written: "crds = \"subchart\"",
+        apply: |config| config.crds = Some(CrdPlacement::Subchart),
+    },
     Remedy {
         written: "crds = \"separate\" and strip-descriptions = true",
         apply: |config| {
-            config.crds = CrdPlacement::Separate;
+            config.crds = Some(CrdPlacement::Separate);
             config.strip_descriptions = true;
         },
     },

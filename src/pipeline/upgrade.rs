@@ -1,6 +1,7 @@
 //! The reports that a build writes: what an upgrade to each chart does, and what the build made.
 
-use super::operand::{NAMESPACE, Operands, precedence, versions_on_disk};
+use super::chart_versions::{precedence, versions_on_disk};
+use super::operand::{NAMESPACE, Operands};
 use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::diff::render;

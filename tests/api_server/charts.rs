@@ -63,8 +63,8 @@ pub(crate) fn copy(chart: &Path, to: &Path, replacements: &[(&str, &str)]) -> Pa
     to.to_owned()
 }
 
-/// Compiles the bundle in a folder, with `settings` in its table of bundles.toml, to a chart below
-/// `folder`; nothing for a bundle that is refused.
+/// Compiles the bundle in a folder, with `settings` in its table of bundles.toml, to the operator's
+/// chart below `folder`; nothing for a bundle that is refused.
 pub(crate) fn compiled(bundle: &Path, settings: &str, folder: &Path) -> Option<PathBuf> {
     fs::create_dir_all(folder).expect("a folder");
     let file = folder.join("bundles.toml");
@@ -78,7 +78,15 @@ pub(crate) fn compiled(bundle: &Path, settings: &str, folder: &Path) -> Option<P
     }
     let out = folder.join("out");
     emit::write(&out, &charts, false).expect("an empty folder takes every chart");
-    Some(out.join(&charts[0].dir))
+    let own = charts.iter().find(|chart| chart.dir.starts_with("operator"))?;
+    Some(out.join(&own.dir))
+}
+
+/// The chart of CRDs that was compiled with an operator's, where there is one.
+pub(crate) fn crds_of(operator: &Path) -> Option<PathBuf> {
+    let out = operator.ancestors().nth(2).expect("the folder of all charts");
+    let folder = out.join("operator-crds").join(label(operator));
+    folder.is_dir().then_some(folder)
 }
 
 /// Examples of the operator's own resources: `alm-examples` of its bundle.

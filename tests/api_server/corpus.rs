@@ -1,6 +1,6 @@
 //! Every real bundle that compiles is installed, and upgraded to its next version where there is one.
 
-use crate::charts::{compiled, folders, label};
+use crate::charts::{compiled, crds_of, folders, label};
 use crate::control_plane::ControlPlane;
 use crate::helm::Helm;
 use crate::install::{OTHERS, prepare, run};
@@ -33,6 +33,10 @@ fn real_bundles_are_installed_and_upgraded() {
             let Some(chart) = compiled(&bundle, "", &case) else { continue };
             if command == "install" {
                 replace_others(&cluster, &chart);
+            }
+            if let Some(crds) = crds_of(&chart) {
+                let release = ("operator-crds", RELEASE.1);
+                run(&cluster, &helm, command, release, &crds).expect_success();
             }
             let run = run(&cluster, &helm, command, RELEASE, &chart);
             let shown = format!("{package_name}/{} {command}", label(&bundle));

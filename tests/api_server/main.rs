@@ -14,6 +14,7 @@
 
 mod charts;
 mod corpus;
+mod crds;
 mod grants;
 mod install;
 mod permissions;

@@ -54,5 +54,7 @@ fn service_account_name() {
         assert_eq!(account(), both("default"), "Helm {}", helm.version);
         let uninstall = ["uninstall", "lamps", "--namespace", &namespace];
         helm.run_on(&cluster.kubeconfig(), uninstall).expect_success();
+        // It stays, and belongs to the release of this namespace.
+        cluster.kubectl(&["delete", "crd", "lamps.light.example.com"]).expect_success();
     }
 }

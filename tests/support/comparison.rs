@@ -69,7 +69,7 @@ impl Comparison {
             misplaced(object, &accounts, namespace, &mut used);
         }
         for object in &mut actual {
-            kept(object, &mut used);
+            kept(object, &expected, &mut used);
         }
         operator_condition(&mut actual, &expected, &mut used);
 
@@ -205,17 +205,25 @@ fn misplaced(
     }
 }
 
-/// A CRD that Helm keeps.
-fn kept(object: &mut Json, used: &mut BTreeSet<&'static str>) {
-    if object["kind"] != "CustomResourceDefinition" || !object["spec"]["conversion"].is_object() {
+/// A CRD that Helm keeps, and does not downgrade.
+fn kept(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'static str>) {
+    if object["kind"] != "CustomResourceDefinition" {
         return;
     }
+    // Some bundles say it themselves.
+    let policy = "/metadata/annotations/helm.sh~1resource-policy";
+    let mut shipped =
+        expected.iter().filter(|e| e["metadata"]["name"] == object["metadata"]["name"]);
+    let shipped = shipped.any(|crd| crd.pointer(policy).is_some());
     let Some(metadata) = object["metadata"].as_object_mut() else { return };
     let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut) else {
         return;
     };
-    if annotations.remove("helm.sh/resource-policy") == Some(json!("keep")) {
+    if !shipped && annotations.remove("helm.sh/resource-policy") == Some(json!("keep")) {
         used.insert("kept-crds");
+    }
+    if annotations.remove("bundle2chart/version").is_some_and(|version| version.is_string()) {
+        used.insert("versions-of-crds");
     }
     if annotations.is_empty() {
         metadata.remove("annotations");

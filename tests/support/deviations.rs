@@ -11,7 +11,7 @@ pub(crate) struct Deviation {
 }
 
 /// All of them; docs/deviations.md is generated from this list.
-pub(crate) const DEVIATIONS: [Deviation; 24] = [
+pub(crate) const DEVIATIONS: [Deviation; 25] = [
     Deviation {
         name: "stable-rbac-names",
         what: "Roles and bindings of the install strategy are named after their ServiceAccount (`ACCOUNT-role`, `ACCOUNT-clusterrole`, the chart's name before it where the account does not hold it) instead of after a hash of their content.",
@@ -69,8 +69,13 @@ pub(crate) const DEVIATIONS: [Deviation; 24] = [
     },
     Deviation {
         name: "kept-crds",
-        what: "CRDs that are templates of a chart, because a webhook in the release namespace converts them, have the annotation `helm.sh/resource-policy: keep`.",
+        what: "CRDs that are templates have the annotation `helm.sh/resource-policy: keep`.",
         why: "OLM keeps CRDs when an operator goes. Helm would delete them, and every custom resource with them.",
+    },
+    Deviation {
+        name: "versions-of-crds",
+        what: "CRDs that are templates have the annotation `bundle2chart/version` with the version of the operator.",
+        why: "OLM knows which version is installed. A chart of an older version stops at the annotation instead of downgrading a CRD.",
     },
     Deviation {
         name: "stale-injection",

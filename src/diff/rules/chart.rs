@@ -40,12 +40,12 @@ rules! {
         "Check in the cluster that the CRD has the annotation `helm.sh/resource-policy: keep`; set it through the old chart first, if not.";
     CRDS_KEPT "crd-placement-kept" Info
         "A CRD moved from templates/ to crds/, and stays in the cluster."
-        "It says `helm.sh/resource-policy: keep`, so Helm leaves it where it is. From now on Helm does not update it."
-        "Apply the CRDs of new versions yourself before each upgrade.";
+        "It says `helm.sh/resource-policy: keep`, so Helm leaves it where it is. From now on `helm upgrade` does not update it."
+        "Replace it with kubectl before each upgrade.";
     CRDS_ENTERED "crd-placement-entered-templates" Breaking
         "A CRD moved from crds/ to templates/."
-        "It exists without Helm's labels, so Helm refuses the upgrade rather than adopt it."
-        "Label and annotate the CRD for the release (`app.kubernetes.io/managed-by: Helm`, `meta.helm.sh/release-name`, `meta.helm.sh/release-namespace`) before the upgrade, or upgrade with `--take-ownership`.";
+        "It exists without Helm's labels, so Helm refuses the upgrade rather than take it over."
+        "Replace the CRD with kubectl, so that nothing of the old one stays, and upgrade with `--take-ownership` (Helm 3.17 or later), or with the label `app.kubernetes.io/managed-by: Helm` and the annotations `meta.helm.sh/release-name` and `meta.helm.sh/release-namespace` on it.";
     KUBE "kube-version-changed" Risky
         "The chart asks for other versions of Kubernetes."
         "Helm refuses to upgrade on a cluster whose version does not fit."

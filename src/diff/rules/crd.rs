@@ -14,7 +14,7 @@ rules! {
     ADDED "crd-added" Info
         "A CustomResourceDefinition is new."
         "The new version serves an API that the old one did not."
-        "Apply it before the upgrade: Helm does not install new CRDs of crds/ on an upgrade.";
+        "Where it is in crds/, create it before the upgrade, since `helm upgrade` does not. Where it is a template, nothing.";
     SCOPE "crd-scope-changed" Breaking
         "The scope of an API changed."
         "The scope of a CRD cannot be changed. The definition has to be deleted, and with it all of its objects."

@@ -1,0 +1,72 @@
+//! The versions of a chart in an output folder.
+
+use super::operand::documents;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::source::chart::{self as charts, ChartTree};
+use std::path::Path;
+
+/// Versions of a chart and their folders below the output folder, in a tree of that folder.
+pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
+    tree.keys()
+        .filter_map(|path| path.strip_suffix("/Chart.yaml"))
+        .filter_map(|folder| {
+            if folder == name {
+                let content = tree.get(&format!("{name}/Chart.yaml"))?;
+                return Some((folder.to_owned(), version_of(content)?));
+            }
+            let version = folder.strip_prefix(name)?.strip_prefix('/')?;
+            (!version.contains('/')).then(|| (folder.to_owned(), version.to_owned()))
+        })
+        .collect()
+}
+
+/// The same on disk.
+pub(super) fn versions_on_disk(out: &Path, name: &str) -> Vec<(String, String)> {
+    let folder = out.join(name);
+    if charts::is_chart(&folder) {
+        let version = charts::read_folder(&folder)
+            .ok()
+            .and_then(|tree| version_of(tree.get("Chart.yaml")?))
+            .unwrap_or_default();
+        return vec![(name.to_owned(), version)];
+    }
+    charts::folders(&folder)
+        .into_iter()
+        .filter(|version| charts::is_chart(&folder.join(version)))
+        .map(|version| (format!("{name}/{version}"), version))
+        .collect()
+}
+
+fn version_of(content: &[u8]) -> Option<String> {
+    let documents = documents("Chart.yaml", content).ok()?;
+    documents.first()?.get("version")?.as_str().map(str::to_owned)
+}
+
+/// The folder and version that are wanted, or the highest.
+pub(super) fn pick(
+    name: &str,
+    version: Option<&str>,
+    versions: &[(String, String)],
+) -> Result<(String, String), Diagnostics> {
+    let found = match version {
+        Some(version) => versions.iter().find(|(_, v)| v == version),
+        None => versions.iter().max_by_key(|(_, version)| precedence(version)),
+    };
+    found.cloned().ok_or_else(|| {
+        let known: Vec<&str> = versions.iter().map(|(_, version)| version.as_str()).collect();
+        let message = match version {
+            Some(version) => format!("there is no version {version} of the chart `{name}`"),
+            None => format!("there is no chart `{name}`"),
+        };
+        let hint = match known.as_slice() {
+            [] => "Build it first, or name another one.".to_owned(),
+            known => format!("There is {}.", known.join(", ")),
+        };
+        Diagnostic::error(Code::ChartNotFound, message).hint(hint).into()
+    })
+}
+
+/// Semantic versions in their order, after everything that is none.
+pub(super) fn precedence(version: &str) -> (Option<semver::Version>, String) {
+    (semver::Version::parse(version).ok(), version.to_owned())
+}

@@ -1,0 +1,472 @@
+//! CRDs in the hands of every Helm: stubs and older charts change nothing that is newer, a new version
+//! removes what it removed, and every command that charts print works as printed.
+
+use crate::command::Case;
+use crate::control_plane::ControlPlane;
+use crate::helm::Helm;
+use crate::lamp::{CONFIG, CRD_FILE, CSV_FILE};
+use serde_json::Value as Json;
+use std::path::Path;
+use std::process::Command;
+
+const CRD: &str = "lamps.light.example.com";
+const STUB: &str = "infrastructures.config.openshift.io";
+const NAMESPACE: &str = "lamps";
+
+/// A real CRD of the name of a stub.
+const REAL: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: infrastructures.config.openshift.io
+spec:
+  group: config.openshift.io
+  names: {kind: Infrastructure, listKind: InfrastructureList, plural: infrastructures, singular: infrastructure}
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: the real one
+        properties:
+          spec: {type: object, properties: {cloudConfig: {type: object}}}
+";
+
+/// What the new version of the CRD no longer has.
+const REMOVED: &str = "    shortNames: [lmp]
+  conversion:
+    strategy: Webhook
+    webhook:
+      conversionReviewVersions: [v1]
+      clientConfig:
+        service: {name: elsewhere, namespace: elsewhere, path: /convert}
+";
+
+/// What the server drops, and then counts as a difference of whoever applies it.
+const DROPPED: &str = "        properties:\n          spec: {type: object, properties: {}}\n";
+
+/// Charts of two versions of the lamp operator.
+struct Charts(Case);
+
+impl Charts {
+    /// Charts of versions 1.2.3 and 1.3.0, built with these settings.
+    fn of(settings: &str) -> Self {
+        let charts = Charts(Case::with_lamps());
+        charts.build(settings, true);
+        charts.build(settings, false);
+        charts
+    }
+
+    fn build(&self, settings: &str, old: bool) {
+        let Charts(case) = self;
+        case.write("bundles.toml", format!("{CONFIG}namespace = \"{NAMESPACE}\"\n{settings}"));
+        let crd = crate::lamp::CRD
+            .replace("        type: object\n", &format!("        type: object\n{DROPPED}"));
+        let csv = crate::lamp::CSV;
+        if old {
+            case.write(
+                CRD_FILE,
+                crd.replace("    plural: lamps\n", &format!("    plural: lamps\n{REMOVED}")),
+            );
+            case.write(CSV_FILE, csv);
+        } else {
+            // Said, where the server would add it: kubectl and Helm then merge it.
+            case.write(
+                CRD_FILE,
+                crd.replace("  versions:\n", "  conversion: {strategy: None}\n  versions:\n"),
+            );
+            case.write(CSV_FILE, csv.replace("1.2.3", "1.3.0"));
+        }
+        let seen = case.run(&["build"]);
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+    }
+
+    fn folder(&self, name: &str, version: &str) -> String {
+        self.0.path(&format!("out/{name}/{version}")).to_str().expect("UTF-8").to_owned()
+    }
+}
+
+/// A cluster, and one Helm.
+struct Site<'a> {
+    cluster: &'a ControlPlane,
+    helm: &'a Helm,
+}
+
+/// What a command said.
+struct Said {
+    success: bool,
+    text: String,
+}
+
+impl Said {
+    #[track_caller]
+    fn expect_success(self) -> Self {
+        assert!(self.success, "{}", self.text);
+        self
+    }
+}
+
+impl Site<'_> {
+    /// A shell with the helm and kubectl of this site, in a folder, as for a person.
+    fn shell(&self, folder: &str, script: &str) -> Said {
+        let helm = self.helm.path.parent().expect("a folder");
+        let kubectl = self.cluster.kubectl_folder();
+        let path = [helm, &kubectl, Path::new("/usr/bin"), Path::new("/bin")];
+        let output = Command::new("sh")
+            .args(["-c", script])
+            .current_dir(folder)
+            .env_clear()
+            .env("PATH", std::env::join_paths(path).expect("a path"))
+            .env("HOME", &kubectl)
+            .env("KUBECONFIG", self.cluster.kubeconfig())
+            .output()
+            .expect("a shell");
+        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|t| String::from_utf8_lossy(t));
+        let text = format!("Helm {}: {script}\n{stdout}{stderr}", self.helm.version);
+        Said { success: output.status.success(), text }
+    }
+
+    fn helm(&self, arguments: &str) -> Said {
+        self.shell("/", &format!("helm {arguments} --namespace {NAMESPACE}"))
+    }
+
+    fn crd(&self, name: &str) -> Json {
+        self.cluster.get(&["crd", name])
+    }
+
+    fn delete(&self, crd: &str) {
+        self.cluster.kubectl(&["delete", "crd", crd, "--ignore-not-found"]).expect_success();
+    }
+
+    /// Which version of the lamps' CRD is in the cluster, and nothing of the other.
+    #[track_caller]
+    fn expect_version(&self, version: &str) {
+        let crd = self.crd(CRD);
+        let short = crd["spec"]["names"].get("shortNames").is_some();
+        let strategy = crd["spec"]["conversion"]["strategy"].as_str();
+        let expected =
+            if version == "1.2.3" { (true, Some("Webhook")) } else { (false, Some("None")) };
+        assert_eq!((short, strategy), expected, "Helm {}: {crd:#}", self.helm.version);
+        let annotations = crd["metadata"].get("annotations").unwrap_or(&Json::Null);
+        if let Some(said) = annotations.get("bundle2chart/version") {
+            assert_eq!(said, version, "Helm {}", self.helm.version);
+        }
+    }
+}
+
+/// Runs a test with every Helm on one cluster.
+fn with_every_helm(test: impl Fn(&Site<'_>)) {
+    let Some(cluster) = ControlPlane::start() else { return };
+    let namespace = ["create", "namespace", NAMESPACE];
+    cluster.kubectl(&namespace).expect_success();
+    for helm in Helm::all() {
+        test(&Site { cluster: &cluster, helm: &helm });
+    }
+}
+
+/// The commands of the first block of a shell after `heading` in a README or plan.
+fn commands(text: &str, heading: &str) -> Vec<String> {
+    let after = text.split_once(heading).unwrap_or_else(|| panic!("{heading} in {text}")).1;
+    let block =
+        after.split_once("```sh\n").expect("a block").1.split_once("```").expect("its end").0;
+    block.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+}
+
+/// What only Helm 4 needs, as charts say it.
+fn with_options_of_helm_4(site: &Site<'_>, text: &str, command: &str) -> String {
+    let options = "--server-side=true --force-conflicts";
+    assert!(text.contains(options), "{text}");
+    let needed = site.helm.version.starts_with("4.") && command.contains("--take-ownership");
+    if needed { format!("{command} {options}") } else { command.to_owned() }
+}
+
+#[test]
+fn a_stub_never_changes_a_real_crd() {
+    let charts = Charts::of(&format!("stub-crds = [\"{STUB}\"]\n"));
+    let chart = charts.folder("lamp-operator-crds", "1.2.3");
+    let next = charts.folder("lamp-operator-crds", "1.3.0");
+    with_every_helm(|site| {
+        for manager in ["helm", "another"] {
+            let apply = ["apply", "--server-side", "--field-manager", manager, "--filename", "-"];
+            site.cluster.kubectl_as(&site.cluster.kubeconfig(), &apply, REAL).expect_success();
+            // What the server itself adds comes a moment later.
+            let wait = ["wait", "--for=condition=Established", "--timeout=300s", "crd", STUB];
+            site.cluster.kubectl(&wait).expect_success();
+            let before = site.crd(STUB);
+            site.helm(&format!("install stubs {chart}")).expect_success();
+            site.helm(&format!("upgrade stubs {next}")).expect_success();
+            site.helm("rollback stubs 1").expect_success();
+            site.helm("uninstall stubs").expect_success();
+            let after = site.crd(STUB);
+            assert_eq!(before["metadata"]["uid"], after["metadata"]["uid"]);
+            assert_eq!(before["spec"], after["spec"], "Helm {}", site.helm.version);
+            assert_eq!(before["metadata"]["annotations"], after["metadata"]["annotations"]);
+            site.delete(STUB);
+        }
+    });
+}
+
+#[test]
+fn a_stub_is_there_where_the_real_crd_is_not() {
+    let overlay = "[[bundle.overlay]]\nphase = \"before\"\n\
+        inline = '{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}}'\n";
+    let charts = Charts::of(&format!("stub-crds = [\"{STUB}\"]\n{overlay}"));
+    let chart = |name: &str| charts.folder(name, "1.2.3");
+    with_every_helm(|site| {
+        let refused = site.helm(&format!("install lamp-operator {}", chart("lamp-operator")));
+        assert!(!refused.success, "{}", refused.text);
+        let words = "install the chart lamp-operator-crds first";
+        assert!(refused.text.contains(words), "{}", refused.text);
+
+        let readme = charts.0.read("out/lamp-operator/1.2.3/README.md");
+        for command in commands(&readme, "## Install") {
+            site.shell(&chart("lamp-operator"), &command).expect_success();
+        }
+        let uid = site.crd(STUB)["metadata"]["uid"].clone();
+        site.cluster.get(&["infrastructures.config.openshift.io", "cluster"]);
+        for (command, release) in [
+            ("upgrade", format!("lamp-operator-crds {}", chart("lamp-operator-crds"))),
+            ("upgrade", format!("lamp-operator {}", chart("lamp-operator"))),
+            ("rollback", "lamp-operator-crds 1".to_owned()),
+            ("rollback", "lamp-operator 1".to_owned()),
+        ] {
+            site.helm(&format!("{command} {release}")).expect_success();
+            site.cluster.get(&["infrastructures.config.openshift.io", "cluster"]);
+        }
+        for command in commands(&readme, "## Uninstall") {
+            site.shell("/", &command).expect_success();
+        }
+        assert_eq!(site.crd(STUB)["metadata"]["uid"], uid, "others may use it");
+        site.delete(STUB);
+        site.delete(CRD);
+    });
+}
+
+/// The release that has the CRDs, by `crds`.
+const OWNERS: [(&str, &str); 2] =
+    [("templates", "lamp-operator"), ("separate", "lamp-operator-crds")];
+
+#[test]
+fn an_older_chart_replaces_newer_crds_only_when_told() {
+    for (placement, owner) in OWNERS {
+        let charts = Charts::of(&format!("crds = \"{placement}\"\n"));
+        let (old, new) = (charts.folder(owner, "1.2.3"), charts.folder(owner, "1.3.0"));
+        with_every_helm(|site| {
+            site.helm(&format!("install {owner} {new}")).expect_success();
+            for command in ["install", "upgrade"] {
+                if command == "install" {
+                    site.helm(&format!("uninstall {owner}")).expect_success();
+                }
+                let refused = site.helm(&format!("{command} {owner} {old}"));
+                let words = "is from version 1.3.0, newer than 1.2.3";
+                assert!(!refused.success && refused.text.contains(words), "{}", refused.text);
+                site.expect_version("1.3.0");
+                // Where something else looks after the CRDs, there is nothing to downgrade.
+                site.helm(&format!("{command} {owner} {old} --set crds.enabled=false"))
+                    .expect_success();
+                site.expect_version("1.3.0");
+                let told = format!("upgrade {owner} {old} --set crds.allowDowngrade=true");
+                site.helm(&told).expect_success();
+                site.expect_version("1.2.3");
+                // Helm would keep that value for later upgrades.
+                site.helm(&format!("upgrade {owner} {new} --reset-values")).expect_success();
+                site.expect_version("1.3.0");
+            }
+            site.helm(&format!("uninstall {owner}")).expect_success();
+            site.delete(CRD);
+        });
+    }
+}
+
+#[test]
+fn an_upgrade_removes_what_the_new_version_removed() {
+    for (placement, owner) in OWNERS {
+        let charts = Charts::of(&format!("crds = \"{placement}\"\n"));
+        let (old, new) = (charts.folder(owner, "1.2.3"), charts.folder(owner, "1.3.0"));
+        with_every_helm(|site| {
+            site.helm(&format!("install {owner} {old}")).expect_success();
+            site.expect_version("1.2.3");
+            site.helm(&format!("upgrade {owner} {new}")).expect_success();
+            site.expect_version("1.3.0");
+            site.helm(&format!("upgrade {owner} {new}")).expect_success();
+            site.helm(&format!("rollback {owner} 1")).expect_success();
+            site.expect_version("1.2.3");
+            site.helm(&format!("uninstall {owner}")).expect_success();
+            site.expect_version("1.2.3");
+            site.delete(CRD);
+        });
+    }
+}
+
+/// Releases of Helm 3 that Helm 4 upgrades, and back.
+#[test]
+fn helm_3_and_4_upgrade_each_others_releases() {
+    let charts = Charts::of("");
+    let owner = "lamp-operator";
+    let (old, new) = (charts.folder(owner, "1.2.3"), charts.folder(owner, "1.3.0"));
+    let Some(cluster) = ControlPlane::start() else { return };
+    cluster.kubectl(&["create", "namespace", NAMESPACE]).expect_success();
+    let helms = Helm::all();
+    for (first, then) in [(0, 1), (1, 0), (2, 0)] {
+        let [first, then] = [first, then].map(|i| Site { cluster: &cluster, helm: &helms[i] });
+        first.helm(&format!("install {owner} {old}")).expect_success();
+        then.helm(&format!("upgrade {owner} {new}")).expect_success();
+        then.expect_version("1.3.0");
+        then.helm(&format!("uninstall {owner}")).expect_success();
+        then.delete(CRD);
+    }
+}
+
+/// Who brought the CRDs of the old version, and where the commands are that bring the new one.
+const ROUTES: [(&str, &str); 6] = [
+    ("README", "README"),
+    ("helm alone", "README"),
+    ("helm alone", "UPGRADE.md"),
+    ("kubectl alone", "UPGRADE.md"),
+    ("helm alone", "helmfile"),
+    ("kubectl alone", "helmfile"),
+];
+
+/// In Helm's own folders, CRDs are brought by the commands of README, of UPGRADE.md and of the
+/// helmfile, whoever created them.
+#[test]
+fn printed_commands_replace_crds_of_folders() {
+    for (placement, folder) in [("subchart", "charts/crds/crds/"), ("crds", "crds/")] {
+        let deploy = "[deploy]\nhelmfile = true\n";
+        let charts = Charts::of(&format!("crds = \"{placement}\"\n{deploy}"));
+        let (old, new) =
+            (charts.folder("lamp-operator", "1.2.3"), charts.folder("lamp-operator", "1.3.0"));
+        let readme =
+            |version: &str| charts.0.read(&format!("out/lamp-operator/{version}/README.md"));
+        let upgrade = charts.0.read("out/lamp-operator/1.3.0/UPGRADE.md");
+        let helmfile: Json =
+            serde_yaml::from_str(&charts.0.read("out/helmfile.yaml")).expect("YAML");
+        with_every_helm(|site| {
+            for (installed, upgraded) in ROUTES {
+                {
+                    match installed {
+                        "README" => {
+                            for command in commands(&readme("1.2.3"), "## Install") {
+                                site.shell(&old, &command).expect_success();
+                            }
+                        }
+                        _ => {
+                            if installed == "kubectl alone" {
+                                let apply = format!("kubectl apply --server-side -f {folder}");
+                                site.shell(&old, &apply).expect_success();
+                            }
+                            let skip =
+                                if installed == "kubectl alone" { "--skip-crds" } else { "" };
+                            site.helm(&format!("install lamp-operator {old} {skip}"))
+                                .expect_success();
+                        }
+                    }
+                    site.expect_version("1.2.3");
+                    match upgraded {
+                        "README" => {
+                            for command in commands(&readme("1.3.0"), "Before `helm upgrade`") {
+                                // It says that some exist.
+                                let said = site.shell(&new, &command);
+                                assert!(
+                                    said.success || said.text.contains("AlreadyExists"),
+                                    "{}",
+                                    said.text
+                                );
+                            }
+                        }
+                        "UPGRADE.md" => {
+                            for command in commands(&upgrade, "Create and replace the CRDs") {
+                                site.shell(&new, &command.replace("CHART/", "./")).expect_success();
+                            }
+                        }
+                        _ => presync(site, &charts, &helmfile),
+                    }
+                    site.expect_version("1.3.0");
+                    site.helm(&format!("upgrade --install lamp-operator {new} --skip-crds"))
+                        .expect_success();
+                    site.helm("uninstall lamp-operator").expect_success();
+                    // What is left is no obstacle, and not downgraded.
+                    for command in commands(&readme("1.2.3"), "## Install") {
+                        let said = site.shell(&old, &command);
+                        assert!(
+                            said.success || said.text.contains("AlreadyExists"),
+                            "{}",
+                            said.text
+                        );
+                    }
+                    site.expect_version("1.3.0");
+                    site.helm("uninstall lamp-operator").expect_success();
+                    site.delete(CRD);
+                }
+            }
+        });
+    }
+}
+
+/// Runs the hooks of a helmfile before its release, and sees that Helm is to skip CRDs.
+fn presync(site: &Site<'_>, charts: &Charts, helmfile: &Json) {
+    assert_eq!(helmfile["helmDefaults"]["skipCRDs"], true);
+    let out = charts.0.path("out");
+    let hooks = helmfile["releases"][0]["hooks"].as_array().expect("hooks");
+    assert_eq!(hooks.len(), 2);
+    for hook in hooks {
+        let words =
+            std::iter::once(&hook["command"]).chain(hook["args"].as_array().expect("words"));
+        let words: Vec<String> =
+            words.map(|word| format!("'{}'", word.as_str().expect("a text"))).collect();
+        site.shell(out.to_str().expect("UTF-8"), &words.join(" ")).expect_success();
+    }
+}
+
+/// A command of a plan, for the release of a test in the folder of the chart.
+fn for_release(command: &str) -> String {
+    let words = [
+        ("CHART/", "./"),
+        (" CHART", " ."),
+        ("RELEASE", "lamp-operator"),
+        (" --values VALUES", ""),
+        ("NAMESPACE", NAMESPACE),
+    ];
+    words.iter().fold(command.to_owned(), |command, (from, to)| command.replace(from, to))
+}
+
+/// Charts had their CRDs in folders by default; these commands make them part of the release.
+#[test]
+fn a_release_takes_over_crds_of_folders() {
+    for (placement, owner) in OWNERS {
+        let charts = Charts(Case::with_lamps());
+        charts.build("crds = \"subchart\"\n", true);
+        charts.build(&format!("crds = \"{placement}\"\n"), false);
+        let old = charts.folder("lamp-operator", "1.2.3");
+        let new = charts.folder(owner, "1.3.0");
+        let readme = charts.0.read(&format!("out/{owner}/1.3.0/README.md"));
+        let mut texts = vec![(readme.clone(), commands(&readme, "take them over"))];
+        if placement == "templates" {
+            let upgrade = charts.0.read("out/lamp-operator/1.3.0/UPGRADE.md");
+            let headings = ["Have the release take over CRDs", "**Upgrade**"];
+            let found = headings.into_iter().flat_map(|heading| commands(&upgrade, heading));
+            texts.push((upgrade.clone(), found.map(|command| for_release(&command)).collect()));
+        }
+        with_every_helm(|site| {
+            for (text, commands) in &texts {
+                site.helm(&format!("install lamp-operator {old}")).expect_success();
+                let refused = site.helm(&format!("upgrade --install {owner} {new}"));
+                assert!(!refused.success && refused.text.contains("ownership"), "{}", refused.text);
+                for command in commands {
+                    let command = with_options_of_helm_4(site, text, command);
+                    site.shell(&new, &command).expect_success();
+                }
+                site.expect_version("1.3.0");
+                site.helm(&format!("upgrade {owner} {new}")).expect_success();
+                site.expect_version("1.3.0");
+                site.helm(&format!("uninstall {owner}")).expect_success();
+                site.helm("uninstall lamp-operator --ignore-not-found").expect_success();
+                site.expect_version("1.3.0");
+                site.delete(CRD);
+            }
+        });
+    }
+}
