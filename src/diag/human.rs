@@ -22,12 +22,28 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics.iter() {
         let diagnostic = visible(diagnostic);
-        text.push_str(&escape::painted(&renderer.render(&groups(&diagnostic))));
+        let report = renderer.render(&groups(&diagnostic));
+        text.push_str(&escape::painted(&without_empty_excerpt(&report)));
         text.push_str("\n\n");
     }
     text.push_str(&count(diagnostics));
     text.push('\n');
     text
+}
+
+/// Removes the line ` |` that the renderer writes below the message of a finding without a place.
+fn without_empty_excerpt(report: &str) -> String {
+    let plain = |line: &str| {
+        let parts = line.split("\u{1b}[").enumerate();
+        let texts = parts.map(|(index, part)| match part.split_once('m') {
+            Some((_, text)) if index > 0 => text,
+            _ => part,
+        });
+        texts.collect::<String>()
+    };
+    let is_empty = |(number, line): (usize, &str)| number == 1 && plain(line).trim() == "|";
+    let lines = report.split('\n').enumerate().filter(|line| !is_empty(*line));
+    lines.map(|(_, line)| line).collect::<Vec<_>>().join("\n")
 }
 
 /// "2 errors, 1 warning"
@@ -167,6 +183,21 @@ mod tests {
     use super::super::{Code, Place, SourceText, sample};
     use super::*;
     use std::sync::Arc;
+
+    #[test]
+    fn what_has_no_place_shows_none() {
+        let found = Diagnostic::error(Code::ChartUnreadable, "it is | broken").hint("mend it");
+        for colour in [false, true] {
+            let shown = render(&found.clone().into(), colour);
+            let lines: Vec<&str> = shown.lines().collect();
+            assert_eq!(lines.len(), 4, "{shown}");
+            assert!(lines[1].contains("mend it"), "{shown}");
+        }
+        assert!(
+            render(&found.into(), false)
+                .starts_with("error[chart-unreadable]: it is | broken\n = hint: mend it\n")
+        );
+    }
 
     #[test]
     fn all_shapes_without_colour() {

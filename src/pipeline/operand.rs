@@ -69,7 +69,7 @@ impl Operands<'_> {
                         let label = |side: &Side| format!("{} at {revision}", side.label);
                         return Ok(side.map(|side| Side { label: label(&side), ..side }));
                     }
-                    None => return Err(problems),
+                    None => return Err(charts::located(&format!("{revision}:{name}"), problems)),
                 },
             };
             let versions = versions_in(&tree, &name);
@@ -81,26 +81,23 @@ impl Operands<'_> {
                     Some((path.strip_prefix(&start)?.to_owned(), content))
                 })
                 .collect();
-            return self.chart(&format!("{name} {version} at {revision}"), &tree).map(Some);
+            let side = self.chart(&format!("{name} {version} at {revision}"), &tree);
+            let place = format!("{revision}:{path}");
+            return side.map(Some).map_err(|found| charts::located(&place, found));
         }
         let path = Path::new(text);
-        if path.is_dir() && charts::is_chart(path) {
-            let tree = charts::read_folder(path)?;
-            if !tree.contains_key(crate::emit::ownership::FILE_NAME) {
-                charts::refuse_links(path)?;
-            }
-            return self.chart("", &tree).map(Some);
-        }
-        if path.is_file()
-            && let Some(tree) = charts::read_package(path)?
-        {
-            return self.chart("", &tree).map(Some);
+        let located = |found| charts::located(text, found);
+        if let Some(tree) = chart_at(path).map_err(located)? {
+            return self.chart("", &tree).map(Some).map_err(located);
         }
         let (name, version) = self.name_of(text);
         if !path.exists() && is_name(&name) && self.out.join(&name).is_dir() {
             let versions = versions_on_disk(self.out, &name);
             let (folder, _) = pick(&name, version.as_deref(), &versions)?;
-            return self.chart("", &charts::read_folder(&self.out.join(folder))?).map(Some);
+            let folder = self.out.join(folder);
+            let side = charts::read_folder(&folder).and_then(|tree| self.chart("", &tree));
+            let place = folder.display().to_string();
+            return side.map(Some).map_err(|found| charts::located(&place, found));
         }
         self.bundle(text, diagnostics)
     }
@@ -355,6 +352,18 @@ fn is_crds(folder: &str) -> bool {
             _ => return false,
         };
     }
+}
+
+/// Reads a chart folder or package; nothing when the path is none.
+fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
+    if path.is_dir() && charts::is_chart(path) {
+        let tree = charts::read_folder(path)?;
+        if !tree.contains_key(crate::emit::ownership::FILE_NAME) {
+            charts::refuse_links(path)?;
+        }
+        return Ok(Some(tree));
+    }
+    if path.is_file() { charts::read_package(path) } else { Ok(None) }
 }
 
 /// Objects with where they are in the chart.

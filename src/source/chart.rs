@@ -5,7 +5,7 @@ use super::compression::Decoder;
 use super::limits::Limits;
 use super::process::{Program, ProgramError};
 use super::{failure, unreadable};
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::regular_file;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -81,6 +81,20 @@ pub fn refuse_links(folder: &Path) -> Result<(), Diagnostics> {
     let message = format!("`{}` is a symbolic link, and is not followed", link.path().display());
     let hint = "package the chart with `helm package`, and name the package";
     Err(failure(Code::ChartUnreadable, message, hint))
+}
+
+/// Adds the chart to the places of findings about it: `path` is what a person calls it. Files are
+/// named in it, and what has no place is about the chart as a whole.
+pub fn located(path: &str, diagnostics: Diagnostics) -> Diagnostics {
+    let located = |mut diagnostic: Diagnostic| {
+        let place = &mut diagnostic.place;
+        if place.span.is_none() {
+            let inside = place.file.as_ref().map(|file| format!("{path}/{file}"));
+            place.file = Some(inside.unwrap_or_else(|| path.to_owned()));
+        }
+        diagnostic
+    };
+    diagnostics.into_iter().map(located).collect()
 }
 
 /// The files of a packaged chart, without the folder that all of them are in; nothing when the file
