@@ -275,3 +275,28 @@ fn every_helm_renders_exactly_the_tree() {
         }
     }
 }
+
+/// A character that shows nothing, or turns the direction of text, is spelled by its code.
+#[test]
+fn reviewers_see_every_character() {
+    let texts = texts();
+    let written = yaml::template(&tree(&texts), None);
+    for hidden in [
+        '\u{85}',
+        '\u{ad}',
+        '\u{200b}',
+        '\u{200d}',
+        '\u{200e}',
+        '\u{202e}',
+        '\u{2028}',
+        '\u{2060}',
+        '\u{feff}',
+        '\u{e0001}',
+        '\u{1b}',
+        '\u{7f}',
+    ] {
+        assert!(texts.iter().any(|text| text.contains(hidden)), "{hidden:?} is not tried");
+        assert!(!written.contains(hidden), "{hidden:?} is written as it is");
+    }
+    assert!(written.contains("שלום") && written.contains('😀'), "what is seen stays as it is");
+}

@@ -331,6 +331,7 @@ fn what_the_api_server_refuses_in_pods() {
                 volumeMounts: [{name: gone, mountPath: /a}, {name: v, mountPath: /a}]
               - {name: manager, image: ''}
               - {name: Upper, image: registry.example.com/a@sha256:0}
+              - {name: \"a\\x01b\", image: registry.example.com/a@sha256:0}
 ",
     );
     case.replace(
@@ -339,6 +340,27 @@ fn what_the_api_server_refuses_in_pods() {
         "              labels: {app: lamp, team: 'a b', 'x/': z}\n",
     );
     insta::assert_snapshot!(messages(&said(&case)));
+}
+
+/// Each was tried with Helm 4.3 and Kubernetes 1.35: refused, or another text than before.
+#[test]
+fn what_server_side_apply_loses() {
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd}\ndata:\n";
+    for (data, told) in [
+        ("a: \"x\\x7fy\"", "U+007F at .data.a, which is refused"),
+        ("a: \"x\\x80y\"", "U+0080 at .data.a, which is refused"),
+        ("a: \"x\\x9fy\"", "U+009F at .data.a, which is refused"),
+        ("a: \"x\\uffffy\"", "U+FFFF at .data.a, which is refused"),
+        ("a: \"x\\x85y\"", "U+0085 at .data.a, which is a blank"),
+    ] {
+        let said = said(&with_manifest(&format!("{map}  {data}\n")));
+        let expected = format!("warning[control-character]: ConfigMap/odd has {told}");
+        assert!(said.starts_with(&expected), "{data}: {said}");
+    }
+    for data in ["\\0", "\\x01", "\\x1b", "\\ufeff", "\\u202e", "\\u2028", "\\U000e0001", "\\xa0"] {
+        let case = with_manifest(&format!("{map}  a: \"x{data}y\"\n"));
+        assert_eq!(said(&case), "", "{data}");
+    }
 }
 
 #[test]

@@ -589,6 +589,9 @@ codes! {
     ApiRefuses "api-refuses"
         "The API server refuses an object for what is in it."
         "The object has the right types, and still says something that Kubernetes does not take: a port without a name that it could have, a selector that does not select the pods that are made, a mount of a volume that is not there. OLM could not install it either. It is carried through as it is; put it right with a `[[bundle.patch]]`, or leave it out with a filter.";
+    ControlCharacter "control-character"
+        "Text of an object has a character that server-side apply refuses or changes."
+        "Helm 4 installs by server-side apply, and so do Argo CD and kubectl when they are told to. What they send is JSON, in which DEL (U+007F), the controls U+0080 to U+009F, U+FFFE and U+FFFF are written as they are; the API server reads it as YAML, which does not take them (`control characters are not allowed`), and U+0085 (a line break in YAML) comes back as a blank. Other control characters are escaped in JSON, and arrive. Helm 3 and `helm install --server-side=false` send them as they are.";
     CsvMismatch "csv-mismatch"
         "A ClusterServiceVersion says what the rest of the bundle does not."
         "OLM's validators of bundles find this, and registries of operators refuse such bundles. A chart can be made all the same, since it does not depend on it.";

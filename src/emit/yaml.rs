@@ -6,6 +6,7 @@
 //! double-quoted. YAML 1.1 and 1.2 readers read the same back.
 
 use super::{certificate, template};
+use crate::escape::is_hidden;
 use crate::ir::{Condition, Expr, Map, Number, Part, Value};
 use std::fmt::Write as _;
 
@@ -338,13 +339,12 @@ fn quote_into(out: &mut String, text: &str) {
     }
 }
 
-/// Printable in both YAML versions and not a line break in either.
+/// Printable in both YAML versions, not a line break in either, and seen by whoever reads the file:
+/// a character that shows nothing, or turns the direction of what follows, is spelled by its code.
 fn is_printable(character: char) -> bool {
     match character {
         ' '..='~' => true,
-        '\u{a0}'..='\u{d7ff}' => !matches!(character, '\u{2028}' | '\u{2029}'),
-        '\u{e000}'..='\u{fffd}' => character != '\u{feff}',
-        '\u{1_0000}'.. => true,
+        '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{1_0000}'.. => !is_hidden(character),
         _ => false,
     }
 }

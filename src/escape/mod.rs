@@ -45,7 +45,7 @@ const HIDDEN: &[(char, char)] = &[
 ];
 
 /// Whether a character shows nothing and acts on what is around it.
-fn is_hidden(character: char) -> bool {
+pub(crate) fn is_hidden(character: char) -> bool {
     // Most text is ASCII, of which only controls are hidden.
     if character.is_ascii() {
         return character.is_ascii_control();

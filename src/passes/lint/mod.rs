@@ -4,6 +4,7 @@
 //! running; a note is what depends on the cluster or is a guess.
 
 mod access;
+mod characters;
 mod kinds;
 mod refusals;
 mod workloads;
@@ -13,10 +14,11 @@ use crate::diag::{Code, Diagnostics};
 use crate::ir::Unit;
 
 /// Codes of what is reported here.
-pub const CODES: [Code; 10] = [
+pub const CODES: [Code; 11] = [
     Code::AccountMissing,
     Code::ApiRefuses,
     Code::AuthReaderMissing,
+    Code::ControlCharacter,
     Code::ForeignKind,
     Code::IncompleteRule,
     Code::InvalidReference,
@@ -33,6 +35,7 @@ pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) 
     access::rules(unit, diagnostics);
     access::openshift(unit, diagnostics);
     refusals::refusals(unit, diagnostics);
+    characters::characters(unit, diagnostics);
     kinds::foreign(unit, diagnostics);
     kinds::conversion(unit, diagnostics);
     workloads::users(unit, diagnostics);

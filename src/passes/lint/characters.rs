@@ -1,0 +1,87 @@
+//! Characters that do not survive server-side apply, by which Helm 4 installs.
+
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Expr, Object, Origin, Part, Unit, Value, push_key};
+
+/// A character that server-side apply refuses or changes, and where it is.
+struct Found {
+    path: String,
+    character: char,
+}
+
+/// Reports the first such character of every object.
+pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
+    for object in &unit.objects {
+        let Some(Found { path, character }) = find(object) else { continue };
+        let code_point = u32::from(character);
+        let fate = if is_line_break(character) {
+            "is a blank after server-side apply"
+        } else {
+            "is refused by server-side apply (\"control characters are not allowed\")"
+        };
+        let message = format!("{} has U+{code_point:04X} at {path}, which {fate}", object.label());
+        let remove = match object.origin {
+            Origin::Overlay { .. } => "remove it from the overlay",
+            _ => "remove it with a `[[bundle.patch]]`",
+        };
+        let place = object.place_at(&path);
+        let hint = format!("{remove}, or install with `helm install --server-side=false`");
+        diagnostics.push(Diagnostic::warning(Code::ControlCharacter, message).at(place).hint(hint));
+    }
+}
+
+/// Whether JSON has a character as it is, and a reader of YAML does not take it so: the API server
+/// reads what it applies as YAML, and clients send it as JSON.
+fn is_lost(character: char) -> bool {
+    matches!(character, '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Whether a character is a line break in YAML, and folded to a blank between quotes.
+fn is_line_break(character: char) -> bool {
+    character == '\u{85}'
+}
+
+fn find(object: &Object) -> Option<Found> {
+    object.root.iter().find_map(|(key, value)| in_entry(key, value))
+}
+
+fn in_entry(key: &str, value: &Value) -> Option<Found> {
+    let mut found = match in_text(key) {
+        Some(character) => Found { path: String::new(), character },
+        None => in_value(value)?,
+    };
+    let mut path = String::new();
+    push_key(&mut path, key);
+    found.path.insert_str(0, &path);
+    Some(found)
+}
+
+fn in_value(value: &Value) -> Option<Found> {
+    let text = |text: &str| {
+        let character = in_text(text)?;
+        Some(Found { path: String::new(), character })
+    };
+    match value {
+        Value::Text(value) => text(value),
+        Value::Expr(Expr::Concat(parts)) => parts.iter().find_map(|part| match part {
+            Part::Text(value) => text(value),
+            _ => None,
+        }),
+        Value::When(when) => in_value(&when.1),
+        Value::Map(map) => map.iter().find_map(|(key, value)| in_entry(key, value)),
+        Value::Seq(items) => items.iter().enumerate().find_map(|(index, item)| {
+            let mut found = in_value(item)?;
+            found.path.insert_str(0, &format!("[{index}]"));
+            Some(found)
+        }),
+        _ => None,
+    }
+}
+
+fn in_text(text: &str) -> Option<char> {
+    // Nearly all text is ASCII, and has none.
+    if text.is_ascii() && !text.as_bytes().contains(&0x7f) {
+        return None;
+    }
+    text.chars().find(|character| is_lost(*character))
+}
