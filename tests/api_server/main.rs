@@ -19,6 +19,7 @@ mod grants;
 mod install;
 mod permissions;
 mod requests;
+mod required_apis;
 mod rollback;
 
 #[path = "../support/command.rs"]

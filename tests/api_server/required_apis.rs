@@ -1,0 +1,35 @@
+//! A cluster that lacks an API of a chart is told so, with the remedy, before anything is created.
+
+use crate::charts;
+use crate::control_plane::ControlPlane;
+use crate::helm::Helm;
+use crate::install;
+
+#[test]
+fn an_install_without_cert_manager_stops_and_creates_nothing() {
+    let Some(cluster) = ControlPlane::start() else { return };
+    let release = charts::fixtures().into_iter().find(|r| r.name == "toll-bridge-operator");
+    let release = release.expect("a fixture with certificates");
+    let mark = cluster.audit_mark();
+
+    for helm in Helm::all() {
+        let name = (release.name.as_str(), release.namespace.as_str());
+        let run = install::run(&cluster, &helm, "install", name, &release.chart);
+        assert!(!run.success, "Helm {} installed it", helm.version);
+        assert!(
+            run.stderr.contains(
+                "toll-bridge-operator needs the API cert-manager.io/v1/Certificate, which this \
+                 cluster does not have: install cert-manager first"
+            ),
+            "Helm {}: {}",
+            helm.version,
+            run.stderr
+        );
+    }
+
+    // Not even the namespace was created.
+    let touched = cluster.requests_since(mark).into_iter().find(|request| {
+        request.namespace == release.namespace || request.name == release.namespace
+    });
+    assert_eq!(touched, None);
+}
