@@ -4,8 +4,8 @@
 use bundle2chart::bundle;
 use bundle2chart::emit::{render, yaml};
 use bundle2chart::ir::{
-    CertificateField, Condition, Expr, ImageReference, Map, Number, Object, Origin, Part, Release,
-    Value, ValuesPath,
+    CertificateField, CertificatePiece, Condition, Expr, ImageReference, Map, Number, Object,
+    Origin, Part, Release, Value, ValuesPath,
 };
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -314,7 +314,8 @@ fn scalar() -> impl Strategy<Value = Value> {
         }),
         1 => (any_text(), 0..3usize).prop_map(|(text, field)| {
             let field = CertificateField::ALL[field];
-            Expr::Certificate { service: text.clone(), secret: text, field }.into()
+            let piece = CertificatePiece { service: text.clone(), secret: text, field };
+            Expr::Certificate(Box::new(piece)).into()
         }),
     ]
 }

@@ -5,15 +5,17 @@
 //! wins, `<<` merges in place, keys become strings.
 
 mod anchors;
+mod entries;
 mod merge;
 
 use super::scalar::{self, Scalar};
-use crate::ir::{Map, Number, Value, push_key};
+use crate::ir::{Number, Value, push_key};
 use crate::yaml::{Event, Events, Mark, Style};
 use anchors::Anchored;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use entries::{Entries, SmallMaps};
 use merge::{is_merge, merge};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -89,7 +91,7 @@ pub(super) fn read(text: &str) -> Result<Documents, Box<Problem>> {
 /// A list or map under construction.
 enum Frame {
     Seq { items: Vec<Value>, anchor: usize, start: Mark },
-    Map { map: Map, lines: Vec<usize>, key: Option<PendingKey>, anchor: usize, start: Mark },
+    Map { entries: Entries, key: Option<PendingKey>, anchor: usize, start: Mark },
 }
 
 impl Frame {
@@ -116,6 +118,7 @@ struct Builder<'t> {
     text: &'t str,
     done: Documents,
     stack: Vec<Frame>,
+    small: SmallMaps,
     anchors: HashMap<usize, Anchored>,
     document: usize,
     line: usize,
@@ -130,6 +133,7 @@ impl<'t> Builder<'t> {
             text,
             done: Documents::default(),
             stack: Vec::new(),
+            small: SmallMaps::default(),
             anchors: HashMap::new(),
             document: 1,
             line: 0,
@@ -158,8 +162,8 @@ impl<'t> Builder<'t> {
             }
             Event::MappingStart { anchor } => {
                 self.open(mark)?;
-                let (map, lines) = (Map::new(), Vec::new());
-                self.stack.push(Frame::Map { map, lines, key: None, anchor, start: mark });
+                let entries = self.small.open();
+                self.stack.push(Frame::Map { entries, key: None, anchor, start: mark });
             }
             Event::SequenceEnd => {
                 if let Some(Frame::Seq { items, anchor, start }) = self.stack.pop() {
@@ -167,7 +171,8 @@ impl<'t> Builder<'t> {
                 }
             }
             Event::MappingEnd => {
-                if let Some(Frame::Map { map, anchor, start, .. }) = self.stack.pop() {
+                if let Some(Frame::Map { entries, anchor, start, .. }) = self.stack.pop() {
+                    let map = self.small.close(entries);
                     self.close(Value::from(map), anchor, start)?;
                 }
             }
@@ -313,7 +318,7 @@ impl<'t> Builder<'t> {
                 }
             }
             Some(Frame::Seq { items, .. }) => items.push(value),
-            Some(Frame::Map { map, lines, key, .. }) => match key.take() {
+            Some(Frame::Map { entries, key, .. }) => match key.take() {
                 None => match scalar::key(value) {
                     Some(name) => *key = Some(PendingKey { name: Name::Key(name), mark }),
                     None => {
@@ -322,19 +327,16 @@ impl<'t> Builder<'t> {
                     }
                 },
                 Some(PendingKey { name: Name::Merge, mark }) => {
-                    if merge(map, value).is_none() {
+                    let mut set = |key, value| drop(self.small.set(entries, key, value, None));
+                    if merge(&mut set, value).is_none() {
                         return Err(self.merges_no_map(mark));
                     }
-                    lines.resize(map.len(), 0);
                 }
                 Some(PendingKey { name: Name::Key(name), mark }) => {
-                    let (index, previous) = map.insert_full(name, value);
-                    lines.resize(map.len(), 0);
-                    let first = std::mem::replace(&mut lines[index], mark.line);
+                    let again = self.small.set(entries, name, value, Some(mark.line));
                     // Line 0: the earlier value was merged in, and overriding it is the purpose.
-                    if previous.is_some() && first != 0 {
-                        let name = map.get_index(index).map(|(name, _)| name.clone());
-                        self.duplicate(name.unwrap_or_default(), first, mark);
+                    if let Some((name, first)) = again.filter(|(_, first)| *first != 0) {
+                        self.duplicate(name, first, mark);
                     }
                 }
             },

@@ -6,6 +6,10 @@ use crate::ir::{Condition, Expr, ImageReference, Part, Value, ValuesPath};
 ///
 /// Only `{{` begins an action, so only `{{` is escaped.
 pub(super) fn escape_into(out: &mut String, text: &str) {
+    // One search for a byte is all that nearly every text needs.
+    if memchr::memchr(b'{', text.as_bytes()).is_none() {
+        return out.push_str(text);
+    }
     let mut rest = text;
     while let Some(position) = rest.find("{{") {
         out.push_str(&rest[..position]);

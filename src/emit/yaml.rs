@@ -8,6 +8,7 @@
 use super::{certificate, template};
 use crate::escape::is_hidden;
 use crate::ir::{Condition, Expr, Map, Number, Part, Value};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Keys longer than this are written in the explicit `? key` form: readers refuse implicit keys
@@ -63,6 +64,12 @@ fn plain_text(
     Ok(writer.out)
 }
 
+/// Indentation, deep enough for nearly every line.
+const BLANKS: &str = match std::str::from_utf8(&[b' '; 64]) {
+    Ok(blanks) => blanks,
+    Err(_) => "",
+};
+
 struct Writer {
     out: String,
     template: bool,
@@ -105,7 +112,7 @@ impl Writer {
             let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
             return;
         }
-        let spelled = spell(key);
+        let spelled = spelled(key);
         self.indent(indent);
         if spelled.len() > LONGEST_IMPLICIT_KEY {
             self.out.push_str("? ");
@@ -216,7 +223,7 @@ impl Writer {
             Value::Text(text) if is_clean_block(text) => self.block(text, indent + 2),
             Value::Text(text) => {
                 self.out.push(' ');
-                self.escaped(&spell(text));
+                self.escaped(&spelled(text));
                 self.out.push('\n');
             }
             Value::Expr(expr) => self.expression(expr, indent),
@@ -265,8 +272,8 @@ impl Writer {
                 let text = template::printf(parts);
                 let _ = writeln!(self.out, " {{{{ {text} | trunc {bytes} | quote }}}}");
             }
-            Expr::Certificate { service, secret, field } => {
-                let piece = certificate::include(service, secret, *field);
+            Expr::Certificate(piece) => {
+                let piece = certificate::include(&piece.service, &piece.secret, piece.field);
                 let _ = writeln!(self.out, " {{{{ {piece} | quote }}}}");
             }
         }
@@ -295,17 +302,22 @@ impl Writer {
         }
     }
 
-    fn indent(&mut self, width: usize) {
-        self.out.extend(std::iter::repeat_n(' ', width));
+    fn indent(&mut self, mut width: usize) {
+        while width > 0 {
+            let part = width.min(BLANKS.len());
+            self.out.push_str(&BLANKS[..part]);
+            width -= part;
+        }
     }
 }
 
 /// A string on one line: plain when that is safe, otherwise double-quoted.
 pub fn spell(text: &str) -> String {
-    if is_plain(text) {
-        return text.to_owned();
-    }
-    quoted(text)
+    spelled(text).into_owned()
+}
+
+fn spelled(text: &str) -> Cow<'_, str> {
+    if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
 }
 
 /// A string in double quotes.
@@ -360,10 +372,23 @@ fn is_plain(text: &str) -> bool {
     };
     starts_well
         && !text.ends_with([' ', ':'])
-        && !text.contains(": ")
-        && !text.contains(" #")
-        && text.chars().all(is_printable)
+        && are_printable(text)
+        && !has_indicator(text)
         && !is_word_with_meaning(text)
+}
+
+/// Returns whether there is a `: ` or ` #`.
+fn has_indicator(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr2_iter(b':', b'#', bytes).any(|at| match bytes[at] {
+        b':' => bytes.get(at + 1) == Some(&b' '),
+        _ => at > 0 && bytes[at - 1] == b' ',
+    })
+}
+
+/// Returns whether every character is printable. Nearly all texts are ASCII, so bytes come first.
+fn are_printable(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || text.chars().all(is_printable)
 }
 
 /// Words that mean something to YAML 1.1 or 1.2, in any spelling of case to be safe.
@@ -375,7 +400,7 @@ fn is_word_with_meaning(text: &str) -> bool {
 
 /// Whether multi-line text survives as a literal block under every reader and template engine.
 fn is_clean_block(text: &str) -> bool {
-    text.contains('\n')
+    memchr::memchr(b'\n', text.as_bytes()).is_some()
         && !text.starts_with(['\n', ' ', '\t'])
         && !text.ends_with("\n\n")
         && text.chars().all(|c| is_printable(c) || matches!(c, '\n' | '\t'))

@@ -103,14 +103,20 @@ pub enum Expr {
     Base64(ValuesPath),
     /// Base64 of a piece of the certificate that Helm generates once and keeps; nobody knows it
     /// before.
-    Certificate {
-        /// The Service in the release namespace whose names are in the certificate.
-        service: String,
-        /// The Secret in the release namespace that keeps it.
-        secret: String,
-        /// Which piece.
-        field: CertificateField,
-    },
+    ///
+    /// In a box, because it would make every value of every tree larger.
+    Certificate(Box<CertificatePiece>),
+}
+
+/// A piece of a certificate that Helm generates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificatePiece {
+    /// The Service in the release namespace whose names are in the certificate.
+    pub service: String,
+    /// The Secret in the release namespace that keeps it.
+    pub secret: String,
+    /// Which piece.
+    pub field: CertificateField,
 }
 
 impl Expr {
@@ -125,7 +131,7 @@ impl Expr {
             Expr::ReleaseNamespace
             | Expr::Concat(_)
             | Expr::Truncated(..)
-            | Expr::Certificate { .. } => None,
+            | Expr::Certificate(_) => None,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! [`crate::emit`] writes them.
 
 mod expr;
+mod map;
 mod names;
 mod object;
 mod path;
@@ -16,7 +17,10 @@ mod value;
 mod value_keys;
 mod version_range;
 
-pub use expr::{CertificateField, Condition, Expr, ImageReference, Part, ValuesPath};
+pub use expr::{
+    CertificateField, CertificatePiece, Condition, Expr, ImageReference, Part, ValuesPath,
+};
+pub use map::{Entry, Iter, IterMut, Map};
 pub use names::dns_subdomain;
 pub(crate) use names::{is_label, is_label_value, label_fault};
 pub use object::{CRD_VERSION, Object, ObjectId, Origin, PULL_SECRET, Phase, WORKLOADS, account};
@@ -26,7 +30,7 @@ pub use resolve::Release;
 pub(crate) use resolve::{certificate_placeholder, truth};
 pub use scope::{Scope, Scopes};
 pub use unit::{Unit, ValueSpec};
-pub use value::{Map, Number, Value};
+pub use value::{Number, Value};
 pub use value_keys::value_keys;
 pub(crate) use value_keys::{distinct, stable_key};
 pub use version_range::VersionRange;

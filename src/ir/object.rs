@@ -191,7 +191,8 @@ impl Object {
 
     /// Whether this can only be written as a template.
     pub fn has_expression(&self) -> bool {
-        self.when.is_some() || self.root.values().any(Value::has_expression)
+        self.when.is_some()
+            || !self.root.is_literal() && self.root.values().any(Value::has_expression)
     }
 
     /// The specification of a workload's pods.

@@ -95,8 +95,8 @@ impl Release<'_> {
             Expr::Base64(path) => {
                 Json::String(STANDARD.encode(self.lookup(path).as_str().unwrap_or_default()))
             }
-            Expr::Certificate { secret, field, .. } => {
-                Json::String(certificate_placeholder(secret, *field))
+            Expr::Certificate(piece) => {
+                Json::String(certificate_placeholder(&piece.secret, piece.field))
             }
         }
     }

@@ -1,12 +1,8 @@
 //! The value tree.
 
-use super::{Condition, Expr, Part};
-use indexmap::IndexMap;
+use super::{Condition, Expr, Map, Part};
 use serde_json::Value as Json;
 use std::borrow::Cow;
-
-/// A map in the order in which it was read.
-pub type Map = IndexMap<String, Value>;
 
 /// A number as Kubernetes' reader sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,6 +136,7 @@ impl Value {
             Value::When(when) => Some(both(&when.0, when.1.presence())),
             Value::Expr(Expr::Entries(path)) => Some(Condition::Set(path.clone())),
             Value::Seq(items) => any(items.iter().map(Value::item_presence)),
+            Value::Map(map) if map.is_literal() => None,
             Value::Map(map) => any(map.values().map(Value::presence)),
             _ => None,
         }
@@ -160,7 +157,7 @@ impl Value {
         match self {
             Value::Expr(_) | Value::When(_) => true,
             Value::Seq(items) => items.iter().any(Value::has_expression),
-            Value::Map(map) => map.values().any(Value::has_expression),
+            Value::Map(map) => !map.is_literal() && map.values().any(Value::has_expression),
             _ => false,
         }
     }
@@ -171,6 +168,7 @@ impl Value {
             Value::Expr(expr) => found.push(expr),
             Value::When(when) => when.1.expressions(found),
             Value::Seq(items) => items.iter().for_each(|item| item.expressions(found)),
+            Value::Map(map) if map.is_literal() => {}
             Value::Map(map) => map.values().for_each(|value| value.expressions(found)),
             _ => {}
         }

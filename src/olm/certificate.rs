@@ -8,7 +8,8 @@ use super::serving::{Server, name_with_suffix};
 use crate::config::{CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{
-    CertificateField, Condition, Expr, Map, Object, Part, Value, ValueSpec, ValuesPath,
+    CertificateField, CertificatePiece, Condition, Expr, Map, Object, Part, Value, ValueSpec,
+    ValuesPath,
 };
 use serde_json::json;
 
@@ -240,8 +241,8 @@ fn values_path(server: &Server<'_>, key: &str) -> ValuesPath {
 }
 
 fn generated(server: &Server<'_>, field: CertificateField) -> Value {
-    Expr::Certificate { service: server.service.clone(), secret: server.secret.clone(), field }
-        .into()
+    let (service, secret) = (server.service.clone(), server.secret.clone());
+    Expr::Certificate(Box::new(CertificatePiece { service, secret, field })).into()
 }
 
 /// The Secret that Helm fills.

@@ -1,7 +1,7 @@
 //! Merge keys: `<<` takes over the entries of another map, or of several.
 
 use super::{Builder, Frame, Name, Problem};
-use crate::ir::{Map, Value};
+use crate::ir::Value;
 use crate::yaml::{Mark, Style};
 
 impl Builder<'_> {
@@ -26,11 +26,11 @@ pub(super) fn is_merge(text: &str, style: Style, tag: Option<&str>) -> bool {
 }
 
 /// Merges one map or a list of maps; in a list the earlier ones win.
-pub(super) fn merge(into: &mut Map, value: Value) -> Option<()> {
+pub(super) fn merge(into: &mut impl FnMut(String, Value), value: Value) -> Option<()> {
     match value {
         Value::Map(map) => {
             for (key, value) in *map {
-                into.insert(key, value);
+                into(key, value);
             }
             Some(())
         }
