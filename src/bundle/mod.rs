@@ -5,6 +5,7 @@ mod csv;
 mod definitions;
 mod load;
 mod overlay;
+mod plain_schema;
 mod position;
 mod properties;
 mod requirements;
@@ -16,6 +17,7 @@ pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, Stra
 pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
 pub use load::{load, manifests};
 pub use overlay::{locate_inline, overlays};
+pub use plain_schema::is_plain_schema;
 pub(crate) use position::complete_all;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};

@@ -1,9 +1,9 @@
 //! Objects have the types and fields that the API server reads them with.
 
 use super::Context;
-use crate::bundle::{api_version, check_object};
+use crate::bundle::{api_version, check_object, is_plain_schema};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, Origin, Release, Unit, path_of};
+use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
 const QUOTES: &str = "put the value in quotes, where it stands or with a `[[bundle.patch]]`";
 
@@ -36,7 +36,9 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             );
             continue;
         }
+        let plain = take_plain_schemas(object);
         let found = release.object(object).map(check_object).unwrap_or_default();
+        put_back(object, plain);
         for steps in found.unknown_fields {
             diagnostics.push(unknown_field(object, &path_of(&steps)));
             object.remove(&steps);
@@ -52,6 +54,34 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             );
         }
     }
+}
+
+/// Takes the schemas that are known to fit out of a CRD, with the index of their version. Nearly all
+/// bytes of a bundle are in them, and they need no copy as JSON.
+fn take_plain_schemas(object: &mut Object) -> Vec<(usize, Value)> {
+    let taken = schemas(object).filter(|(_, schema)| is_plain_schema(schema));
+    taken.map(|(index, schema)| (index, std::mem::replace(schema, Map::new().into()))).collect()
+}
+
+fn put_back(object: &mut Object, mut taken: Vec<(usize, Value)>) {
+    for (index, place) in schemas(object) {
+        if let Some(found) = taken.iter().position(|(of, _)| *of == index) {
+            *place = taken.swap_remove(found).1;
+        }
+    }
+}
+
+/// The schemas of a CRD, each with the index of its version.
+fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
+    let spec = match object.kind() {
+        "CustomResourceDefinition" => object.root.get_mut("spec"),
+        _ => None,
+    };
+    let versions = spec.and_then(|spec| spec.as_map_mut()?.get_mut("versions")?.as_seq_mut());
+    versions.into_iter().flatten().enumerate().filter_map(|(index, version)| {
+        let schema = version.as_map_mut()?.get_mut("schema")?.as_map_mut()?;
+        Some((index, schema.get_mut("openAPIV3Schema")?))
+    })
 }
 
 /// Says that a field does not exist. OLM drops it from what a CSV and a CRD say, and the API server
