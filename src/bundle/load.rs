@@ -205,7 +205,8 @@ pub(super) fn documents(
             .at(Place::file(file).at(1, 1)),
         );
     }
-    if let Some(offset) = text.find("\r\n") {
+    // Byte by byte, because nearly no file has one.
+    if let Some(offset) = memchr::memchr(b'\r', bytes).and_then(|_| text.find("\r\n")) {
         let line = text[..offset].matches('\n').count() + 1;
         diagnostics.push(
             Diagnostic::note(

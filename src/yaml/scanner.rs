@@ -398,7 +398,11 @@ impl<'t> Scanner<'t> {
     fn skip_to_token(&mut self) -> Result<(), Error> {
         loop {
             let tabs = self.flow > 0 || !self.simple_key_allowed;
-            while self.byte(self.pos) == b' ' || (tabs && self.byte(self.pos) == b'\t') {
+            loop {
+                self.pos += blanks(self.text.as_bytes().get(self.pos..).unwrap_or_default());
+                if !(tabs && self.byte(self.pos) == b'\t') {
+                    break;
+                }
                 self.pos += 1;
             }
             if self.byte(self.pos) == b'#' {
@@ -419,8 +423,8 @@ impl<'t> Scanner<'t> {
         while !self.is_break_or_end(self.pos) {
             // The first byte of a character may be that of a line break, and is none.
             let rest = &text[self.pos + 1..];
-            let stop = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r' | 0xC2 | 0xE2));
-            self.pos += 1 + stop.unwrap_or(rest.len());
+            let rest = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+            self.pos += 1 + memchr::memchr3(b'\r', 0xC2, 0xE2, rest).unwrap_or(rest.len());
         }
     }
 
@@ -493,6 +497,13 @@ impl<'t> Scanner<'t> {
 
 fn no_colon(mark: Mark) -> Error {
     Error::new("could not find expected ':' of the key that starts here", mark)
+}
+
+/// The number of blanks that a text begins with. Half of a manifest is indentation.
+fn blanks(text: &[u8]) -> usize {
+    const EIGHT: [u8; 8] = [b' '; 8];
+    let many = text.chunks_exact(8).take_while(|chunk| *chunk == EIGHT).count() * 8;
+    many + text[many..].iter().take_while(|byte| **byte == b' ').count()
 }
 
 /// A place's column as it is compared with indentation.

@@ -104,3 +104,34 @@ fn long_lines_take_linear_time() {
     let documents = "a: 1\n---\n".repeat(20_000);
     assert!(Events::new(&documents).all(|event| event.is_ok()));
 }
+
+/// Pieces of texts in which lines of every kind meet.
+const PIECES: [&str; 40] = [
+    "\n", "\n", "\n", "\n  ", "\n  ", "\n    ", "\n- ", "\n  - ", " ", "  ", "\t", "a", "b: c",
+    "key:", ": ", ":", ":x", " :", " #", "#", "# no", "- ", "-", "? ", "'", "\"", "[", "]",
+    "{a: b}", "&a ", "*a", "!!str ", "|\n", ">-\n", "...", "---", "\u{85}", "\u{e9}", "\u{2028}",
+    "<<: ",
+];
+
+/// The events of a text up to the first mistake, with their lines and columns.
+fn described(text: &str) -> Vec<String> {
+    let describe = |next: Result<(Event<'_>, Mark), super::Error>| match next {
+        Ok((event, mark)) => format!("{event:?} {}:{}", mark.line, mark.column(text)),
+        Err(error) => format!("{} {}:{}", error.message, error.mark.line, error.mark.column(text)),
+    };
+    Events::new(text).map(describe).collect()
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(20_000))]
+
+    /// Lines that end in `\r\n` mean the same, and are read in the general way, without the short cut
+    /// for lines that hold a key or a scalar.
+    #[test]
+    fn short_cuts_change_nothing(
+        pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..24)
+    ) {
+        let text = format!("{}\n", pieces.concat());
+        proptest::prop_assert_eq!(described(&text), described(&text.replace('\n', "\r\n")));
+    }
+}
