@@ -105,7 +105,7 @@ pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnost
 pub fn compare_chart(out: &Path, chart: &ChartFiles) -> Result<Comparison, Diagnostics> {
     check_chart(chart)?;
     let site = Site::of(out)?;
-    let found = Inspection::of(&site.out, chart)?;
+    let found = Inspection::of(&site.out, chart, &chart.ownership())?;
     let below = |paths: Vec<String>| paths.into_iter().map(|path| chart.dir.join(path)).collect();
     Ok(Comparison {
         missing: below(found.missing),
@@ -182,11 +182,16 @@ pub(super) struct Inspection {
 }
 
 impl Inspection {
-    /// Inspects the folder of `chart` in the output folder `root`.
-    pub(super) fn of(root: &Path, chart: &ChartFiles) -> Result<Self, Diagnostics> {
+    /// Inspects the folder of `chart` in the output folder `root`. `ownership` is the chart's, which
+    /// takes a hash of all of its files and is needed more than once.
+    pub(super) fn of(
+        root: &Path,
+        chart: &ChartFiles,
+        ownership: &Ownership,
+    ) -> Result<Self, Diagnostics> {
         let mut found = Inspection {
             standing: Standing::Absent,
-            marker: String::new(),
+            marker: ownership.to_text(),
             same: BTreeSet::new(),
             missing: Vec::new(),
             stale: Vec::new(),
@@ -228,7 +233,7 @@ impl Inspection {
             Standing::Ours(ownership) => ownership.sums.clone(),
             _ => none,
         };
-        let marker = chart.ownership_file();
+        let marker = std::mem::take(&mut self.marker);
         let wanted = chart
             .files
             .iter()

@@ -48,11 +48,6 @@ impl ChartFiles {
         let others = manifests().filter(|path| folders.iter().any(|start| path.starts_with(start)));
         (templates.len(), crds.len() + others.count())
     }
-
-    /// The text of the chart's ownership file, which is written beside `files`.
-    pub(super) fn ownership_file(&self) -> String {
-        self.ownership().to_text()
-    }
 }
 
 /// What a build wrote. Chart folders, relative to the output folder, in the order of the charts.
@@ -127,10 +122,11 @@ impl Writer {
     /// folder" of [`Code`].
     pub fn stage(&self, chart: &ChartFiles) -> Result<Staged, Diagnostics> {
         check_chart(chart)?;
-        let mut found = self.inspect(chart)?;
+        let ownership = chart.ownership();
+        let mut found = self.inspect(chart, &ownership)?;
         if !found.is_current() && self.lock()? {
             // Only what is seen under the lock counts.
-            found = self.inspect(chart)?;
+            found = self.inspect(chart, &ownership)?;
         }
 
         let change = match found.standing {
@@ -149,9 +145,13 @@ impl Writer {
         Ok(Staged { dir: chart.dir.clone(), change, marker })
     }
 
-    fn inspect(&self, chart: &ChartFiles) -> Result<Inspection, Diagnostics> {
-        let found = Inspection::of(&self.site.out, chart)?;
-        let refused = refusals(&self.site.out, chart, &found, self.replace);
+    fn inspect(
+        &self,
+        chart: &ChartFiles,
+        ownership: &Ownership,
+    ) -> Result<Inspection, Diagnostics> {
+        let found = Inspection::of(&self.site.out, chart, ownership)?;
+        let refused = refusals(&self.site.out, chart, ownership, &found, self.replace);
         if refused.is_empty() { Ok(found) } else { Err(refused) }
     }
 
@@ -318,7 +318,13 @@ pub fn write_with(
 }
 
 /// Why a chart must not be written over what is there.
-fn refusals(root: &Path, chart: &ChartFiles, found: &Inspection, replace: bool) -> Diagnostics {
+fn refusals(
+    root: &Path,
+    chart: &ChartFiles,
+    ownership: &Ownership,
+    found: &Inspection,
+    replace: bool,
+) -> Diagnostics {
     let folder = root.join(&chart.dir);
     let error = |code, message: String| {
         Diagnostic::error(code, message).at(Place::file(folder.display().to_string()))
@@ -391,32 +397,31 @@ fn refusals(root: &Path, chart: &ChartFiles, found: &Inspection, replace: bool) 
     if replace || found.is_current() {
         return problems;
     }
-    let refused =
-        if recorded.version == chart.version && !recorded.is_same_chart(&chart.ownership()) {
-            error(
-                Code::ChartVersionExists,
-                format!(
-                    "the chart `{shown}` exists with version {} and other content: {}",
-                    chart.version,
-                    name_some(&differing(found))
-                ),
-            )
-            .hint(
-                "raise `chart-version` of this bundle in bundles.toml; where nobody has installed \
+    let refused = if recorded.version == chart.version && !recorded.is_same_chart(ownership) {
+        error(
+            Code::ChartVersionExists,
+            format!(
+                "the chart `{shown}` exists with version {} and other content: {}",
+                chart.version,
+                name_some(&differing(found))
+            ),
+        )
+        .hint(
+            "raise `chart-version` of this bundle in bundles.toml; where nobody has installed \
              the old chart, build with `--replace`",
-            )
-        } else if !found.edited.is_empty() {
-            error(
-                Code::ChartEdited,
-                format!("files of the chart `{shown}` were edited: {}", name_some(&found.edited)),
-            )
-            .hint(
-                "declare the change in bundles.toml so that it outlives the next build, or discard \
+        )
+    } else if !found.edited.is_empty() {
+        error(
+            Code::ChartEdited,
+            format!("files of the chart `{shown}` were edited: {}", name_some(&found.edited)),
+        )
+        .hint(
+            "declare the change in bundles.toml so that it outlives the next build, or discard \
              it with `--replace`",
-            )
-        } else {
-            return problems;
-        };
+        )
+    } else {
+        return problems;
+    };
     problems.push(found.edited.iter().fold(refused, |refused, path| {
         refused.related(
             Place::file(folder.join(path).display().to_string()),

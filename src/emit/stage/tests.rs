@@ -14,7 +14,8 @@ fn chart(dir: &str, content: &str) -> ChartFiles {
 }
 
 fn stage(site: &Site, chart: &ChartFiles) {
-    site.stage_chart(chart, &Inspection::of(&site.out, chart).unwrap()).unwrap();
+    site.stage_chart(chart, &Inspection::of(&site.out, chart, &chart.ownership()).unwrap())
+        .unwrap();
 }
 
 /// Content of all files of a folder, without ownership files.
