@@ -172,7 +172,7 @@ impl Object {
     /// The value at the end of these map keys.
     pub fn at(&self, keys: &[&str]) -> Option<&Value> {
         let (first, rest) = keys.split_first()?;
-        self.root.get(*first)?.at(rest)
+        self.root.get(first)?.at(rest)
     }
 
     /// Removes the entry of a map at the end of these steps.
@@ -203,7 +203,7 @@ impl Object {
     /// The specification of a workload's pods.
     pub fn pod_spec_mut(&mut self) -> Option<&mut Map> {
         let mut keys = pod_spec_keys(self.kind()).iter();
-        keys.try_fold(&mut self.root, |map, key| map.get_mut(*key)?.as_map_mut())
+        keys.try_fold(&mut self.root, |map, key| map.get_mut(key)?.as_map_mut())
     }
 
     /// The ServiceAccount of a workload's pods.

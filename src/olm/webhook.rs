@@ -58,7 +58,7 @@ fn configuration(
     let policy = ["reinvocationPolicy"];
     let own = if webhook.kind == WebhookKind::Mutating { policy.as_slice() } else { &[] };
     for key in FIELDS.iter().chain(own) {
-        if let Some(value) = webhook.definition.get(*key).filter(|value| !value.is_null()) {
+        if let Some(value) = webhook.definition.get(key).filter(|value| !value.is_null()) {
             body.insert((*key).to_owned(), value.clone());
         }
     }

@@ -357,7 +357,7 @@ impl Validator {
                 self.faults.extend(faults);
             }
         }
-        for key in texts(part, "required").filter(|key| !map.contains_key(*key)) {
+        for key in texts(part, "required").filter(|key| !map.contains_key(key)) {
             let mut missing = path.to_owned();
             push_key(&mut missing, key);
             self.fault(&missing, "is required, and missing", format!("add `{key}`"));

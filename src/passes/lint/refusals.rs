@@ -179,7 +179,7 @@ fn deployment(faults: &mut Faults<'_>) {
     let none = Map::new();
     let own = template.at(&["metadata", "labels"]).and_then(Value::as_map).unwrap_or(&none);
     let selector = object.at(&["spec", "selector", "matchLabels"]).and_then(Value::as_map);
-    let missing = selector.into_iter().flatten().find(|(key, value)| own.get(*key) != Some(value));
+    let missing = selector.into_iter().flatten().find(|(key, value)| own.get(key) != Some(value));
     if let Some((key, value)) = missing {
         let label = format!("{key}={}", value.as_str().unwrap_or_default());
         let what =
