@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The system's allocator takes a third of the time of a build, most of it to grow and shrink the
-/// heaps of threads.
+/// Trees of manifests are many small allocations; see "Decisions" in ARCHITECTURE.md.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

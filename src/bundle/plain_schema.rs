@@ -1,6 +1,6 @@
 //! CRD schemas that fit their type, recognised without deserializing them.
 //!
-//! A deserialized JSONSchemaProps takes about a kilobyte, and a large CRD has thousands of them.
+//! A deserialized JSONSchemaProps has room for every field, and a large CRD has thousands of them.
 //! Nearly all schemas are written by controller-gen: known fields with values of the right types. One
 //! walk recognises these; all others go to [`super::typed`], which reports what is wrong.
 
