@@ -410,7 +410,10 @@ fn what_the_api_server_refuses_in_webhooks() {
     let csv = format!("{text}  webhookdefinitions:\n{}", webhook("a.light.example.com", good));
     case.write(CSV_FILE, &csv);
     let config = case.read("bundles.toml");
-    case.write("bundles.toml", format!("{config}provided = [\"cert-manager.io/v1/Certificate\"]\n"));
+    case.write(
+        "bundles.toml",
+        format!("{config}provided = [\"cert-manager.io/v1/Certificate\"]\n"),
+    );
     assert_eq!(said(&case), "");
     case.write(CSV_FILE, format!("{csv}{}", webhook("b.light", bad)));
     case.run(&["build", "--replace"]);
