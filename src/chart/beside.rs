@@ -3,14 +3,19 @@
 use super::crds::Crds;
 use super::notes::INSTALLED;
 use super::readme::{contents, provenance, values};
-use super::{Description, Part, crd_docs, stub_names};
+use super::{Description, Part, crd_docs, stub_names, uninstall};
 use crate::emit::{escape, in_text};
 use crate::escape::markdown::{self, code};
 use crate::ir::{Object, Unit};
 use std::fmt::Write as _;
 
 /// README.md and NOTES.txt of the chart of CRDs.
-pub(super) fn crds(unit: &Unit, description: &Description<'_>, crds: &Crds) -> (String, String) {
+pub(super) fn crds(
+    unit: &Unit,
+    description: &Description<'_>,
+    crds: &Crds,
+    once: &str,
+) -> (String, String) {
     let name = Part::Crds.name(description.config);
     let main = &description.config.name;
     let namespace = description.namespace;
@@ -29,6 +34,7 @@ pub(super) fn crds(unit: &Unit, description: &Description<'_>, crds: &Crds) -> (
         "{order}.\n\n\
          ```sh\nhelm upgrade --install {name} . --namespace {namespace} --create-namespace\n```\n"
     );
+    readme.push_str(once);
     if !crds.sizes().is_empty() {
         readme.push_str("\n## CustomResourceDefinitions\n");
         if description.config.strip_descriptions {
@@ -71,7 +77,7 @@ fn stub_section(text: &mut String, stubs: &[String]) {
 }
 
 /// README.md and NOTES.txt of the chart of operands.
-pub(super) fn operands(unit: &Unit, description: &Description<'_>) -> (String, String) {
+pub(super) fn operands(unit: &Unit, description: &Description<'_>, once: &str) -> (String, String) {
     let name = Part::Operands.name(description.config);
     let main = &description.config.name;
     let namespace = description.namespace;
@@ -82,6 +88,9 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>) -> (String, S
          {main}: the operator cleans up behind its objects only while it runs.\n\n\
          ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
     );
+    readme.push_str(once);
+    let has_crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
+    uninstall::list(&mut readme, &uninstall::leftovers(unit, description, has_crds));
     contents(&mut readme, unit);
     values(&mut readme, unit);
     provenance(&mut readme, description);

@@ -6,6 +6,7 @@
 mod beside;
 mod budget;
 mod certificates;
+mod cluster_scope;
 mod crd_docs;
 mod crds;
 mod manifest;
@@ -14,6 +15,7 @@ mod notes;
 mod readme;
 mod required_apis;
 mod serving;
+mod uninstall;
 mod values;
 
 pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
@@ -22,7 +24,7 @@ pub use serving::serving_chart;
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
 use crate::emit::{CERTIFICATE_TEMPLATE, CHART_LOCK, REQUIRED_APIS, chart_lock};
-use crate::ir::{Object, Origin, Phase, ReadPaths, Unit};
+use crate::ir::{Object, Origin, Phase, ReadPaths, Scopes, Unit};
 use required_apis::Providers;
 use std::collections::BTreeMap;
 
@@ -116,6 +118,7 @@ fn stub_names(objects: &[Object]) -> Vec<String> {
 
 /// Lays the unit out, in the order in which the charts are installed.
 pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
+    let scopes = cluster_scope::scopes(&unit.objects, &description.config.scopes);
     let operands = take(&mut unit, |object| object.phase == Phase::Operand);
     let separate = description.crds == CrdPlacement::Separate;
     // What Helm must render belongs to the release that knows the namespace.
@@ -142,7 +145,9 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
     parts
         .into_iter()
-        .filter_map(|(part, unit)| Some(chart(unit?, description, part, companions, &providers)))
+        .filter_map(|(part, unit)| {
+            Some(chart(unit?, description, part, companions, &providers, &scopes))
+        })
         .collect()
 }
 
@@ -165,6 +170,7 @@ fn chart(
     part: Part,
     companions: Companions,
     providers: &Providers,
+    scopes: &Scopes,
 ) -> Chart {
     let crds = crds::place(&mut unit, part, description.crds);
     let unit = &unit;
@@ -187,13 +193,14 @@ fn chart(
     files.insert("Chart.yaml".to_owned(), metadata::chart(description, part, &crds));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
     files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
+    let once = cluster_scope::paragraph(unit, &crds, scopes);
     let (readme, notes) = match part {
         Part::Main => (
-            readme::readme(unit, description, &crds, companions),
+            readme::readme(unit, description, &crds, companions, &once),
             notes::notes(unit, description, &crds, companions),
         ),
-        Part::Crds => beside::crds(unit, description, &crds),
-        Part::Operands => beside::operands(unit, description),
+        Part::Crds => beside::crds(unit, description, &crds, &once),
+        Part::Operands => beside::operands(unit, description, &once),
     };
     files.insert("README.md".to_owned(), readme);
     files.insert("templates/NOTES.txt".to_owned(), notes);

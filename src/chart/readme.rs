@@ -2,19 +2,21 @@
 
 use super::crds::Crds;
 use super::notes::pull_namespaces;
-use super::{Companions, Description, Part, crd_docs};
+use super::{Companions, Description, Part, crd_docs, uninstall};
 use crate::config::{CertificateProvider, Layout, Watch};
 use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// What the chart is, how to install it, its values, CRDs, images and provenance.
+/// What the chart is, how to install it, its values, CRDs, images and provenance. `once` is a
+/// paragraph about objects that a cluster can have once.
 pub(super) fn readme(
     unit: &Unit,
     description: &Description<'_>,
     crds: &Crds,
     companions: Companions,
+    once: &str,
 ) -> String {
     let name = &description.config.name;
     let csv = &description.bundle.csv;
@@ -33,6 +35,7 @@ pub(super) fn readme(
         let _ = write!(text, "Install first: {}.\n\n", names.join(", "));
     }
     install(&mut text, description, crds, companions);
+    text.push_str(once);
     pull_secret(&mut text, unit, description);
     if let Some(maximum) = &description.bundle.requirements.max_openshift {
         let _ = write!(
@@ -46,7 +49,7 @@ pub(super) fn readme(
     contents(&mut text, unit);
     values(&mut text, unit);
     crd_docs::section(&mut text, unit, description, crds, companions);
-    uninstall(&mut text, unit, description, companions);
+    uninstall::section(&mut text, unit, description, companions);
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
         if unit.values.iter().any(|value| value.path.segments() == ["imageRegistries"]) {
@@ -148,43 +151,6 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
         "With `--set-file pullSecret.dockerConfigJson=FILE` the chart makes it; FILE is what `podman login` or \
          `docker login` wrote.\n",
     );
-}
-
-/// The commands in the opposite order, and what stays.
-fn uninstall(
-    text: &mut String,
-    unit: &Unit,
-    description: &Description<'_>,
-    companions: Companions,
-) {
-    let namespace = description.namespace;
-    text.push_str("\n## Uninstall\n\n```sh\n");
-    let parts = [
-        (companions.operands, Part::Operands),
-        (true, Part::Main),
-        (companions.has_crds_chart(), Part::Crds),
-    ];
-    for part in parts.into_iter().filter_map(|(there, part)| there.then_some(part)) {
-        let name = part.name(description.config);
-        let wait = match part {
-            Part::Operands => " --wait   # while the operator runs, to clean up behind them",
-            _ => "",
-        };
-        let _ = writeln!(text, "helm uninstall {name} --namespace {namespace}{wait}");
-    }
-    text.push_str("```\n");
-    let crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
-    let kept = [
-        (
-            crds || companions.has_crds_chart(),
-            "CustomResourceDefinitions, and with them all objects of their kinds",
-        ),
-        (!description.config.operands.namespaces.is_empty(), "the namespaces of operands"),
-    ];
-    let kept: Vec<&str> = kept.iter().filter(|(there, _)| *there).map(|(_, what)| *what).collect();
-    if !kept.is_empty() {
-        let _ = write!(text, "\nThese stay in the cluster: {}.\n", kept.join("; "));
-    }
 }
 
 /// The folder of another chart of the same bundle, for either layout of the output folder.

@@ -1,6 +1,6 @@
 //! CRDs, by the kinds that they define.
 
-use crate::ir::{Object, Scope, Value};
+use crate::ir::{Object, Scope, Scopes, Value};
 
 /// A kind that a CRD defines.
 pub(crate) struct Definition<'o> {
@@ -60,6 +60,11 @@ impl<'o> Definitions<'o> {
     pub(crate) fn of_object(&self, object: &Object) -> Option<&Definition<'o>> {
         let fits = |d: &&Definition<'o>| d.kind == object.kind() && d.group == object.group();
         self.0.iter().find(fits)
+    }
+
+    /// The scope of each kind, by `GROUP/KIND`.
+    pub(crate) fn scopes(&self) -> Scopes {
+        self.0.iter().map(|d| (format!("{}/{}", d.group, d.kind), d.scope)).collect()
     }
 
     /// Kinds of a group.

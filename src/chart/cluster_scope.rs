@@ -1,0 +1,43 @@
+//! What a README says about objects that a cluster can have once.
+
+use super::crds::Crds;
+use crate::escape::markdown::code;
+use crate::ir::{Object, Scope, Scopes, Unit, Value};
+use crate::olm::supported_scope;
+use crate::overlay::{self, Definitions};
+use std::collections::BTreeSet;
+
+/// Returns the scopes of kinds that the configuration and the CRDs of all charts tell.
+pub(super) fn scopes(objects: &[Object], configured: &Scopes) -> Scopes {
+    let mut scopes = configured.clone();
+    scopes.extend(Definitions::of(objects.iter()).scopes());
+    scopes
+}
+
+/// Returns a paragraph saying that a second release is refused, for charts with cluster-scoped
+/// objects; empty for others.
+pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
+    let definitions = Definitions::of(unit.objects.iter());
+    let is_cluster_scoped = |object: &&Object| {
+        let scope = overlay::scope(object, &definitions, scopes);
+        scope.or_else(|| supported_scope(object.kind())) == Some(Scope::Cluster)
+    };
+    // Helm does not hold files of crds/ folders against other releases, and replaces hooks.
+    let is_owned = |object: &&Object| {
+        let annotations = object.metadata("annotations");
+        let is_hook = annotations.and_then(|map: &Value| map.get("helm.sh/hook")).is_some();
+        !is_hook && !(crds.folder().is_some() && crds.holds(object))
+    };
+    let owned = unit.objects.iter().filter(is_owned).filter(is_cluster_scoped);
+    let kinds: BTreeSet<&str> = owned.map(Object::kind).collect();
+    let kinds: Vec<String> = kinds.into_iter().map(code).collect();
+    let kinds = match kinds.as_slice() {
+        [] => return String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    };
+    format!(
+        "\nInstall one release of it per cluster: its {kinds} objects are cluster-scoped and have fixed names, so \
+         Helm refuses a second release in another namespace.\n"
+    )
+}

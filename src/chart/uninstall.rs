@@ -1,0 +1,89 @@
+//! What a README says about uninstalling.
+
+use super::{Companions, Description, Part};
+use crate::escape::markdown::code;
+use crate::ir::{Release, Unit};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// The section of the README of the operator's chart: the commands in the opposite order of the
+/// installation, and what stays.
+pub(super) fn section(
+    text: &mut String,
+    unit: &Unit,
+    description: &Description<'_>,
+    companions: Companions,
+) {
+    let namespace = description.namespace;
+    text.push_str("\n## Uninstall\n\n```sh\n");
+    let parts = [
+        (companions.operands, Part::Operands),
+        (true, Part::Main),
+        (companions.has_crds_chart(), Part::Crds),
+    ];
+    for part in parts.into_iter().filter_map(|(there, part)| there.then_some(part)) {
+        let name = part.name(description.config);
+        let wait = match part {
+            Part::Operands => " --wait   # while the operator runs, to clean up behind them",
+            _ => "",
+        };
+        let _ = writeln!(text, "helm uninstall {name} --namespace {namespace}{wait}");
+    }
+    text.push_str("```\n");
+    let crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
+    let mut left = leftovers(unit, description, crds || companions.has_crds_chart());
+    left.push(format!("the Namespace {} of the release", code(namespace)));
+    list(text, &left);
+}
+
+/// Writes what `helm uninstall` leaves in the cluster.
+pub(super) fn list(text: &mut String, left: &[String]) {
+    if !left.is_empty() {
+        let _ = write!(text, "\nThese stay in the cluster: {}.\n", left.join("; "));
+    }
+}
+
+/// Returns what stays of the objects of a chart, in words.
+pub(super) fn leftovers(unit: &Unit, description: &Description<'_>, has_crds: bool) -> Vec<String> {
+    let mut left = Vec::new();
+    if has_crds {
+        let crds = "CustomResourceDefinitions, and with them all objects of their kinds";
+        left.push(crds.to_owned());
+    }
+    let values = unit.default_values();
+    let release = Release { namespace: description.namespace, values: &values };
+    // One object may stay for two reasons, and one Secret be named by two Certificates.
+    let objects = unit.objects.iter().filter_map(|object| release.object(object));
+    let objects: BTreeSet<String> = objects.filter_map(|object| leftover(&object)).collect();
+    left.extend(objects);
+    left
+}
+
+/// Returns what stays of an object, in words.
+///
+/// Helm deletes neither objects with `helm.sh/resource-policy: keep` nor hooks without a
+/// `hook-succeeded` policy; cert-manager does not delete the Secrets of its Certificates.
+fn leftover(object: &Json) -> Option<String> {
+    let at = |path: &str| object.pointer(path).and_then(Json::as_str);
+    let annotation = |name: &str| at(&format!("/metadata/annotations/helm.sh~1{name}"));
+    let kind = at("/kind")?;
+    let called = |kind: &str, name: &str| format!("the {kind} {}", code(name));
+    if kind == "CustomResourceDefinition" {
+        return None;
+    }
+    if annotation("resource-policy") == Some("keep") {
+        return Some(called(kind, at("/metadata/name")?));
+    }
+    if annotation("hook").is_some() {
+        let deleted = annotation("hook-delete-policy")
+            .is_some_and(|policies| policies.contains("hook-succeeded"));
+        let name = at("/metadata/name").filter(|_| !deleted)?;
+        return Some(format!("{}, a hook", called(kind, name)));
+    }
+    if kind == "Certificate" && at("/apiVersion")?.starts_with("cert-manager.io/") {
+        let secret = called("Secret", at("/spec/secretName")?);
+        return Some(format!("{secret}, which cert-manager made"));
+    }
+    None
+}
