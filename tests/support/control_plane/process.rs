@@ -11,8 +11,13 @@ exec 3<&0
 "$@" </dev/null 3<&- &
 server=$!
 { read -r _ <&3; kill -9 "$server"; } 2>/dev/null &
+reader=$!
 exec 3<&-
 wait "$server"
+status=$?
+# The number of a program that ended may soon be another program's.
+kill -9 "$reader" 2>/dev/null
+exit "$status"
 "#;
 
 /// A running program. Dropping it ends it.
