@@ -27,8 +27,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// How far the computed size may be from the real one, in per cent: Helm's gzip is Go's, and it
-/// writes Chart.yaml as fields.
+/// How far the computed size may be above the real one, in per cent: Helm's gzip is Go's, and it
+/// writes Chart.yaml as fields. It may not be below: 2 % would be said of a release that takes 3 %.
 const TOLERANCE: f64 = 4.0;
 
 fn text<'a>(object: &'a Json, pointer: &str) -> &'a str {
@@ -123,14 +123,17 @@ fn cluster(objects: Vec<Json>) -> (String, Arc<Mutex<Vec<usize>>>) {
 #[test]
 fn is_what_helm_stores() {
     let temporary = TempDir::new().expect("a folder");
-    let helms: Vec<Helm> =
-        Helm::all().into_iter().filter(|helm| helm.version != "3.17.3").collect();
+    let helms = Helm::all();
     for (bundle, crds, strip) in [
         ("mesh-operator", CrdPlacement::Crds, false),
         ("mesh-operator", CrdPlacement::Crds, true),
         ("mesh-operator", CrdPlacement::Templates, false),
         ("mesh-operator", CrdPlacement::Subchart, false),
         ("sealing-wax-operator", CrdPlacement::Crds, false),
+        // Small ones: with webhooks and an API, with operands, and with text of all sorts.
+        ("toll-bridge-operator", CrdPlacement::Templates, false),
+        ("pod-group-operator", CrdPlacement::Separate, false),
+        ("awkward-operator", CrdPlacement::Templates, false),
     ] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("bundles.toml");
         let mut config = Config::read(&file).0.expect("our own configuration");
@@ -183,7 +186,7 @@ fn is_what_helm_stores() {
                 helm.version
             );
             assert!(
-                off.abs() < TOLERANCE,
+                (0.0..TOLERANCE).contains(&off),
                 "{what}: computed {computed}, stored {real}: {off:.2} %"
             );
         }
