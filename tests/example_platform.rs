@@ -4,39 +4,20 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "a test builds in a folder of its own")]
 
+#[path = "support/command.rs"]
+mod command;
+#[path = "support/llm_platform.rs"]
+mod llm_platform;
 #[path = "support/shared.rs"]
 mod shared;
-#[cfg(test)]
-mod support {
-    pub(crate) mod command;
-}
 
 use bundle2chart::config::Config;
 use bundle2chart::config::schema::json_schema;
 use bundle2chart::deploy::{Part, Plan, Release};
-use shared::shared;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::command::Case;
-use toml::{Table, Value};
-
-/// Bundles of the example, and what stands for them in the shared data: other versions, and for
-/// Connectivity Link the project that it is made of.
-const STAND_INS: &[(&str, &str)] = &[
-    ("cert-manager-operator", "corpus/cert-manager-operator/1.16.0"),
-    ("lws-operator", "corpus/lws-operator/1.0.0"),
-    ("limitador-operator", "corpus/limitador-operator/0.17.1"),
-    ("dns-operator", "corpus/dns-operator/0.16.1"),
-    ("nfd", "corpus/nfd/4.16"),
-];
-
-/// CRDs of upstream projects, which fetch.sh of the example would get.
-const CRDS: &[&str] = &[
-    "gateway.networking.k8s.io_gateways.yaml",
-    "gateway.networking.k8s.io_httproutes.yaml",
-    "inference.networking.k8s.io_inferencepools.yaml",
-];
+use toml::Table;
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/llm-platform")
@@ -128,25 +109,7 @@ fn operands_are_named_in_the_readme() {
 
 #[test]
 fn bundles_of_the_shared_data_are_built() {
-    let (Some(_), Some(crds)) = (shared("corpus"), shared("serving/crds")) else { return };
-    let case = Case::new();
-    for path in [
-        "gateway-crds/manifests/gateway-crds.clusterserviceversion.yaml",
-        "gateway-crds/metadata/annotations.yaml",
-    ] {
-        case.write(path, fs::read(example().join(path)).expect("a file"));
-    }
-    for entry in fs::read_dir(example().join("operands")).expect("operands") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        case.write(&format!("operands/{name}"), fs::read(&path).expect("a file"));
-    }
-    for name in CRDS {
-        let content = fs::read(crds.join(name)).expect("a CRD");
-        case.write(&format!("gateway-crds/manifests/{name}"), content);
-    }
-    case.write("bundles.toml", with_stand_ins());
-
+    let Some(case) = llm_platform::case() else { return };
     let seen = case.run(&["build", "--offline"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     let warnings: Vec<&str> =
@@ -179,30 +142,4 @@ fn bundles_of_the_shared_data_are_built() {
     }
     let check = case.run(&["build", "--offline", "--check"]);
     assert_eq!(check.code, Some(0), "{}", check.text());
-}
-
-/// The example with those bundles that there is something for.
-fn with_stand_ins() -> String {
-    let mut file: Table = text().parse().expect("TOML");
-    let known = |name: &str| {
-        name == "gateway-crds" || STAND_INS.iter().any(|(stand_in, _)| *stand_in == name)
-    };
-    let bundles = file["bundle"].as_array_mut().expect("bundles");
-    bundles.retain(|bundle| known(bundle["name"].as_str().expect("a name")));
-    for bundle in bundles {
-        let bundle = bundle.as_table_mut().expect("a table");
-        if let Some(Value::Array(needed)) = bundle.get_mut("depends-on") {
-            needed.retain(|name| known(name.as_str().expect("a name")));
-        }
-        let name = bundle["name"].as_str().expect("a name").to_owned();
-        let Some((_, folder)) = STAND_INS.iter().find(|(stand_in, _)| *stand_in == name) else {
-            continue;
-        };
-        for key in ["image", "catalog", "package", "channel", "version"] {
-            bundle.remove(key);
-        }
-        let folder = shared(folder).unwrap_or_else(|| panic!("{folder}"));
-        bundle.insert("path".to_owned(), Value::String(folder.display().to_string()));
-    }
-    toml::to_string(&file).expect("TOML")
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// A release of `out/helmfile.yaml`.
+/// A release of a helmfile.
 pub(crate) struct Release {
     pub(crate) name: String,
     pub(crate) namespace: String,
@@ -27,7 +27,11 @@ pub(crate) fn root() -> &'static Path {
 /// The releases of the committed helmfile, in its order: CRDs come with or before their operators,
 /// and operands after them.
 pub(crate) fn fixtures() -> Vec<Release> {
-    let out = root().join("out");
+    releases(&root().join("out"))
+}
+
+/// The releases of the helmfile in an output folder.
+pub(crate) fn releases(out: &Path) -> Vec<Release> {
     let text = fs::read_to_string(out.join("helmfile.yaml")).expect("a helmfile");
     let helmfile: Json = serde_yaml::from_str(&text).expect("YAML");
     let release = |release: &Json| {

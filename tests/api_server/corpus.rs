@@ -1,71 +1,221 @@
-//! Every real bundle that compiles is installed, and upgraded to its next version where there is one.
+//! Real bundles with every Helm: installed, upgraded to their next version where there is one, rolled
+//! back, and uninstalled. Plans of `diff` are held against what the server saw, and what is left
+//! against what READMEs say.
 
 use crate::charts::{compiled, crds_of, folders, label};
 use crate::control_plane::ControlPlane;
 use crate::helm::Helm;
-use crate::install::{OTHERS, prepare, run};
+use crate::install::{OTHERS, prepare};
+use crate::leftovers;
+use crate::lifecycle::{Release, effects, kinds, named, observed, planned};
 use crate::shared::shared;
-use std::path::Path;
+use crate::table::{self, Row};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
 /// Real bundles that are refused for what is in them, and what the server says.
 const REFUSED: &[(&str, &str)] = &[
     // It ships an example of its own resource, without what its own CRD requires.
-    ("ack-secretsmanager-controller/1.4.1 install", "spec.name: Required value"),
+    ("ack-secretsmanager-controller", "spec.name: Required value"),
 ];
 
-const RELEASE: (&str, &str) = ("operator", "operator-system");
+const NAMESPACE: &str = "operator-system";
+
+/// The charts of one package, by version.
+struct Package {
+    name: String,
+    versions: Vec<(String, PathBuf)>,
+}
 
 #[test]
-fn real_bundles_are_installed_and_upgraded() {
+fn real_bundles() {
     let Some(corpus) = shared("corpus") else { return };
-    let Some(cluster) = ControlPlane::start() else { return };
-    let helm = Helm::newest();
     let temporary = TempDir::new().expect("a folder");
+    let packages: Vec<Package> = folders(&corpus)
+        .iter()
+        .map(|folder| package(folder, temporary.path()))
+        .filter(|package| !package.versions.is_empty())
+        .collect();
+    let all = Helm::all();
+    let found: Vec<Option<Outcome>> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            all.iter().map(|helm| scope.spawn(|| judge(helm, &packages))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a thread")).collect()
+    });
+    let Some(found) = found.into_iter().collect::<Option<Vec<Outcome>>>() else { return };
+    let wrong: Vec<&String> = found.iter().flat_map(|outcome| &outcome.wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let versions: Vec<&str> = all.iter().map(|helm| helm.version).collect();
+    let rows: Vec<Vec<Row>> = found.into_iter().map(|outcome| outcome.rows).collect();
+    table::check("Real bundles", &versions, &rows);
+}
+
+fn package(folder: &Path, temporary: &Path) -> Package {
+    let name = label(folder);
+    let chart = |bundle: &PathBuf| {
+        let version = label(bundle);
+        let chart = compiled(bundle, "", &temporary.join(format!("{name}-{version}")))?;
+        Some((version, chart))
+    };
+    let versions = folders(folder).iter().filter_map(chart).collect();
+    Package { name, versions }
+}
+
+/// What came of all packages with one Helm.
+#[derive(Default)]
+struct Outcome {
+    rows: Vec<Row>,
+    /// What went otherwise than expected.
+    wrong: Vec<String>,
+}
+
+/// Takes all packages through their lives; nothing without a cluster.
+fn judge(helm: &Helm, packages: &[Package]) -> Option<Outcome> {
+    let cluster = ControlPlane::start()?;
     prepare(&cluster);
-    let (mut installed, mut upgraded, mut refused) = (0, 0, Vec::new());
-    for package in folders(&corpus) {
-        let package_name = label(&package);
-        let mut command = "install";
-        for bundle in folders(&package) {
-            let case = temporary.path().join(format!("{package_name}-{}", label(&bundle)));
-            let Some(chart) = compiled(&bundle, "", &case) else { continue };
-            if command == "install" {
-                replace_others(&cluster, &chart);
-            }
-            if let Some(crds) = crds_of(&chart) {
-                let release = ("operator-crds", RELEASE.1);
-                run(&cluster, &helm, command, release, &crds).expect_success();
-            }
-            let run = run(&cluster, &helm, command, RELEASE, &chart);
-            let shown = format!("{package_name}/{} {command}", label(&bundle));
-            eprintln!("{shown}: {}", if run.success { "taken" } else { &run.stderr });
-            if run.success && command == "install" {
-                (installed, command) = (installed + 1, "upgrade");
-            } else if run.success {
-                upgraded += 1;
-            } else if !REFUSED.iter().any(|(n, why)| *n == shown && run.stderr.contains(why)) {
-                refused.push(format!("{shown}: {}", run.stderr));
-            }
+    let mut outcome = Outcome::default();
+    for package in packages {
+        let replaced = replace_others(&cluster, &package.versions[0].1);
+        let release = Release { cluster: &cluster, helm, name: "operator", namespace: NAMESPACE };
+        let found = lifecycle(&release, package, &mut outcome.rows);
+        let context = |line| format!("Helm {}: {}: {line}", helm.version, package.name);
+        outcome.wrong.extend(found.into_iter().map(context));
+        if replaced {
+            prepare(&cluster);
         }
-        let uninstall = ["uninstall", RELEASE.0, "--namespace", RELEASE.1];
-        helm.run_on(&cluster.kubeconfig(), uninstall);
     }
-    assert!(refused.is_empty(), "{} refused:\n{}", refused.len(), refused.join("\n"));
-    assert!(installed > 50 && upgraded >= 10, "{installed} installed, {upgraded} upgraded");
+    Some(outcome)
+}
+
+fn lifecycle(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let (version, first) = &package.versions[0];
+    let begun = release.cluster.audit_mark();
+    wrong.extend(install_crds(release, "install", first));
+    let installed = release.cluster.audit_mark();
+    let run = release.run("install", first);
+    let (created, _) = effects(&release.cluster.requests_since(installed), NAMESPACE);
+    let mut row = Row {
+        bundle: format!("{} {version}", package.name),
+        step: "install",
+        objects: format!("{} created", created.len()),
+        size: run.success.then(|| release.size()),
+        result: "yes".to_owned(),
+    };
+    if !run.success {
+        let mut known = REFUSED.iter().filter(|(name, _)| *name == package.name);
+        match known.find(|(_, why)| run.stderr.contains(why)) {
+            Some((_, why)) => {
+                row.objects = String::new();
+                row.result = format!("no: {why}");
+            }
+            None => wrong.push(format!("install: {}", run.stderr)),
+        }
+    }
+    rows.push(row);
+    if run.success && package.versions.len() > 1 {
+        wrong.extend(upgrades(release, package, rows));
+    }
+    let run = release.helm(&["uninstall", release.name]);
+    if !run.success {
+        wrong.push(format!("uninstall: {}", run.stderr));
+    }
+    let (left, _) = effects(&release.cluster.requests_since(installed), NAMESPACE);
+    wrong.extend(leftovers::unsaid(&left, first, crds_of(first).is_some()));
+    if crds_of(first).is_some() {
+        release.helm(&["uninstall", "operator-crds"]).expect_success();
+    }
+    let (left, _) = effects(&release.cluster.requests_since(begun), NAMESPACE);
+    leftovers::delete_crds(release.cluster, &left);
+    wrong
+}
+
+/// Installs or upgrades the chart of CRDs that comes before the operator's, where there is one.
+fn install_crds(release: &Release<'_>, command: &str, chart: &Path) -> Option<String> {
+    let crds = crds_of(chart)?;
+    let run = Release { name: "operator-crds", ..*release }.run(command, &crds);
+    (!run.success).then(|| format!("{command} of CRDs: {}", run.stderr))
+}
+
+/// Upgrades from version to version, and back to the first at once.
+fn upgrades(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut stored = BTreeSet::new();
+    let first = release.objects(&release.manifests());
+    for pair in package.versions.windows(2) {
+        let [(old_version, old), (new_version, new)] = pair else { continue };
+        let step = format!("{old_version} to {new_version}");
+        let old_manifests = release.manifests();
+        let before = release.objects(&old_manifests);
+        wrong.extend(install_crds(release, "upgrade", new));
+        let mark = release.cluster.audit_mark();
+        let run = release.run("upgrade", new);
+        if !run.success {
+            wrong.push(format!("{step}: {}", run.stderr));
+            return wrong;
+        }
+        let requests = release.cluster.requests_since(mark);
+        let manifests = release.manifests();
+        let after = release.objects(&format!("{manifests}\n---\n{old_manifests}"));
+        let kinds = kinds(release.cluster);
+        let (created, deleted) = effects(&requests, NAMESPACE);
+        let known: BTreeSet<String> =
+            before.keys().chain(after.keys()).map(crate::lifecycle::label).collect();
+        let effect = observed((named(&created, &kinds), named(&deleted, &kinds)), &before, &after);
+        let plan = planned(old, new, release.namespace, &known);
+        rows.push(Row {
+            bundle: format!("{} {step}", package.name),
+            step: "upgrade",
+            objects: plan.to_string(),
+            size: Some(release.size()),
+            result: "yes".to_owned(),
+        });
+        stored.extend(plan.stored.iter().cloned());
+        if plan != effect {
+            wrong.push(format!("{step}: planned {plan:#?}\n, was {effect:#?}"));
+        }
+    }
+    let run = release.helm(&["rollback", release.name, "1"]);
+    if !stored.is_empty() {
+        // The server keeps versions that objects may be stored in.
+        let named = |id: &String| run.stderr.contains(id.split('/').next_back().unwrap_or(id));
+        if run.success || !stored.iter().all(named) {
+            wrong.push(format!("rollback, {stored:?} are stored anew: {}", run.stderr));
+        }
+        if let Some(row) = rows.last_mut() {
+            row.result = "yes, without rollback: CRDs store a new version".to_owned();
+        }
+        return wrong;
+    }
+    if !run.success {
+        wrong.push(format!("rollback: {}", run.stderr));
+        return wrong;
+    }
+    let back = release.objects(&release.manifests());
+    for (id, object) in &first {
+        let found = back.get(id);
+        if found != Some(object) {
+            wrong.push(format!("rollback: {id} was\n{object}\nand is\n{found:?}"));
+        }
+    }
+    wrong
 }
 
 /// Deletes the CRDs that [`prepare`] created in place of those that this chart has.
-fn replace_others(cluster: &ControlPlane, chart: &Path) {
+fn replace_others(cluster: &ControlPlane, chart: &Path) -> bool {
+    let mut replaced = false;
     for (group, _, plural, _) in OTHERS {
         let file = format!("{plural}.{group}.yaml");
         if WalkDir::new(chart)
             .into_iter()
-            .any(|entry| *entry.expect("an entry").file_name() == *file)
+            .any(|entry| entry.expect("an entry").file_name().to_string_lossy().ends_with(&file))
         {
             let delete = ["delete", "crd", &format!("{plural}.{group}"), "--ignore-not-found"];
             cluster.kubectl(&delete).expect_success();
+            replaced = true;
         }
     }
+    replaced
 }

@@ -12,15 +12,21 @@
     reason = "a test"
 )]
 
+mod certificates;
 mod charts;
 mod corpus;
 mod crds;
+mod examples;
 mod grants;
 mod install;
+mod leftovers;
+mod lifecycle;
 mod permissions;
 mod requests;
 mod required_apis;
 mod rollback;
+mod table;
+mod tls_server;
 
 #[path = "../support/command.rs"]
 mod command;
@@ -32,6 +38,8 @@ mod go;
 mod helm;
 #[path = "../support/lamp.rs"]
 mod lamp;
+#[path = "../support/llm_platform.rs"]
+mod llm_platform;
 #[path = "../support/offline.rs"]
 mod offline;
 #[path = "../support/shared.rs"]

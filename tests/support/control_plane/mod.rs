@@ -122,6 +122,17 @@ impl ControlPlane {
         self.file("admin.kubeconfig")
     }
 
+    /// That kubeconfig with another default namespace, which objects may differ from.
+    pub(crate) fn kubeconfig_in(&self, namespace: &str) -> PathBuf {
+        let text = fs::read_to_string(self.kubeconfig()).expect("a file");
+        let mut kubeconfig: Json = serde_json::from_str(&text).expect("JSON");
+        kubeconfig["contexts"][0]["context"]["namespace"] = json!(namespace);
+        let file = self.file(&format!("{namespace}.kubeconfig"));
+        fs::write(&file, kubeconfig.to_string()).expect("a file");
+        make_private(&file);
+        file
+    }
+
     /// A kubeconfig with a token of this ServiceAccount, as its pods have it.
     ///
     /// # Panics

@@ -1,0 +1,78 @@
+//! The examples are installed with every Helm, where the shared test data has the CRDs that they need.
+
+use crate::charts::{self, folders, label, root};
+use crate::control_plane::ControlPlane;
+use crate::helm::Helm;
+use crate::install::{apply_crds, prepare, wait_for_crds};
+use crate::lifecycle::{Release, effects};
+use crate::llm_platform;
+use crate::shared::shared;
+use crate::table::{self, Row};
+use std::path::Path;
+
+/// Kinds of charts that serve models, whose CRDs are not in the shared data.
+const MORE: &[(&str, &str, &str, &str)] = &[
+    ("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
+    ("networking.gke.io", "v1", "gcpbackendpolicies", "GCPBackendPolicy"),
+    ("networking.gke.io", "v1", "healthcheckpolicies", "HealthCheckPolicy"),
+    ("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
+];
+
+#[test]
+fn serving_and_llm_platform() {
+    let (Some(crds), Some(platform)) = (shared("serving/crds"), llm_platform::case()) else {
+        return;
+    };
+    let build = platform.run(&["build", "--offline"]);
+    assert_eq!(build.code, Some(0), "{}", build.text());
+
+    let all = Helm::all();
+    let mut rows = Vec::new();
+    for helm in &all {
+        let Some(cluster) = ControlPlane::start() else { return };
+        let mut of_helm = Vec::new();
+        for release in charts::releases(&platform.path("out")) {
+            of_helm.push(install(
+                &cluster,
+                helm,
+                &release.name,
+                &release.namespace,
+                &release.chart,
+            ));
+        }
+        prepare(&cluster);
+        apply_crds(&cluster, MORE);
+        // Those of the platform belong to its releases.
+        cluster
+            .kubectl(&["apply", "--server-side", "--force-conflicts", "--filename", utf8(&crds)])
+            .expect_success();
+        wait_for_crds(&cluster);
+        for chart in folders(&root().join("examples/serving/out")) {
+            let (name, chart) = (label(&chart), folders(&chart).pop().expect("a version"));
+            of_helm.push(install(&cluster, helm, &name, "serving", &chart));
+        }
+        rows.push(of_helm);
+    }
+    let versions: Vec<&str> = all.iter().map(|helm| helm.version).collect();
+    table::check("Examples", &versions, &rows);
+}
+
+/// Installs a chart, and upgrades it to itself.
+fn install(cluster: &ControlPlane, helm: &Helm, name: &str, namespace: &str, chart: &Path) -> Row {
+    let release = Release { cluster, helm, name, namespace };
+    let mark = cluster.audit_mark();
+    release.run("install", chart).expect_success();
+    let (created, _) = effects(&cluster.requests_since(mark), namespace);
+    release.run("upgrade", chart).expect_success();
+    Row {
+        bundle: format!("{name} {}", label(chart)),
+        step: "install",
+        objects: format!("{} created", created.len()),
+        size: Some(release.size()),
+        result: "yes".to_owned(),
+    }
+}
+
+fn utf8(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}

@@ -1,0 +1,273 @@
+//! A release from its installation to its end, and what the server saw of each step.
+
+use crate::control_plane::{ADMIN, ControlPlane, Request};
+use crate::helm::{Helm, HelmRun};
+use bundle2chart::diff::Identity;
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+/// A release on a cluster, managed with one Helm.
+pub(crate) struct Release<'a> {
+    pub(crate) cluster: &'a ControlPlane,
+    pub(crate) helm: &'a Helm,
+    pub(crate) name: &'a str,
+    pub(crate) namespace: &'a str,
+}
+
+/// Objects, by who they are; namespaces are always said.
+pub(crate) type Objects = BTreeMap<Identity, Json>;
+
+/// What a step did to objects.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Effect {
+    pub(crate) created: BTreeSet<String>,
+    pub(crate) changed: BTreeSet<String>,
+    pub(crate) deleted: BTreeSet<String>,
+    /// Workloads whose pods are replaced.
+    pub(crate) restarted: BTreeSet<String>,
+    /// CRDs whose objects are stored in another version from now on, which no rollback undoes.
+    pub(crate) stored: BTreeSet<String>,
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Effect { created, changed, deleted, .. } = self;
+        let (created, changed, deleted) = (created.len(), changed.len(), deleted.len());
+        write!(formatter, "{created} created, {changed} changed, {deleted} deleted")
+    }
+}
+
+impl Release<'_> {
+    /// `helm ARGUMENTS --namespace NAMESPACE` with Helm's own defaults.
+    pub(crate) fn helm(&self, arguments: &[&str]) -> HelmRun {
+        let all = arguments.iter().copied().chain(["--namespace", self.namespace]);
+        self.helm.run_on(&self.cluster.kubeconfig(), all)
+    }
+
+    /// `helm COMMAND NAME CHART`.
+    pub(crate) fn run(&self, command: &str, chart: &Path) -> HelmRun {
+        let chart = chart.to_str().expect("UTF-8");
+        match command {
+            "install" => self.helm(&[command, self.name, chart, "--create-namespace"]),
+            _ => self.helm(&[command, self.name, chart]),
+        }
+    }
+
+    /// All manifests of the release, hooks too.
+    pub(crate) fn manifests(&self) -> String {
+        let part = |part: &str| self.helm(&["get", part, self.name]).expect_success();
+        format!("{}\n---\n{}", part("manifest"), part("hooks"))
+    }
+
+    /// The objects of these manifests as the server has them, without what changes by itself.
+    pub(crate) fn objects(&self, manifests: &str) -> Objects {
+        let arguments = ["get", "--ignore-not-found", "--output", "json", "--filename", "-"];
+        let kubeconfig = self.cluster.kubeconfig_in(self.namespace);
+        let text = self.cluster.kubectl_as(&kubeconfig, &arguments, manifests).expect_success();
+        let found: Json = serde_json::from_str(&text).unwrap_or(Json::Null);
+        let objects = match found["items"].as_array() {
+            Some(items) => items.clone(),
+            None if found.is_null() => Vec::new(),
+            None => vec![found],
+        };
+        objects.into_iter().map(|object| (Identity::of(&object), settled(object))).collect()
+    }
+
+    /// Bytes of the newest revision's Secret.
+    pub(crate) fn size(&self) -> usize {
+        let selector = format!("owner=helm,name={}", self.name);
+        let arguments = ["secrets", "--selector", &selector, "--namespace", self.namespace];
+        let secrets = self.cluster.get(&arguments);
+        let sizes =
+            secrets["items"].as_array().expect("a list").iter().map(|secret| {
+                secret["data"]["release"].as_str().map_or(0, |text| text.len() / 4 * 3)
+            });
+        sizes.max().unwrap_or_default()
+    }
+}
+
+/// Without what a server or its controllers write.
+fn settled(mut object: Json) -> Json {
+    object.as_object_mut().expect("an object").remove("status");
+    let metadata = object["metadata"].as_object_mut().expect("metadata");
+    for key in ["resourceVersion", "managedFields", "generation", "creationTimestamp", "uid"] {
+        metadata.remove(key);
+    }
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut) {
+        annotations.remove("deployment.kubernetes.io/revision");
+        // The version of the chart that a CRD is from, which is no change of the CRD.
+        annotations.remove("bundle2chart/version");
+    }
+    object
+}
+
+/// What requests of Helm did: objects by resource, without Helm's own Secrets and the namespace of
+/// the release, which `--create-namespace` makes.
+pub(crate) fn effects(
+    requests: &[Request],
+    namespace: &str,
+) -> (BTreeSet<Touched>, BTreeSet<Touched>) {
+    let (mut created, mut deleted) = (BTreeSet::new(), BTreeSet::new());
+    let of_helm = requests
+        .iter()
+        .filter(|request| request.user == ADMIN && request.succeeded() && !request.dry_run);
+    for request in of_helm {
+        let own = (request.resource == "secrets" && request.name.starts_with("sh.helm.release"))
+            || (request.resource == "namespaces" && request.name == namespace);
+        let touched = Touched {
+            resource: request.resource.clone(),
+            namespace: request.namespace.clone(),
+            name: request.name.clone(),
+        };
+        if own || !request.subresource.is_empty() {
+            continue;
+        } else if request.verb == "delete" {
+            created.remove(&touched);
+            deleted.insert(touched);
+        } else if request.code == 201 {
+            // What is deleted and created again is there as before.
+            if !deleted.remove(&touched) {
+                created.insert(touched);
+            }
+        }
+    }
+    (created, deleted)
+}
+
+/// An object that a request named.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Touched {
+    /// The resource with its group.
+    pub(crate) resource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// Kinds by resource, as the server has them.
+pub(crate) fn kinds(cluster: &ControlPlane) -> BTreeMap<String, String> {
+    let table = cluster.kubectl(&["api-resources", "--no-headers"]).expect_success();
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, .., version, _, kind] = words[..] else { panic!("a resource: {line}") };
+        let group = version.split_once('/').map(|(group, _)| format!(".{group}"));
+        (format!("{name}{}", group.unwrap_or_default()), kind.to_owned())
+    };
+    table.lines().map(row).collect()
+}
+
+/// `Kind/namespace/name` of what requests touched.
+pub(crate) fn named(
+    touched: &BTreeSet<Touched>,
+    kinds: &BTreeMap<String, String>,
+) -> BTreeSet<String> {
+    let label = |object: &Touched| {
+        let kind = kinds.get(&object.resource).unwrap_or(&object.resource);
+        identified(kind, &object.namespace, &object.name)
+    };
+    touched.iter().map(label).collect()
+}
+
+/// `Kind/namespace/name` of an object.
+pub(crate) fn label(id: &Identity) -> String {
+    identified(&id.kind, &id.namespace, &id.name)
+}
+
+fn identified(kind: &str, namespace: &str, name: &str) -> String {
+    match namespace {
+        "" => format!("{kind}/{name}"),
+        _ => format!("{kind}/{namespace}/{name}"),
+    }
+}
+
+/// What `bundle2chart diff` says that an upgrade does. CRDs in a folder of their own are no part of
+/// a release.
+pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<String>) -> Effect {
+    let output = Command::new(env!("CARGO_BIN_EXE_bundle2chart"))
+        .args(["diff", "--format", "json", "--quiet"])
+        .args(["--namespace", namespace])
+        .args([old, new])
+        .output()
+        .expect("bundle2chart runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Json = serde_json::from_slice(&output.stdout).expect("JSON");
+
+    let mut effect = Effect::default();
+    for object in report["objects"].as_array().expect("objects") {
+        let id = |id: &Json| {
+            let text = |key: &str| id[key].as_str().unwrap_or_default();
+            // The report leaves the release namespace out, as it does for cluster scope.
+            let label = identified(text("kind"), text("namespace"), text("name"));
+            let here = identified(text("kind"), namespace, text("name"));
+            if known.contains(&here) && text("namespace").is_empty() { here } else { label }
+        };
+        if object["id"]["kind"] == "Chart" {
+            continue;
+        }
+        let this = id(&object["id"]);
+        if !known.contains(&this) && this.starts_with("CustomResourceDefinition/") {
+            continue;
+        }
+        match object["action"].as_str().expect("an action") {
+            "added" => effect.created.insert(this),
+            "removed" => effect.deleted.insert(this),
+            "renamed" => {
+                effect.deleted.insert(id(&object["from"]));
+                effect.created.insert(this)
+            }
+            _ => effect.changed.insert(this),
+        };
+    }
+    let plan = report["plan"].as_array().expect("a plan");
+    let items = |id: &'static str| {
+        let steps = plan.iter().filter(move |step| step["id"] == id);
+        let items = steps.flat_map(|step| step["items"].as_array().expect("items"));
+        items.map(|item| item.as_str().expect("a text"))
+    };
+    for item in items("final") {
+        let (id, what) = item.split_once(": ").expect("an object");
+        if known.contains(id) && what.contains("objects are now stored as") {
+            effect.stored.insert(id.to_owned());
+        }
+    }
+    for item in items("restart") {
+        // Pods of a Deployment that is created are no restart for the server.
+        if item.ends_with("(under another name)") {
+            continue;
+        }
+        let (kind, name) = item.split(' ').next().unwrap_or(item).split_once('/').expect("a kind");
+        effect.restarted.insert(identified(kind, namespace, name));
+    }
+    effect
+}
+
+/// The version in which a server stores objects of a CRD.
+fn stored_version(crd: &Json) -> Option<&str> {
+    let versions = crd["spec"]["versions"].as_array()?;
+    versions.iter().find(|version| version["storage"] == true)?["name"].as_str()
+}
+
+/// What an upgrade did, by the audit log and the objects before and after it.
+pub(crate) fn observed(
+    (created, deleted): (BTreeSet<String>, BTreeSet<String>),
+    before: &Objects,
+    after: &Objects,
+) -> Effect {
+    let mut effect = Effect { created, deleted, ..Effect::default() };
+    let template = |object: &Json| object["spec"]["template"].clone();
+    for (id, object) in after {
+        let Some(old) = before.get(id) else { continue };
+        if old != object {
+            effect.changed.insert(label(id));
+        }
+        if stored_version(old) != stored_version(object) {
+            effect.stored.insert(label(id));
+        }
+        if template(old) != template(object) && template(object) != json!(null) {
+            effect.restarted.insert(label(id));
+        }
+    }
+    effect
+}

@@ -1,0 +1,108 @@
+//! docs/real-clusters.md: what was installed with which Helm, and what came of it.
+
+use crate::charts::root;
+use crate::control_plane::ControlPlane;
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Mutex;
+
+const FILE: &str = "docs/real-clusters.md";
+
+/// Tests of both sections may run at once.
+static WRITING: Mutex<()> = Mutex::new(());
+
+/// A step that was taken with every Helm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// The bundle and its version, or both versions of an upgrade.
+    pub(crate) bundle: String,
+    /// `install`, `upgrade`.
+    pub(crate) step: &'static str,
+    /// What it did to objects.
+    pub(crate) objects: String,
+    /// Bytes of the release's Secret; nothing where there is none.
+    pub(crate) size: Option<usize>,
+    /// `yes`, or why not.
+    pub(crate) result: String,
+}
+
+/// Sections in their order, one for each test.
+const SECTIONS: [&str; 3] = ["Fixtures", "Examples", "Real bundles"];
+
+/// Compares the rows of each Helm with this section of the table, which `UPDATE=1` writes instead.
+///
+/// # Panics
+/// When they differ.
+pub(crate) fn check(section: &str, versions: &[&str], of_helms: &[Vec<Row>]) {
+    assert!(SECTIONS.contains(&section), "{section}");
+    let _guard = WRITING.lock();
+    let file = root().join(FILE);
+    let found = fs::read_to_string(&file).unwrap_or_default();
+    let mut expected = introduction();
+    for name in SECTIONS {
+        let old = content(&found, name);
+        let lines = if name == section { lines(versions, of_helms, old) } else { old.to_owned() };
+        let _ = write!(expected, "\n## {name}\n\n{lines}");
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&file, &expected).expect("a file");
+    } else if found != expected {
+        panic!(
+            "{FILE} is out of date; write it with UPDATE=1 cargo test --test api_server\n{}",
+            content(&expected, section)
+        );
+    }
+}
+
+fn introduction() -> String {
+    format!(
+        "# Charts on a real control plane\n\n\
+         Charts of these bundles were installed on Kubernetes {} (etcd, kube-apiserver and kube-controller-manager, without\n\
+         nodes) with default flags of each Helm. An upgrade is done when it did to objects what `bundle2chart diff` had said, and\n\
+         `helm rollback` led back to the objects from before; an installation, when `helm uninstall` left what the chart's\n\
+         README.md names and nothing else. Objects that count are the release's; the size is that of its Secret, of which a\n\
+         cluster takes 1 MiB. The awkward operator is installed without what its bundle holds to be refused.\n\n\
+         This file is made by `tests/api_server`.\n",
+        ControlPlane::version()
+    )
+}
+
+/// The lines of a section.
+fn content<'a>(text: &'a str, section: &str) -> &'a str {
+    let heading = format!("\n## {section}\n\n");
+    let Some(start) = text.find(&heading) else { return "" };
+    let content = &text[start + heading.len()..];
+    &content[..content.find("\n## ").unwrap_or(content.len())]
+}
+
+fn lines(versions: &[&str], of_helms: &[Vec<Row>], old: &str) -> String {
+    let mut text = "| bundle | step | objects | size |".to_owned();
+    for version in versions {
+        let _ = write!(text, " Helm {version} |");
+    }
+    let _ = write!(text, "\n|---|---|---|---|{}\n", "---|".repeat(versions.len()));
+    for (index, row) in of_helms[0].iter().enumerate() {
+        let Row { bundle, step, objects, size, .. } = row;
+        let start = format!("| {bundle} | {step} | {objects} | ");
+        let size = size.map(|size| size.div_ceil(1024)).map_or(String::new(), |size| {
+            format!("{} KiB", near(size, old, &start).unwrap_or(size))
+        });
+        let _ = write!(text, "{start}{size} |");
+        for rows in of_helms {
+            let of_helm = rows.get(index).expect("as many rows");
+            assert_eq!((&of_helm.bundle, of_helm.step), (bundle, *step));
+            assert_eq!(of_helm.objects, *objects, "{bundle}");
+            let _ = write!(text, " {} |", of_helm.result);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The size that the table has in this line, if it is about the same: a release holds the time, and
+/// is compressed.
+fn near(size: usize, old: &str, start: &str) -> Option<usize> {
+    let line = old.lines().find(|line| line.starts_with(start))?;
+    let found = line[start.len()..].split(' ').next()?.parse().ok()?;
+    (size.abs_diff(found) <= 1).then_some(found)
+}

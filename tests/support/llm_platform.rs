@@ -1,0 +1,77 @@
+//! examples/llm-platform with those of its bundles that the shared test data has.
+
+#![expect(clippy::disallowed_methods, reason = "tests write what the program reads")]
+
+use crate::command::Case;
+use crate::shared::shared;
+use std::fs;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Bundles of the example, and what stands for them in the shared data: other versions, and for
+/// Connectivity Link the project that it is made of.
+const STAND_INS: &[(&str, &str)] = &[
+    ("cert-manager-operator", "corpus/cert-manager-operator/1.16.0"),
+    ("lws-operator", "corpus/lws-operator/1.0.0"),
+    ("limitador-operator", "corpus/limitador-operator/0.17.1"),
+    ("dns-operator", "corpus/dns-operator/0.16.1"),
+    ("nfd", "corpus/nfd/4.16"),
+];
+
+/// CRDs of upstream projects, which fetch.sh of the example would get.
+const CRDS: &[&str] = &[
+    "gateway.networking.k8s.io_gateways.yaml",
+    "gateway.networking.k8s.io_httproutes.yaml",
+    "inference.networking.k8s.io_inferencepools.yaml",
+];
+
+/// The example in a folder of its own, ready to be built; nothing without the shared data.
+pub(crate) fn case() -> Option<Case> {
+    let (_, crds) = (shared("corpus")?, shared("serving/crds")?);
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/llm-platform");
+    let case = Case::new();
+    for path in [
+        "gateway-crds/manifests/gateway-crds.clusterserviceversion.yaml",
+        "gateway-crds/metadata/annotations.yaml",
+    ] {
+        case.write(path, fs::read(example.join(path)).expect("a file"));
+    }
+    for entry in fs::read_dir(example.join("operands")).expect("operands") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        case.write(&format!("operands/{name}"), fs::read(&path).expect("a file"));
+    }
+    for name in CRDS {
+        let content = fs::read(crds.join(name)).expect("a CRD");
+        case.write(&format!("gateway-crds/manifests/{name}"), content);
+    }
+    let text = fs::read_to_string(example.join("bundles.toml")).expect("the example");
+    case.write("bundles.toml", with_stand_ins(&text));
+    Some(case)
+}
+
+/// The example with those bundles that there is something for.
+fn with_stand_ins(text: &str) -> String {
+    let mut file: Table = text.parse().expect("TOML");
+    let known = |name: &str| {
+        name == "gateway-crds" || STAND_INS.iter().any(|(stand_in, _)| *stand_in == name)
+    };
+    let bundles = file["bundle"].as_array_mut().expect("bundles");
+    bundles.retain(|bundle| known(bundle["name"].as_str().expect("a name")));
+    for bundle in bundles {
+        let bundle = bundle.as_table_mut().expect("a table");
+        if let Some(Value::Array(needed)) = bundle.get_mut("depends-on") {
+            needed.retain(|name| known(name.as_str().expect("a name")));
+        }
+        let name = bundle["name"].as_str().expect("a name").to_owned();
+        let Some((_, folder)) = STAND_INS.iter().find(|(stand_in, _)| *stand_in == name) else {
+            continue;
+        };
+        for key in ["image", "catalog", "package", "channel", "version"] {
+            bundle.remove(key);
+        }
+        let folder = shared(folder).unwrap_or_else(|| panic!("{folder}"));
+        bundle.insert("path".to_owned(), Value::String(folder.display().to_string()));
+    }
+    toml::to_string(&file).expect("TOML")
+}
