@@ -16,13 +16,9 @@ pub(crate) fn unsaid(left: &BTreeSet<Touched>, chart: &Path, companion: bool) ->
         readme.lines().filter(|line| line.contains("stay") || line.contains("leaves")).collect();
     let (crds, others): (Vec<&Touched>, Vec<&Touched>) =
         left.iter().partition(|object| object.resource == CRDS);
-    let named = |object: &Touched| {
-        said.contains(&object.name)
-            || (object.resource == "namespaces" && said.contains("the namespaces of operands"))
-    };
     let mut wrong: Vec<String> = others
         .iter()
-        .filter(|object| !named(object))
+        .filter(|object| !said.contains(&object.name))
         .map(|object| format!("{object:?} is left, and README.md says {said:?}"))
         .collect();
     let says_crds = said.contains("CustomResourceDefinition") || said.contains("CRD");
