@@ -26,7 +26,8 @@ pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
     let is_owned = |object: &&Object| {
         let annotations = object.metadata("annotations");
         let is_hook = annotations.and_then(|map: &Value| map.get("helm.sh/hook")).is_some();
-        !is_hook && !(crds.folder().is_some() && crds.holds(object))
+        let in_folder = crds.folder().is_some() && crds.holds(object);
+        !is_hook && !in_folder
     };
     let owned = unit.objects.iter().filter(is_owned).filter(is_cluster_scoped);
     let kinds: BTreeSet<&str> = owned.map(Object::kind).collect();
