@@ -3,7 +3,8 @@
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Unit, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::overlay::Definitions;
+use std::collections::BTreeMap;
 
 /// API groups of kinds that a bundle may ship and Kubernetes does not have, with who brings them
 /// and the filter that leaves them out.
@@ -20,20 +21,12 @@ const FOREIGN: [(&str, &str, &str); 3] = [
 /// Objects of such kinds, unless the chart brings the kind: a cluster without them refuses the
 /// whole release.
 pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
-    let own: BTreeSet<(&str, &str)> = unit
-        .objects
-        .iter()
-        .filter(|object| object.kind() == "CustomResourceDefinition")
-        .filter_map(|crd| {
-            let text = |path: &[&str]| crd.at(path).and_then(Value::as_str);
-            Some((text(&["spec", "group"])?, text(&["spec", "names", "kind"])?))
-        })
-        .collect();
+    let own = Definitions::of(unit.objects.iter());
     for (group, who, filter) in FOREIGN {
         let objects: Vec<&Object> = unit
             .objects
             .iter()
-            .filter(|o| o.group() == group && !own.contains(&(group, o.kind())))
+            .filter(|o| o.group() == group && own.of_object(o).is_none())
             .collect();
         let Some(first) = objects.first() else { continue };
         let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
