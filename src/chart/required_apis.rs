@@ -5,21 +5,8 @@
 
 use crate::emit;
 use crate::ir::{Object, Unit};
-use crate::overlay::{Definitions, is_built_in};
+use crate::overlay::{Definitions, is_built_in, provider};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What brings the kinds of an API group, for a person.
-const PROVIDERS: [(&str, &str); 9] = [
-    ("cert-manager.io", "cert-manager"),
-    ("monitoring.coreos.com", "the Prometheus operator"),
-    ("autoscaling.k8s.io", "the vertical pod autoscaler"),
-    ("gateway.networking.k8s.io", "the CRDs of the Gateway API"),
-    ("inference.networking.k8s.io", "the CRDs of the Gateway API inference extension"),
-    ("inference.networking.x-k8s.io", "the CRDs of the Gateway API inference extension"),
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
-    ("disaggregatedset.x-k8s.io", "LeaderWorkerSet with its DisaggregatedSet API"),
-    ("keda.sh", "KEDA"),
-];
 
 /// Charts by the kinds that their CRDs define, as `GROUP/KIND`.
 pub(super) type Providers = BTreeMap<String, String>;
@@ -58,10 +45,12 @@ fn remedy(object: &Object, providers: &Providers) -> String {
     if let Some(chart) = providers.get(&format!("{group}/{}", object.kind())) {
         return format!("install the chart {chart} first");
     }
-    let known = PROVIDERS.iter().find(|(known, _)| *known == group);
-    match known {
-        Some((_, provider)) => format!("install {provider} first"),
-        None if group.ends_with(".openshift.io") => "it exists on OpenShift only".to_owned(),
+    // A group of OpenShift, such as its console's, cannot be installed elsewhere.
+    if group.ends_with(".openshift.io") {
+        return "it exists on OpenShift only".to_owned();
+    }
+    match provider(group) {
+        Some(provider) => format!("install {provider} first"),
         None => "install its CustomResourceDefinition first".to_owned(),
     }
 }

@@ -124,7 +124,9 @@ impl<'m> Checker<'m, '_> {
             self.check_cert_manager(&mut found);
         }
         for (provider, dependency) in later {
-            found.push(words::order(self.own(), &self.members[provider], dependency));
+            let need = dependency.requirement.to_string();
+            let place = Some(&dependency.place);
+            found.push(words::order(self.own(), &self.members[provider], &need, place));
         }
         found
     }
@@ -143,7 +145,8 @@ impl<'m> Checker<'m, '_> {
             _ if package => {}
             Outcome::Met(needed) => {
                 for provider in needed.iter().filter_map(|providers| self.to_add(providers)) {
-                    found.push(words::cert_manager_order(self.own(), &self.members[provider]));
+                    let provider = &self.members[provider];
+                    found.push(words::order(self.own(), provider, "cert-manager", None));
                 }
             }
             Outcome::Unmet | Outcome::Unknown => found.push(words::cert_manager(self.own())),

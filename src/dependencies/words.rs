@@ -106,21 +106,25 @@ pub(super) fn missing_apis(
     diagnostic
 }
 
-/// A note about two bundles whose order is not said.
+/// A note about two bundles whose order is not said: `own` has the need, and `declared` is where the
+/// bundle says so, where it does.
 pub(super) fn order(
     own: &Member<'_>,
     provider: &Member<'_>,
-    dependency: &Dependency,
+    need: &str,
+    declared: Option<&Place>,
 ) -> Diagnostic {
     let (name, provider) = (&own.config.name, &provider.config.name);
-    let message = format!(
-        "`{name}` needs {}, which `{provider}` has, but `depends-on` does not say so",
-        dependency.requirement
-    );
-    Diagnostic::note(Code::DependencyOrder, message)
-        .at(Place::span(own.config.span.clone()))
-        .related(dependency.place.clone(), "it says so here")
-        .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])))
+    let note = Diagnostic::note(
+        Code::DependencyOrder,
+        format!("`{name}` needs {need}, which `{provider}` has, but `depends-on` does not say so"),
+    )
+    .at(Place::span(own.config.span.clone()))
+    .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])));
+    match declared {
+        Some(place) => note.related(place.clone(), "it says so here"),
+        None => note,
+    }
 }
 
 /// A note about a chart that needs cert-manager in the cluster.
@@ -136,19 +140,6 @@ pub(super) fn cert_manager(own: &Member<'_>) -> Diagnostic {
          `certificates`",
         list("provided", &[], &["cert-manager.io/v1/Certificate"])
     ))
-}
-
-/// A note about a bundle that brings cert-manager, but is not installed first.
-pub(super) fn cert_manager_order(own: &Member<'_>, provider: &Member<'_>) -> Diagnostic {
-    let (name, provider) = (&own.config.name, &provider.config.name);
-    Diagnostic::note(
-        Code::DependencyOrder,
-        format!(
-            "`{name}` needs cert-manager, which `{provider}` has, but `depends-on` does not say so"
-        ),
-    )
-    .at(Place::span(own.config.span.clone()))
-    .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])))
 }
 
 /// A note about what only OLM can check.

@@ -3,32 +3,29 @@
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Unit, Value};
-use crate::overlay::Definitions;
+use crate::overlay::{Definitions, provider};
 use std::collections::BTreeMap;
 
-/// API groups of kinds that a bundle may ship and Kubernetes does not have, with who brings them
-/// and the filter that leaves them out.
-const FOREIGN: [(&str, &str, &str); 3] = [
-    (
-        "monitoring.coreos.com",
-        "the Prometheus operator",
-        r#".apiVersion | startswith("monitoring.coreos.com/")"#,
-    ),
-    ("console.openshift.io", "the OpenShift console", r#".kind | startswith("Console")"#),
-    ("autoscaling.k8s.io", "the vertical pod autoscaler", r#".kind == "VerticalPodAutoscaler""#),
+/// API groups of kinds that a bundle may ship and Kubernetes does not have, with the filter that
+/// leaves them out.
+const FOREIGN: [(&str, &str); 3] = [
+    ("monitoring.coreos.com", r#".apiVersion | startswith("monitoring.coreos.com/")"#),
+    ("console.openshift.io", r#".kind | startswith("Console")"#),
+    ("autoscaling.k8s.io", r#".kind == "VerticalPodAutoscaler""#),
 ];
 
 /// Objects of such kinds, unless the chart brings the kind: a cluster without them refuses the
 /// whole release.
 pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
     let own = Definitions::of(unit.objects.iter());
-    for (group, who, filter) in FOREIGN {
+    for (group, filter) in FOREIGN {
         let objects: Vec<&Object> = unit
             .objects
             .iter()
             .filter(|o| o.group() == group && own.of_object(o).is_none())
             .collect();
         let Some(first) = objects.first() else { continue };
+        let who = provider(group).unwrap_or(group);
         let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         diagnostics.push(

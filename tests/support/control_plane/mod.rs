@@ -133,15 +133,6 @@ impl ControlPlane {
         file
     }
 
-    /// A kubeconfig with a token of this ServiceAccount, as its pods have it.
-    ///
-    /// # Panics
-    /// When there is no such ServiceAccount.
-    pub(crate) fn kubeconfig_of(&self, namespace: &str, account: &str) -> PathBuf {
-        let token = self.token_of(namespace, account);
-        self.write_kubeconfig(&format!("{namespace}.{account}"), &json!({ "token": token }))
-    }
-
     /// Who asks with a token of this ServiceAccount.
     ///
     /// # Panics

@@ -1,0 +1,19 @@
+//! Projects that bring the kinds of API groups that Kubernetes does not have.
+
+const PROVIDERS: [(&str, &str); 10] = [
+    ("autoscaling.k8s.io", "the vertical pod autoscaler"),
+    ("cert-manager.io", "cert-manager"),
+    ("console.openshift.io", "the OpenShift console"),
+    ("disaggregatedset.x-k8s.io", "LeaderWorkerSet with its DisaggregatedSet API"),
+    ("gateway.networking.k8s.io", "the CRDs of the Gateway API"),
+    ("inference.networking.k8s.io", "the CRDs of the Gateway API inference extension"),
+    ("inference.networking.x-k8s.io", "the CRDs of the Gateway API inference extension"),
+    ("keda.sh", "KEDA"),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+    ("monitoring.coreos.com", "the Prometheus operator"),
+];
+
+/// Returns what brings the kinds of an API group, for a sentence; nothing for groups not known here.
+pub(crate) fn provider(group: &str) -> Option<&'static str> {
+    PROVIDERS.iter().find(|(known, _)| *known == group).map(|(_, provider)| *provider)
+}
