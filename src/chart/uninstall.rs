@@ -53,8 +53,10 @@ pub(super) fn leftovers(unit: &Unit, description: &Description<'_>, has_crds: bo
     }
     let values = unit.default_values();
     let release = Release { namespace: description.namespace, values: &values };
+    // CRDs are in the sentence above, and too large to be rendered for nothing.
+    let others = unit.objects.iter().filter(|object| object.kind() != "CustomResourceDefinition");
     // One object may stay for two reasons, and one Secret be named by two Certificates.
-    let objects = unit.objects.iter().filter_map(|object| release.object(object));
+    let objects = others.filter_map(|object| release.object(object));
     let objects: BTreeSet<String> = objects.filter_map(|object| leftover(&object)).collect();
     left.extend(objects);
     left
@@ -69,9 +71,6 @@ fn leftover(object: &Json) -> Option<String> {
     let annotation = |name: &str| at(&format!("/metadata/annotations/helm.sh~1{name}"));
     let kind = at("/kind")?;
     let called = |kind: &str, name: &str| format!("the {kind} {}", code(name));
-    if kind == "CustomResourceDefinition" {
-        return None;
-    }
     if annotation("resource-policy") == Some("keep") {
         return Some(called(kind, at("/metadata/name")?));
     }

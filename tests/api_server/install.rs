@@ -2,7 +2,7 @@
 
 use crate::charts;
 use crate::control_plane::ControlPlane;
-use crate::helm::{Helm, HelmRun};
+use crate::helm::{Helm, Run};
 use crate::leftovers;
 use crate::lifecycle::{Release, effects, kinds};
 use crate::table::{self, Row};
@@ -91,7 +91,7 @@ pub(crate) fn run(
     command: &str,
     (name, namespace): (&str, &str),
     chart: &Path,
-) -> HelmRun {
+) -> Run {
     let mut arguments = vec![command, name, "--namespace", namespace];
     if command == "install" {
         arguments.push("--create-namespace");

@@ -1,7 +1,7 @@
 //! A release from its installation to its end, and what the server saw of each step.
 
 use crate::control_plane::{ADMIN, ControlPlane, Request};
-use crate::helm::{Helm, HelmRun};
+use crate::helm::{Helm, Run};
 use bundle2chart::diff::Identity;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,13 +42,13 @@ impl fmt::Display for Effect {
 
 impl Release<'_> {
     /// `helm ARGUMENTS --namespace NAMESPACE` with Helm's own defaults.
-    pub(crate) fn helm(&self, arguments: &[&str]) -> HelmRun {
+    pub(crate) fn helm(&self, arguments: &[&str]) -> Run {
         let all = arguments.iter().copied().chain(["--namespace", self.namespace]);
         self.helm.run_on(&self.cluster.kubeconfig(), all)
     }
 
     /// `helm COMMAND NAME CHART`.
-    pub(crate) fn run(&self, command: &str, chart: &Path) -> HelmRun {
+    pub(crate) fn run(&self, command: &str, chart: &Path) -> Run {
         let chart = chart.to_str().expect("UTF-8");
         match command {
             "install" => self.helm(&[command, self.name, chart, "--create-namespace"]),

@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// A Helm binary and the wheel that holds it.
@@ -71,9 +71,10 @@ pub(crate) struct Helm {
     home: TempDir,
 }
 
-/// What a run of Helm left behind.
+/// What a run of a program left behind.
 #[derive(Debug)]
-pub(crate) struct HelmRun {
+pub(crate) struct Run {
+    program: &'static str,
     /// Whether the exit code was 0.
     pub(crate) success: bool,
     /// Standard output.
@@ -82,11 +83,21 @@ pub(crate) struct HelmRun {
     pub(crate) stderr: String,
 }
 
-impl HelmRun {
-    /// Standard output of a run that must have gone well.
+impl Run {
+    /// Returns what `program` left behind.
+    pub(crate) fn of(program: &'static str, output: &Output) -> Self {
+        Run {
+            program,
+            success: output.status.success(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Returns standard output of a run that must have gone well.
     #[track_caller]
     pub(crate) fn expect_success(self) -> String {
-        assert!(self.success, "helm failed\n{}\n{}", self.stdout, self.stderr);
+        assert!(self.success, "{} failed\n{}\n{}", self.program, self.stdout, self.stderr);
         self.stdout
     }
 }
@@ -115,7 +126,7 @@ impl Helm {
     }
 
     /// `helm ARGS`, without a cluster.
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> HelmRun {
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Run {
         self.run_on(&self.home.path().join("no-cluster"), args)
     }
 
@@ -124,7 +135,7 @@ impl Helm {
         &self,
         kubeconfig: &Path,
         args: impl IntoIterator<Item = S>,
-    ) -> HelmRun {
+    ) -> Run {
         let home = self.home.path();
         let output = Command::new(&self.path)
             .args(args)
@@ -136,15 +147,11 @@ impl Helm {
             .env("KUBECONFIG", kubeconfig)
             .output()
             .unwrap_or_else(|error| panic!("{} does not run: {error}", self.path.display()));
-        HelmRun {
-            success: output.status.success(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Run::of("helm", &output)
     }
 
     /// `helm lint --strict CHART MORE`.
-    pub(crate) fn lint(&self, chart: &Path, more: &[&str]) -> HelmRun {
+    pub(crate) fn lint(&self, chart: &Path, more: &[&str]) -> Run {
         self.run(arguments(&["lint", "--strict"], chart, more))
     }
 
@@ -155,7 +162,7 @@ impl Helm {
         chart: &Path,
         namespace: &str,
         more: &[&str],
-    ) -> HelmRun {
+    ) -> Run {
         let start = ["template", release, "--include-crds", "--namespace", namespace];
         self.run(arguments(&start, chart, more))
     }
@@ -185,7 +192,7 @@ impl Helm {
         chart: &Path,
         namespace: &str,
         more: &[&str],
-    ) -> Option<HelmRun> {
+    ) -> Option<Run> {
         let start = ["install", release, "--dry-run=client", "--namespace", namespace];
         (!self.version.starts_with("3.")).then(|| self.run(arguments(&start, chart, more)))
     }

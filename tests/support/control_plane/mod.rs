@@ -17,6 +17,7 @@ pub(crate) use client::{Answer, Client};
 use process::Process;
 
 use super::go;
+use super::helm::Run;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
@@ -53,23 +54,6 @@ pub(crate) struct ControlPlane {
     port: u16,
     /// Last started, first ended.
     processes: Vec<Process>,
-}
-
-/// What a run of kubectl left behind.
-#[derive(Debug)]
-pub(crate) struct KubectlRun {
-    pub(crate) success: bool,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl KubectlRun {
-    /// Returns standard output of a run that must have gone well.
-    #[track_caller]
-    pub(crate) fn expect_success(self) -> String {
-        assert!(self.success, "kubectl failed\n{}\n{}", self.stdout, self.stderr);
-        self.stdout
-    }
 }
 
 impl ControlPlane {
@@ -153,7 +137,7 @@ impl ControlPlane {
     }
 
     /// `kubectl ARGUMENTS` as a user who may do everything.
-    pub(crate) fn kubectl(&self, arguments: &[&str]) -> KubectlRun {
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> Run {
         self.kubectl_as(&self.kubeconfig(), arguments, "")
     }
 
@@ -179,12 +163,7 @@ impl ControlPlane {
     }
 
     /// `kubectl ARGUMENTS` with this kubeconfig and standard input, and nothing of the user's own.
-    pub(crate) fn kubectl_as(
-        &self,
-        kubeconfig: &Path,
-        arguments: &[&str],
-        stdin: &str,
-    ) -> KubectlRun {
+    pub(crate) fn kubectl_as(&self, kubeconfig: &Path, arguments: &[&str], stdin: &str) -> Run {
         let mut child = Command::new(&self.program)
             .arg("kubectl")
             .args(arguments)
@@ -199,11 +178,7 @@ impl ControlPlane {
         // It may end without reading all of it, which its answer tells better.
         let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
         let output = child.wait_with_output().expect("kubectl runs");
-        KubectlRun {
-            success: output.status.success(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Run::of("kubectl", &output)
     }
 
     /// A folder with `kubectl` in it, for PATH of programs that run it.
