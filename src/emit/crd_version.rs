@@ -29,10 +29,10 @@ pub const CRD_VERSION_TEMPLATE: &str = r#"{{- /* Fails where the CRD of the clus
 /// Returns the template file of a CRD, after a check of its version where it has the annotation.
 /// `allowed` is the value that permits a downgrade.
 pub fn crd_template(crd: &Object, allowed: &ValuesPath) -> String {
-    let text = yaml::template(&crd.root, crd.when.as_ref());
+    let template = |first_line| yaml::template_after(first_line, &crd.root, crd.when.as_ref());
     let annotations = crd.metadata("annotations");
     let version = annotations.and_then(|map| map.get(CRD_VERSION)).and_then(Value::as_str);
-    let Some(version) = version else { return text };
+    let Some(version) = version else { return template(String::new()) };
 
     let [name, version] = [crd.name(), version].map(quoted);
     // One that is not rendered replaces nothing.
@@ -41,7 +41,7 @@ pub fn crd_template(crd: &Object, allowed: &ValuesPath) -> String {
         None => values(allowed),
     };
     let arguments = format!("{name} {version} {allowed}");
-    format!("{{{{- include {} (list {arguments}) -}}}}\n{text}", quoted(NAME))
+    template(format!("{{{{- include {} (list {arguments}) -}}}}\n", quoted(NAME)))
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub fn render(template: &str, release: &Release<'_>) -> Result<String, RenderErr
     let mut trim_start = false;
     loop {
         let rest = &template[position..];
-        let action = rest.find("{{");
+        let action = memchr::memmem::find(rest.as_bytes(), b"{{");
         let mut text = &rest[..action.unwrap_or(rest.len())];
         let start = position + text.len();
         let trim_end =

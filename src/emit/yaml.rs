@@ -21,8 +21,13 @@ pub struct ExpressionInPlainFile;
 
 /// The text of a template file with this object, present only while `when` holds.
 pub fn template(root: &Map, when: Option<&Condition>) -> String {
+    template_after(String::new(), root, when)
+}
+
+/// [`template`] after what `out` holds, which ends with a line end: large objects are not copied.
+pub(super) fn template_after(out: String, root: &Map, when: Option<&Condition>) -> String {
     let literal = !root.values().any(Value::has_expression);
-    let mut writer = Writer { out: String::new(), template: true, literal, held: Vec::new() };
+    let mut writer = Writer { out, template: true, literal, held: Vec::new() };
     match when {
         Some(condition) => writer.guard(condition, 0, |writer| writer.root(root)),
         None => writer.root(root),

@@ -22,6 +22,10 @@ pub fn run_in(program: PathBuf) {
     let _ = WORKER.set(program);
 }
 
+/// KiB of address space that mimalloc, the allocator of our program, reserves at a time in a worker.
+/// Its default is 1 GiB, which is all that [`Budget`] allows.
+const ARENA_KIB: &str = "32768";
+
 /// Why a program has no answer for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -193,6 +197,7 @@ impl Worker {
         let mut child = Command::new(program)
             .arg(worker::ARGUMENT)
             .env_clear()
+            .env("MIMALLOC_ARENA_RESERVE", ARENA_KIB)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
