@@ -16,8 +16,8 @@ mod rendered;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bundle2chart::config::{BundleConfig, CertificateProvider, Issuer};
-use bundle2chart::emit::{self, ChartFiles};
 use bundle2chart::ir::Release;
+use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Limits};
 use helm::Helm;
@@ -72,7 +72,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
     let (built, diagnostics) = offline::build(&configuration, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
     let out = folder.join(name);
-    emit::write(&out, &built, false).expect("an empty folder takes every chart");
+    output::write(&out, &built, false).expect("an empty folder takes every chart");
     let files = built.into_iter().next().expect("a chart");
     (out.join(&files.dir), files, compiled)
 }
@@ -350,14 +350,14 @@ fn every_provider() {
             .collect();
         objects.sort_by_key(|object| object.id());
         for object in objects {
-            seen += &emit::yaml::template(&object.root, object.when.as_ref());
+            seen += &bundle2chart::yaml::template(&object.root, object.when.as_ref());
             seen += "---\n";
         }
         let gatekeeper = compiled.unit.objects.iter().find(|object| {
             object.kind() == "Deployment" && object.name() == "toll-bridge.gatekeeper"
         });
         let pod = gatekeeper.and_then(|d| d.at(&["spec", "template", "spec"])).expect("pods");
-        seen += &emit::yaml::template(pod.as_map().expect("a map"), None);
+        seen += &bundle2chart::yaml::template(pod.as_map().expect("a map"), None);
     }
     insta::assert_snapshot!(seen);
 }

@@ -14,10 +14,11 @@ mod parallel;
 mod rendered;
 
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
-use bundle2chart::emit::{self, ChartFiles, render};
 use bundle2chart::ir::{Release, Unit, Value, value_keys};
+use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Access, Limits, Supply};
+use bundle2chart::yaml::render;
 use helm::Helm;
 use parallel::in_parallel;
 use rendered::{documents, object_differences};
@@ -58,7 +59,7 @@ fn charts(out: &Path) -> Vec<Chart> {
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let (built, diagnostics) = offline::build(&config, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
-    emit::write(out, &built, false).expect("an empty folder takes every chart");
+    output::write(out, &built, false).expect("an empty folder takes every chart");
     let charts: Vec<Chart> = config
         .bundles
         .iter()
@@ -276,7 +277,7 @@ fn helm_has_no_dependencies_to_write_down() {
     in_parallel(&helms.iter().collect::<Vec<_>>(), |helm| {
         // Each Helm has charts of its own to change.
         let own = temporary.path().join(helm.version);
-        emit::write(&own, &parts, false).expect("an empty folder takes every chart");
+        output::write(&own, &parts, false).expect("an empty folder takes every chart");
         for chart in &parts {
             let folder = own.join(&chart.dir);
             for command in ["build", "update"] {
@@ -284,10 +285,10 @@ fn helm_has_no_dependencies_to_write_down() {
                 helm.run(arguments).expect_success();
             }
         }
-        let comparison = emit::compare(&own, &parts).expect("a folder of charts");
+        let comparison = output::compare(&own, &parts).expect("a folder of charts");
         assert!(comparison.is_current(), "Helm {}: {comparison:?}", helm.version);
         assert_eq!(
-            emit::write(&own, &parts, false).expect("the same").unchanged.len(),
+            output::write(&own, &parts, false).expect("the same").unchanged.len(),
             parts.len()
         );
     });

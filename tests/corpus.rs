@@ -29,10 +29,10 @@ use api_schemas::ApiSchemas;
 use bundle2chart::bundle;
 use bundle2chart::config::{BundleConfig, Config, Watch};
 use bundle2chart::diag::{Code, Severity};
-use bundle2chart::emit;
 use bundle2chart::ir::{Release, Unit};
 use bundle2chart::lock::{Bytes, Decisions, Lock, Locked};
 use bundle2chart::olm;
+use bundle2chart::output;
 use bundle2chart::pipeline;
 use bundle2chart::source::{self, Limits};
 use helm::Helm;
@@ -184,7 +184,7 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
         return outcome;
     }
     let out = temporary.path().join("out");
-    emit::write(&out, &built, false).expect("an empty folder takes every chart");
+    output::write(&out, &built, false).expect("an empty folder takes every chart");
     let mut found = Vec::new();
     for chart in &built {
         let folder = out.join(&chart.dir);

@@ -10,8 +10,8 @@ mod helm;
 mod rendered;
 
 use base64::Engine as _;
-use bundle2chart::emit::yaml;
 use bundle2chart::ir::{Condition, Expr, Map, Object, Origin, Part, Release, Value, ValuesPath};
+use bundle2chart::yaml;
 use helm::Helm;
 use rendered::{differences, documents};
 use serde_json::{Value as Json, json};

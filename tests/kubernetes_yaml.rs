@@ -1,4 +1,4 @@
-//! Texts are read as Kubernetes reads them: what `bundle::parse` makes of a text is held against
+//! Texts are read as Kubernetes reads them: what `bundle2chart::yaml::parse` makes of a text is held against
 //! `NewYAMLOrJSONDecoder` of k8s.io/apimachinery, which is built from its Go module.
 //!
 //! Both read the same tree, or both refuse the text. What differs on purpose is a list with reasons
@@ -25,7 +25,6 @@ mod oracle;
 #[path = "support/shared.rs"]
 mod shared;
 
-use bundle2chart::bundle;
 use bundle2chart::ir::Release;
 use oracle::{Reading, Verdict};
 use serde_json::Value as Json;
@@ -44,7 +43,8 @@ const ASKED_AGAIN: usize = 30;
 
 fn ours(text: &str) -> Reading {
     let release = Release { namespace: "", values: &Json::Null };
-    bundle::parse(text).map(|documents| documents.iter().map(|v| release.value(v)).collect())
+    bundle2chart::yaml::parse(text)
+        .map(|documents| documents.iter().map(|v| release.value(v)).collect())
 }
 
 /// What came of many comparisons.

@@ -1,12 +1,13 @@
-//! What `emit::tree` writes, keeps and refuses, and what `emit::compare` says about it.
+//! What `output::tree` writes, keeps and refuses, and what `output::compare` says about it.
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "looks at what was written")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use bundle2chart::chart::chart_lock;
 use bundle2chart::diag::{Code, Diagnostics};
-use bundle2chart::emit::{
-    BesideFiles, Change, ChartFiles, Writer, Written, chart_lock, compare, write, write_with,
+use bundle2chart::output::{
+    Change, ChartFiles, CompanionFiles, Writer, Written, compare, write, write_with,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -370,7 +371,7 @@ fn follows_a_link_to_the_output_folder() {
 #[test]
 fn lists_differences_sorted() {
     let home = Home::new();
-    let all = |c: &bundle2chart::emit::Comparison| {
+    let all = |c: &bundle2chart::output::Comparison| {
         let show = |list: &[PathBuf]| -> Vec<String> {
             list.iter().map(|path| path.display().to_string()).collect()
         };
@@ -449,7 +450,7 @@ fn recovers_what_a_killed_build_left() {
 #[test]
 fn completes_the_files_beside_the_charts_after_a_kill() {
     let home = Home::new();
-    let beside = |text: &str, more: &[&str]| -> BesideFiles {
+    let beside = |text: &str, more: &[&str]| -> CompanionFiles {
         let paths = ["all.yaml", "folder/part.yaml"].iter().chain(more);
         paths.map(|path| ((*path).to_owned(), text.into())).collect()
     };

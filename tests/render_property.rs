@@ -1,12 +1,11 @@
 //! What the emitter writes means what the object tree says: written as a template, rendered, and
 //! read back by two independent readers, any tree gives itself.
 
-use bundle2chart::bundle;
-use bundle2chart::emit::{render, yaml};
 use bundle2chart::ir::{
     CertificateField, CertificatePiece, Condition, Expr, ImageReference, Map, Number, Object,
     Origin, Part, Release, Value, ValuesPath,
 };
+use bundle2chart::yaml::{self, render};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -380,7 +379,8 @@ fn literal(value: &Value) -> Json {
 
 /// Both readers read `text` as `expected`, or as nothing.
 fn reads_as(text: &str, expected: Option<&Json>) -> Result<(), String> {
-    let documents = bundle::parse(text).map_err(|problem| format!("{problem} in\n{text}"))?;
+    let documents =
+        bundle2chart::yaml::parse(text).map_err(|problem| format!("{problem} in\n{text}"))?;
     let ours: Vec<Json> = documents.iter().map(literal).collect();
     let theirs: Vec<Json> = serde_yaml::Deserializer::from_str(text)
         .map(serde::Deserialize::deserialize)

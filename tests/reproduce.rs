@@ -5,7 +5,7 @@
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "copies the project and looks at what was built")]
 
-use bundle2chart::emit::ownership::FILE_NAME;
+use bundle2chart::output::ownership::FILE_NAME;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fs;

@@ -16,11 +16,12 @@ mod rendered;
 mod shared;
 
 use api_schemas::ApiSchemas;
+use bundle2chart::config::serving::profile;
 use bundle2chart::config::{Config, ServingConfig};
 use bundle2chart::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
-use bundle2chart::emit::{self, ChartFiles};
 use bundle2chart::ir::Release;
-use bundle2chart::serving::{self, Manifest, profile};
+use bundle2chart::output::{self, ChartFiles};
+use bundle2chart::serving::{self, Manifest};
 use bundle2chart::{bundle, chart, source};
 use crd_schemas::CrdSchemas;
 use helm::Helm;
@@ -114,7 +115,7 @@ fn write(configs: &[ServingConfig], out: &Path) -> BTreeMap<String, PathBuf> {
             ChartFiles { dir: PathBuf::from(&chart.name), version, files: chart.files }
         })
         .collect();
-    emit::write(out, &charts, false).expect("an empty folder takes every chart");
+    output::write(out, &charts, false).expect("an empty folder takes every chart");
     configs.iter().map(|config| (config.name.clone(), out.join(&config.name))).collect()
 }
 

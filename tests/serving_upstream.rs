@@ -12,7 +12,7 @@ mod shared;
 use bundle2chart::config::Config;
 use bundle2chart::diag::{SourceText, human};
 use bundle2chart::ir::Release;
-use bundle2chart::{bundle, serving};
+use bundle2chart::serving;
 use rendered::documents;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +80,7 @@ fn read_data(object: &mut Json) {
     for (_, text) in data {
         let nothing = Json::Null;
         let release = Release { namespace: "", values: &nothing };
-        let parsed = bundle::parse(text.as_str().expect("a text")).expect("YAML");
+        let parsed = bundle2chart::yaml::parse(text.as_str().expect("a text")).expect("YAML");
         *text = release.value(parsed.first().expect("a document"));
     }
 }

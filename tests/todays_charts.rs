@@ -15,7 +15,7 @@ mod shared;
 
 use bundle2chart::config::Config;
 use bundle2chart::diag::{Severity, SourceText};
-use bundle2chart::emit;
+use bundle2chart::output;
 use helm::Helm;
 use rendered::{documents, object_differences};
 use serde_json::{Value as Json, json};
@@ -254,7 +254,7 @@ fn the_same_objects_from_declarations() {
     assert_eq!(diagnostics.count(Severity::Error), 0, "{diagnostics:?}");
     assert_eq!(diagnostics.count(Severity::Warning), 0, "{diagnostics:?}");
     let temporary = TempDir::new().expect("a folder");
-    emit::write(temporary.path(), &charts, false).expect("an empty folder takes every chart");
+    output::write(temporary.path(), &charts, false).expect("an empty folder takes every chart");
 
     let values = ["--set", "pullSecret.dockerConfigJson=x"];
     let mut used = [false; DEVIATIONS.len()];

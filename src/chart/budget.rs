@@ -14,9 +14,10 @@
 //! `tests/suite/release_size.rs` compares with what Helm 3.17, 3.19 and 4.3 send to an API server: charts of
 //! 15 kB to 1 MB are not below, and at most 4 % above.
 
+use super::chart_lock::CHART_LOCK;
 use super::crds::TEMPLATES as CRDS_TEMPLATES;
-use crate::emit::{CHART_LOCK, render};
 use crate::ir::{Release, Unit};
+use crate::yaml::render;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;

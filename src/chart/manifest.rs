@@ -1,8 +1,8 @@
 //! Template files: one object each.
 
 use super::crds::allow_downgrade;
-use crate::emit::{crd_template, yaml};
 use crate::ir::{Object, Origin};
+use crate::yaml::{self, crd_template};
 use std::collections::BTreeMap;
 
 /// File names stay below what tar's ustar header and every file system take.

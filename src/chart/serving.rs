@@ -1,12 +1,12 @@
 //! The chart of a model: the same layout as that of a bundle, with texts of its own.
 
-use super::required_apis::{self, Providers};
+use super::required_apis::{self, Providers, REQUIRED_APIS};
 use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
 use crate::config::{Model, ServingConfig, Topology};
-use crate::emit::{REQUIRED_APIS, escape, yaml};
 use crate::ir::{Map, Unit, Value};
 use crate::serving::topology::{self, Role, Servers, Workload};
 use crate::serving::{self, picker};
+use crate::yaml::{self, escape};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

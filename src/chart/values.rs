@@ -1,8 +1,8 @@
 //! values.yaml with comments, and its closed JSON schema.
 
-use crate::emit::yaml;
 use crate::escape;
 use crate::ir::{Map, Unit, Value, ValueSpec};
+use crate::yaml;
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 

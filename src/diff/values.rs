@@ -1,7 +1,7 @@
 //! Values of a chart against its `values.schema.json`: what the chart takes, and what Helm refuses.
 
 use super::{ChartFacts, Side};
-use crate::config::suggest;
+use crate::diag::suggest;
 use serde_json::{Map, Value as Json};
 
 /// Values that are named of those that are refused.

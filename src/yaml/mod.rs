@@ -8,12 +8,26 @@
 //!
 //! What a scalar means is decided by the reader of events.
 
+mod certificate;
+mod crd_version;
+mod expression;
 mod json;
 mod parser;
+pub(crate) mod read;
+pub mod render;
+mod scalar;
 mod scanner;
 mod stream;
+mod write;
 
+pub use certificate::CERTIFICATE_TEMPLATE;
+pub use crd_version::{CRD_VERSION_TEMPLATE, crd_template};
+pub(crate) use expression::quoted as quoted_argument;
+pub use expression::{escape, in_text};
+pub use read::parse;
+pub(crate) use read::read;
 pub(crate) use stream::Events;
+pub use write::{plain, plain_value, spell, template};
 
 use std::borrow::Cow;
 

@@ -1,9 +1,9 @@
 //! What holds for objects of every kind.
 
 use super::{Scene, found, listed, rules, spoken};
-use crate::diff::identity::Identity;
 use crate::diff::path::Step;
 use crate::diff::{CHART_KIND, Finding};
+use crate::ir::Identity;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 

@@ -3,7 +3,7 @@
 //! Source: the types of llm-d-router 0.10, which reads its configuration strictly: a key that it
 //! does not know stops it.
 
-use crate::config::suggest;
+use crate::diag::suggest;
 use crate::ir::push_key;
 use serde_json::Value as Json;
 

@@ -15,11 +15,11 @@ use std::io;
 use std::path::Path;
 
 /// Content by `/`-separated path from the output folder.
-pub type BesideFiles = BTreeMap<String, Vec<u8>>;
+pub type CompanionFiles = BTreeMap<String, Vec<u8>>;
 
 /// How the files that are there differ from those that a build makes.
 #[derive(Debug, Default)]
-pub(super) struct BesideInspection {
+pub(super) struct CompanionInspection {
     /// Files that are not there; the ownership file among them.
     pub(super) missing: Vec<String>,
     /// Files with other content; the ownership file among them.
@@ -36,10 +36,10 @@ pub(super) struct BesideInspection {
     marker: String,
 }
 
-impl BesideInspection {
+impl CompanionInspection {
     /// Inspects the output folder `root` for `files`.
-    pub(super) fn of(root: &Path, files: &BesideFiles) -> Result<Self, Diagnostics> {
-        let mut found = BesideInspection::default();
+    pub(super) fn of(root: &Path, files: &CompanionFiles) -> Result<Self, Diagnostics> {
+        let mut found = CompanionInspection::default();
         let marker = root.join(ownership::FILE_NAME);
         let recorded = match fs::symlink_metadata(&marker) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -88,7 +88,7 @@ impl BesideInspection {
                 found.note_edit(&file, path, sum)?;
             }
         }
-        let BesideInspection { missing, stale, extra, edited, foreign, .. } = &mut found;
+        let CompanionInspection { missing, stale, extra, edited, foreign, .. } = &mut found;
         for list in [missing, stale, extra, edited, foreign] {
             list.sort();
             list.dedup();
@@ -147,7 +147,7 @@ impl BesideInspection {
     /// What a build stages: the files that change, and the ownership file in any case.
     pub(super) fn changed<'a>(
         &'a self,
-        files: &'a BesideFiles,
+        files: &'a CompanionFiles,
     ) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         // Both are sorted.
         let lists = [&self.missing, &self.stale];
@@ -229,7 +229,7 @@ fn obstacle(root: &Path, path: &str) -> Result<Option<String>, Diagnostics> {
 }
 
 /// Refuses files that could not be written beside these charts in any folder.
-pub(super) fn check(files: &BesideFiles, dirs: &[&Path]) -> Result<(), Diagnostics> {
+pub(super) fn check(files: &CompanionFiles, dirs: &[&Path]) -> Result<(), Diagnostics> {
     let around = dirs.iter().flat_map(|dir| dir.ancestors().map(move |around| (around, *dir)));
     let around: BTreeMap<&Path, &Path> = around.collect();
     let mut problems = Diagnostics::new();

@@ -1,8 +1,8 @@
 //! Anchors and aliases: what they repeat, within a limit.
 
-use super::scalar::Scalar;
 use super::{Builder, Problem};
 use crate::ir::Value;
+use crate::yaml::scalar::Scalar;
 use crate::yaml::{MAX_DEPTH, Mark};
 
 /// How much memory, roughly and in bytes, anchors and aliases may copy.

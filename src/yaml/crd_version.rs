@@ -1,7 +1,7 @@
 //! The check that no chart replaces CRDs of a newer version.
 
-use super::template::{condition, quoted, values};
-use super::yaml;
+use super::expression::{condition, quoted, values};
+use super::write;
 use crate::ir::{CRD_VERSION, Object, Value, ValuesPath};
 
 /// Name of the named template.
@@ -29,7 +29,7 @@ pub const CRD_VERSION_TEMPLATE: &str = r#"{{- /* Fails where the CRD of the clus
 /// Returns the template file of a CRD, after a check of its version where it has the annotation.
 /// `allowed` is the value that permits a downgrade.
 pub fn crd_template(crd: &Object, allowed: &ValuesPath) -> String {
-    let template = |first_line| yaml::template_after(first_line, &crd.root, crd.when.as_ref());
+    let template = |first_line| write::template_after(first_line, &crd.root, crd.when.as_ref());
     let annotations = crd.metadata("annotations");
     let version = annotations.and_then(|map| map.get(CRD_VERSION)).and_then(Value::as_str);
     let Some(version) = version else { return template(String::new()) };

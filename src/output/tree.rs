@@ -5,12 +5,13 @@
 //! after a kill each chart is the old one or the new one. Files that bundle2chart did not write are
 //! never overwritten: a chart folder that holds any is refused. Nothing else is touched.
 
-use super::beside::{self, BesideFiles, BesideInspection};
+use super::companions::{self, CompanionFiles, CompanionInspection};
 use super::compare::{Inspection, OWNERSHIP_LIMIT, Standing};
 use super::ownership::{self, Ownership, is_chart_path};
 use super::stage::{Lock, Site};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::regular_file;
+use crate::source::sha256;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -141,7 +142,7 @@ impl Writer {
             let staged = self.site.stage_chart(chart, &found);
             staged.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))?;
         }
-        let marker = ownership::sha256(found.marker.as_bytes());
+        let marker = sha256(found.marker.as_bytes());
         Ok(Staged { dir: chart.dir.clone(), change, marker })
     }
 
@@ -174,7 +175,7 @@ impl Writer {
     pub fn finish(
         self,
         charts: &[Staged],
-        beside: Option<&BesideFiles>,
+        beside: Option<&CompanionFiles>,
     ) -> Result<Written, Diagnostics> {
         let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
         check_dirs(&dirs)?;
@@ -214,12 +215,12 @@ impl Writer {
     /// Stages the files beside the charts that change, and returns their paths.
     fn stage_beside(
         &self,
-        files: &BesideFiles,
+        files: &CompanionFiles,
         dirs: &[&Path],
     ) -> Result<Vec<PathBuf>, Diagnostics> {
-        beside::check(files, dirs)?;
-        let inspect = || -> Result<BesideInspection, Diagnostics> {
-            let found = BesideInspection::of(&self.site.out, files)?;
+        companions::check(files, dirs)?;
+        let inspect = || -> Result<CompanionInspection, Diagnostics> {
+            let found = CompanionInspection::of(&self.site.out, files)?;
             let refused = found.refusals(&self.site.out, self.replace);
             if refused.is_empty() { Ok(found) } else { Err(refused) }
         };
@@ -246,7 +247,7 @@ impl Writer {
             let folder = self.site.out.join(&chart.dir);
             let marker = folder.join(ownership::FILE_NAME);
             let marker = regular_file::read(&marker, OWNERSHIP_LIMIT).unwrap_or_default();
-            if ownership::sha256(&marker) != chart.marker {
+            if sha256(&marker) != chart.marker {
                 let message = format!("another build wrote `{}` meanwhile", folder.display());
                 return Err(Diagnostic::error(Code::OutputBusy, message)
                     .at(Place::file(folder.display().to_string()))
@@ -301,7 +302,7 @@ pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written
 pub fn write_with(
     out: &Path,
     charts: &[ChartFiles],
-    beside: Option<&BesideFiles>,
+    beside: Option<&CompanionFiles>,
     replace: bool,
 ) -> Result<Written, Diagnostics> {
     check_charts(charts)?;

@@ -5,7 +5,7 @@
 //! take them for something else, literal blocks for clean multi-line text, otherwise
 //! double-quoted. YAML 1.1 and 1.2 readers read the same back.
 
-use super::{certificate, template};
+use super::{certificate, expression};
 use crate::escape::is_hidden;
 use crate::ir::{Condition, Expr, Map, Number, Part, Value};
 use std::borrow::Cow;
@@ -113,7 +113,7 @@ impl Writer {
     fn present_entry(&mut self, key: &str, value: &Value, indent: usize) {
         if let Value::Expr(Expr::Entries(path)) = value {
             self.indent(indent);
-            let path = template::values(path);
+            let path = expression::values(path);
             let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
             return;
         }
@@ -173,7 +173,7 @@ impl Writer {
             }
             Value::Expr(Expr::Values(path)) => {
                 self.indent(indent);
-                let path = template::values(path);
+                let path = expression::values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
             }
             _ => {
@@ -205,7 +205,7 @@ impl Writer {
         }
         self.held.push(condition.clone());
         self.indent(indent);
-        let _ = writeln!(self.out, "{{{{- if {} }}}}", template::condition(condition));
+        let _ = writeln!(self.out, "{{{{- if {} }}}}", expression::condition(condition));
         body(self);
         self.indent(indent);
         self.out.push_str("{{- end }}\n");
@@ -247,11 +247,11 @@ impl Writer {
                         Part::Text(text) => {
                             let mut quoted = String::new();
                             quote_into(&mut quoted, text);
-                            self.out.push_str(&template::escape_before_action(&quoted));
+                            self.out.push_str(&expression::escape_before_action(&quoted));
                         }
                         Part::ReleaseNamespace => self.out.push_str("{{ .Release.Namespace }}"),
                         Part::Image(image) => {
-                            let _ = write!(self.out, "{{{{ {} }}}}", template::image(image));
+                            let _ = write!(self.out, "{{{{ {} }}}}", expression::image(image));
                         }
                     }
                 }
@@ -260,21 +260,21 @@ impl Writer {
             Expr::Values(path) | Expr::Entries(path) => {
                 self.out.push('\n');
                 self.indent(indent + 2);
-                let path = template::values(path);
+                let path = expression::values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
             }
             Expr::Integer(path) => {
-                let _ = writeln!(self.out, " {{{{ {} | toJson }}}}", template::values(path));
+                let _ = writeln!(self.out, " {{{{ {} | toJson }}}}", expression::values(path));
             }
             Expr::Text(path) => {
-                let _ = writeln!(self.out, " {{{{ {} | quote }}}}", template::values(path));
+                let _ = writeln!(self.out, " {{{{ {} | quote }}}}", expression::values(path));
             }
             Expr::Base64(path) => {
-                let path = template::values(path);
+                let path = expression::values(path);
                 let _ = writeln!(self.out, " {{{{ {path} | b64enc | quote }}}}");
             }
             Expr::Truncated(parts, bytes) => {
-                let text = template::printf(parts);
+                let text = expression::printf(parts);
                 let _ = writeln!(self.out, " {{{{ {text} | trunc {bytes} | quote }}}}");
             }
             Expr::Certificate(piece) => {
@@ -301,7 +301,7 @@ impl Writer {
 
     fn escaped(&mut self, text: &str) {
         if self.template {
-            template::escape_into(&mut self.out, text);
+            expression::escape_into(&mut self.out, text);
         } else {
             self.out.push_str(text);
         }

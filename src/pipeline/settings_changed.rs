@@ -3,10 +3,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "looks at what is in the output folder")]
 
-use super::ownership;
-use super::tree::ChartFiles;
 use crate::config::{BundleConfig, CrdPlacement};
 use crate::diag::{Code, Diagnostic, Place};
+use crate::output::{ChartFiles, ownership};
 use crate::regular_file;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -114,7 +114,7 @@ pub(super) fn image(image: &ImageReference) -> String {
 }
 
 /// A Go string literal.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut literal = String::from("\"");
     for character in text.chars() {
         match character {

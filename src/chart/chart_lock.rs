@@ -3,9 +3,8 @@
 //! `helm dependency build`, and `ct lint` through it, write one into a chart that has dependencies
 //! and no lock, with the time in it. Charts bring theirs, so that Helm finds nothing to write.
 
-use super::ownership::hexadecimal;
+use crate::source::sha256;
 use semver::Version;
-use sha2::{Digest as _, Sha256};
 
 /// Name of the file in a chart folder.
 pub const CHART_LOCK: &str = "Chart.lock";
@@ -17,7 +16,7 @@ pub const CRDS_SUBCHART: &str = "crds";
 const GENERATED: &str = "generated:";
 
 /// The value that switches the subchart on, where it holds templates.
-pub const CRDS_CONDITION: &str = "crds.enabled";
+pub(super) const CRDS_CONDITION: &str = "crds.enabled";
 
 /// Returns the Chart.lock of a chart whose only dependency is the subchart [`CRDS_SUBCHART`] of
 /// this version in its own `charts/` folder, with [`CRDS_CONDITION`] if it is `conditional`.
@@ -33,7 +32,7 @@ pub fn chart_lock(version: &Version, conditional: bool) -> String {
         false => String::new(),
     };
     let lists = format!("[[{{{entry}{condition}}}],[{{{entry}}}]]");
-    let digest = hexadecimal(&Sha256::digest(lists));
+    let digest = sha256(lists.as_bytes());
 
     format!(
         "dependencies:\n\
@@ -47,7 +46,7 @@ pub fn chart_lock(version: &Version, conditional: bool) -> String {
 
 /// Whether Helm wrote `text` for such a chart, of any version and at any time. Nobody's work is in
 /// it, so a build may replace or remove it.
-pub(super) fn is_written_by_helm(text: &str) -> bool {
+pub fn is_written_by_helm(text: &str) -> bool {
     let version = text.lines().find_map(|line| line.strip_prefix("  version: "));
     let Some(version) = version.and_then(|version| Version::parse(version).ok()) else {
         return false;

@@ -13,11 +13,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "writes the output folder")]
 
-use super::chart_lock::CHART_LOCK;
 use super::compare::{Inspection, OWNERSHIP_LIMIT, has_content, is_marked, walk_failed};
 use super::failure::failed;
 use super::ownership::{self, Ownership};
 use super::tree::ChartFiles;
+use crate::chart::CHART_LOCK;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::regular_file;
 use std::collections::BTreeMap;

@@ -51,7 +51,7 @@ pub(crate) fn hint(word: &str, known: &[&str], kind: &str) -> String {
 }
 
 /// "`a`, `b`, `c`"
-pub(super) fn list(words: &[&str]) -> String {
+pub(crate) fn list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -22,7 +22,7 @@
 //! Unlike in Helm, a path through a missing map of the values is null and no error, as it is for
 //! [`Release`]: our charts declare every value that they read.
 
-use super::{certificate, crd_version, yaml};
+use super::{certificate, crd_version, write};
 use crate::ir::{self, CertificateField, Release, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -341,14 +341,14 @@ fn call<'a>(
             ir::certificate_placeholder(text(2)?, field.ok_or_else(unfit)?)
         }
         ("include", [name, _]) if name.as_str() == Some(crd_version::NAME) => String::new(),
-        ("toYaml", [value]) => yaml::plain_value(&Value::from(value.as_ref()))
+        ("toYaml", [value]) => write::plain_value(&Value::from(value.as_ref()))
             .map_err(|_| unfit())?
             .trim_end_matches('\n')
             .to_owned(),
         ("toJson", [value]) => value.to_string(),
         // As in sprig, nothing stays nothing.
         ("quote", [value]) if value.is_null() => String::new(),
-        ("quote", [value]) => yaml::quoted(&printed(value, 0).map_err(|_| unfit())?),
+        ("quote", [value]) => write::quoted(&printed(value, 0).map_err(|_| unfit())?),
         ("b64enc", [value]) => STANDARD.encode(value.as_str().ok_or_else(unfit)?),
         ("nindent", [width, text]) => {
             let width = width.as_u64().filter(|width| *width <= MAX_INDENT).ok_or_else(unfit)?;

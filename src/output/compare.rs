@@ -1,11 +1,11 @@
 //! How the output folder differs from the charts that a build makes. Only reads.
 
-use super::beside::{self, BesideFiles, BesideInspection};
-use super::chart_lock::{CHART_LOCK, is_written_by_helm};
+use super::companions::{self, CompanionFiles, CompanionInspection};
 use super::failure::failed;
 use super::ownership::{self, Ownership};
 use super::stage::{STAGE, Site};
 use super::tree::{ChartFiles, check_chart, check_charts, check_dirs};
+use crate::chart::{CHART_LOCK, is_written_by_helm};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::regular_file;
 use sha2::{Digest as _, Sha256};
@@ -124,14 +124,14 @@ pub fn compare_chart(out: &Path, chart: &ChartFiles) -> Result<Comparison, Diagn
 pub fn compare_rest(
     out: &Path,
     dirs: &[&Path],
-    beside: Option<&BesideFiles>,
+    beside: Option<&CompanionFiles>,
 ) -> Result<Comparison, Diagnostics> {
     check_dirs(dirs)?;
     let site = Site::of(out)?;
     let mut comparison = Comparison::default();
     if let Some(files) = beside {
-        beside::check(files, dirs)?;
-        let found = BesideInspection::of(&site.out, files)?;
+        companions::check(files, dirs)?;
+        let found = CompanionInspection::of(&site.out, files)?;
         let damage = found.damage(&site.out);
         if damage.has_errors() {
             return Err(damage);
@@ -424,7 +424,7 @@ pub(super) fn sha256_of(file: &Path) -> io::Result<String> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(ownership::hexadecimal(&hasher.finalize())),
+            Ok(0) => return Ok(crate::source::hexadecimal(&hasher.finalize())),
             Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -3,7 +3,7 @@
 //! It is the only thing that says that a folder is ours. Its lines are those of `sha256sum`, so
 //! that anybody can check a chart by hand: `cd CHART && sha256sum -c .bundle2chart`.
 
-use sha2::{Digest as _, Sha256};
+use crate::source::sha256;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -111,20 +111,6 @@ pub(super) fn parse_beside(text: &str) -> Result<BTreeMap<String, String>, usize
     // It is that of a chart without the version.
     let of_chart = format!("{text}{VERSION}\n");
     Ownership::parse(&of_chart).map(|ownership| ownership.sums)
-}
-
-/// SHA-256 of `content` in lower-case hexadecimal.
-pub(super) fn sha256(content: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(content))
-}
-
-/// Spells bytes in lower-case hexadecimal.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Whether `path` may be the path of a file in a chart: relative, `/`-separated, without empty,

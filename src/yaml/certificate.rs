@@ -1,6 +1,6 @@
 //! The template of certificates that Helm generates.
 
-use super::template::quoted;
+use super::expression::quoted;
 use crate::ir::CertificateField;
 
 /// Name of the named template.

@@ -1,6 +1,7 @@
 //! Patterns for objects and places in them, as `--only`, `--ignore` and `[[ignore]]` take them.
 
-use super::{Identity, Path};
+use super::Identity;
+use super::field_path::Path;
 use std::fmt;
 
 /// `KIND[/[NAMESPACE/]NAME][:PATH]` or `PATH`, where a path begins with a dot. `*` stands for any
@@ -48,7 +49,7 @@ impl Pattern {
     pub fn matches(&self, id: &Identity, path: &Path) -> bool {
         let parts = [&id.kind, &id.namespace, &id.name];
         let object = self.object.iter().zip(parts).all(|(p, text)| p.is_empty() || glob(p, text));
-        let labels: Vec<String> = path.steps().iter().map(super::path::Step::label).collect();
+        let labels: Vec<String> = path.steps().iter().map(super::field_path::Step::label).collect();
         object && below(&self.path, &labels)
     }
 }
@@ -115,10 +116,20 @@ fn glob(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// What was left out on demand.
+#[derive(Clone, Debug)]
+pub struct Ignore {
+    /// What it matches.
+    pub pattern: Pattern,
+    /// Why.
+    pub reason: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Pattern, glob};
-    use crate::diff::{Identity, Path, path::Step};
+    use crate::ir::Identity;
+    use crate::ir::field_path::{Path, Step};
 
     fn id() -> Identity {
         let text = str::to_owned;

@@ -120,7 +120,7 @@ fn a_kill_between_two_moves_leaves_one_whole_chart() {
     for kill in 0..50_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--nocapture"])
-            .arg("emit::stage::tests::child_that_moves_twice")
+            .arg("output::stage::tests::child_that_moves_twice")
             .env(CHILD, &site.out)
             .stdout(Stdio::piped())
             .spawn()

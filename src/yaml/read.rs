@@ -9,8 +9,8 @@ mod entries;
 mod merge;
 
 use super::scalar::{self, Scalar};
+use super::{Event, Events, Mark, Style};
 use crate::ir::{Number, Value, push_key};
-use crate::yaml::{Event, Events, Mark, Style};
 use anchors::Anchored;
 use base64::Engine as _;
 use base64::alphabet;
@@ -27,7 +27,7 @@ const MAX_DUPLICATES: usize = 100;
 
 /// A document of a file.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(crate) struct Document {
     /// 1-based number in the file, counting empty documents too.
     pub number: usize,
     /// 1-based line on which its content begins.
@@ -40,7 +40,7 @@ pub(super) struct Document {
 
 /// A key that a map has twice.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct DuplicateKey {
+pub(crate) struct DuplicateKey {
     /// 1-based number of the document.
     pub document: usize,
     /// JSON path of the key.
@@ -53,7 +53,7 @@ pub(super) struct DuplicateKey {
 
 /// Why a file cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// What is wrong.
     pub message: String,
     /// 1-based number of the document.
@@ -68,7 +68,7 @@ pub(super) struct Problem {
 
 /// What was read of a file.
 #[derive(Debug, Default)]
-pub(super) struct Documents {
+pub(crate) struct Documents {
     /// The documents that are not empty.
     pub documents: Vec<Document>,
     /// Keys that stand twice.
@@ -76,7 +76,7 @@ pub(super) struct Documents {
 }
 
 /// Reads all documents of `text`.
-pub(super) fn read(text: &str) -> Result<Documents, Box<Problem>> {
+pub(crate) fn read(text: &str) -> Result<Documents, Box<Problem>> {
     let mut builder = Builder::new(text);
     let mut events = Events::new(text);
     while let Some(next) = events.next() {
@@ -390,6 +390,20 @@ fn short_tag(tag: &str) -> String {
     match tag.strip_prefix("tag:yaml.org,2002:") {
         Some(name) => format!("!!{name}"),
         None => tag.to_owned(),
+    }
+}
+
+/// The documents of a YAML or JSON text, without empty ones, as Kubernetes reads them: what
+/// [`load`] reads of a file, before it looks for objects.
+///
+/// # Errors
+/// When the text is no YAML or goes beyond the limits of a manifest; says where and why.
+pub fn parse(text: &str) -> Result<Vec<Value>, String> {
+    match read(text) {
+        Ok(read) => Ok(read.documents.into_iter().map(|document| document.value).collect()),
+        Err(problem) => {
+            Err(format!("line {}, column {}: {}", problem.line, problem.column, problem.message))
+        }
     }
 }
 
