@@ -11,8 +11,8 @@
 //! What is put together here is that document for the default values, as Helm 4 writes it, which
 //! also keeps the time of each file. Helm's gzip is Go's ([`GZIP_OF_GO`]), and it writes Chart.yaml as
 //! fields; a person's values and the notes are not known here in their final form.
-//! `tests/suite/release_size.rs` compares with what Helm 3.17, 3.19 and 4.3 send to an API server: charts of
-//! 15 kB to 1 MB are not below, and at most 4 % above.
+//! `tests/suite/release_size.rs` compares with what Helm 3.17, 3.19 and 4.3 send to an API server:
+//! charts of 15 kB to 1 MB are not below, and at most 4 % above.
 
 use super::chart_lock::CHART_LOCK;
 use super::crds::TEMPLATES as CRDS_TEMPLATES;

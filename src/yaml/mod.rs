@@ -4,7 +4,7 @@
 //! documents line by line before it is parsed ([`stream`]), a JSON object is read by the rules of
 //! JSON ([`json`]), and anything else by those of libyaml, which go.yaml.in/yaml/v2 is a port of
 //! ([`scanner`], [`parser`]). This is YAML 1.1; readers of YAML 1.2 differ from it in what they
-//! accept and, worse, in what they read. `tests/kubernetes_yaml.rs` compares the two.
+//! accept and, worse, in what they read. `tests/against_go/kubernetes_yaml.rs` compares the two.
 //!
 //! What a scalar means is decided by the reader of events.
 
