@@ -53,26 +53,41 @@
 #![warn(missing_docs)]
 
 pub mod bundle;
-pub mod chart;
-pub mod cli;
 pub mod config;
-pub mod dependencies;
-pub mod deploy;
 pub mod diag;
 pub mod diff;
-
-pub mod escape;
-pub mod images;
-pub mod inspect;
 pub mod ir;
-pub mod jq;
 pub mod lock;
-pub mod olm;
 pub mod output;
-pub mod overlay;
-pub mod passes;
 pub mod pipeline;
-mod regular_file;
-pub mod serving;
 pub mod source;
+
+// Public for the program and the tests; they change without notice.
+#[doc(hidden)]
+pub mod chart;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod dependencies;
+#[doc(hidden)]
+pub mod deploy;
+#[doc(hidden)]
+pub mod escape;
+#[doc(hidden)]
+pub mod images;
+#[doc(hidden)]
+pub mod inspect;
+#[doc(hidden)]
+pub mod jq;
+#[doc(hidden)]
+pub mod olm;
+#[doc(hidden)]
+pub mod overlay;
+#[doc(hidden)]
+pub mod passes;
+mod regular_file;
+#[doc(hidden)]
+pub mod serving;
+#[doc(hidden)]
 pub mod yaml;

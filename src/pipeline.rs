@@ -21,6 +21,7 @@ use crate::deploy::{Part, Release as ChartRelease};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::images::{self, BundleImages, Image};
+use crate::ir::{Origin, Unit};
 use crate::lock::{Lock, Locked};
 use crate::output::ChartFiles;
 use crate::passes;
@@ -316,6 +317,7 @@ fn build_one<'c, C>(
     };
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     let layout = config.output.layout;
+    let crds = crds_of(&compiled.unit);
     let charts = lay_out(&mut compiled, bundle, &version, &origin, layout);
     diagnostics.append(release_size::check(&charts, bundle, |changed| {
         let (compiled, _) = compile(&files, changed);
@@ -324,7 +326,7 @@ fn build_one<'c, C>(
     }));
     drop(files);
     let Compiled { bundle: compiled_bundle, namespace, hits, patched, .. } = compiled;
-    let member = Member::new(bundle, &compiled_bundle);
+    let member = Member::new(bundle, &compiled_bundle, crds);
     drop(compiled_bundle);
 
     let mut built = Built {
@@ -345,6 +347,14 @@ fn build_one<'c, C>(
         built.charts.push(finish(chart));
     }
     (Some(built), diagnostics)
+}
+
+/// Returns the names of the CRDs that a release owns; stubs are hooks and belong to none.
+fn crds_of(unit: &Unit) -> Vec<String> {
+    let owned = unit.objects.iter().filter(|object| {
+        object.kind() == "CustomResourceDefinition" && !matches!(object.origin, Origin::Added(_))
+    });
+    owned.map(|crd| crd.name().to_owned()).collect()
 }
 
 /// Moves the objects of a compiled bundle into charts.

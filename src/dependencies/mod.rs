@@ -3,6 +3,7 @@
 //! OLM resolves this by looking for operators in its catalogs. Here a person decides what is
 //! installed, so nothing is added: what is missing is said.
 
+mod shared_crds;
 mod words;
 
 use crate::bundle::{Api, Bundle, Dependency, Requirement, Requirements};
@@ -24,11 +25,13 @@ pub struct Member<'c> {
     pub requirements: Requirements,
     /// Whether cert-manager issues its certificates.
     pub cert_manager: bool,
+    /// Names of the CRDs that its charts install.
+    pub crds: Vec<String>,
 }
 
 impl<'c> Member<'c> {
     /// What others depend on of a bundle.
-    pub fn new(config: &'c BundleConfig, bundle: &Bundle) -> Self {
+    pub fn new(config: &'c BundleConfig, bundle: &Bundle, crds: Vec<String>) -> Self {
         let serves = !(bundle.csv.webhooks.is_empty() && bundle.csv.api_services.is_empty());
         Member {
             config,
@@ -36,6 +39,7 @@ impl<'c> Member<'c> {
             version: bundle.csv.version.clone(),
             requirements: bundle.requirements.clone(),
             cert_manager: config.certificates == CertificateProvider::CertManager && serves,
+            crds,
         }
     }
 
@@ -46,7 +50,7 @@ impl<'c> Member<'c> {
 
 /// Checks all bundles of a configuration against each other.
 pub fn check(members: &[Member<'_>]) -> Diagnostics {
-    let mut found = Diagnostics::new();
+    let mut found = shared_crds::check(members);
     let mut used = BTreeSet::new();
     let before = installed_before(members);
     for (index, member) in members.iter().enumerate() {

@@ -54,6 +54,7 @@ fn found_with(config: &str, dependencies: Vec<Dependency>, cert_manager: bool) -
                 ..Requirements::default()
             },
             cert_manager: false,
+            crds: Vec::new(),
         });
     }
     members[0].requirements.dependencies = dependencies;

@@ -337,6 +337,9 @@ codes! {
     DependencyOrder "dependency-order"
         "A bundle needs another one that its `depends-on` does not lead to."
         "Both are in the configuration, but nothing says that one must be installed before the other. `depends-on` also tells the reader of the chart.";
+    SharedCrd "shared-crd"
+        "Two bundles ship the same CRD."
+        "Helm lets only one release own an object, so the second release cannot be installed: `invalid ownership metadata`. Keep the CRD in the bundle that ships its newest version, and leave it out of the others with a filter.";
     DependencyNotChecked "dependency-not-checked"
         "A bundle has a constraint that only OLM can check."
         "Rules in CEL and labels are about the properties of all operators of a cluster. Look at the constraint, and see to it yourself.";

@@ -89,6 +89,23 @@ fn an_order_that_is_not_said_is_noted() {
 }
 
 #[test]
+fn a_crd_in_two_bundles_is_a_warning_until_one_leaves_it_out() {
+    let case = Case::with_lamps();
+    add_sockets(&case, "1.4.0");
+    case.write("socket/manifests/lamps.yaml", CRD);
+    let both = BOTH.replace("depends-on = [\"socket-operator\"]\n", "");
+    case.write("bundles.toml", &both);
+    let seen = case.run(&["build", "--out", "charts"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!("shared_crd", seen.stderr_but_sizes());
+
+    let filter = "exclude = ['.metadata.name == \"lamps.light.example.com\"']\n";
+    case.write("bundles.toml", both + filter);
+    let seen = case.run(&["build", "--out", "charts", "--replace"]);
+    assert!(!seen.stderr.contains("shared-crd"), "{}", seen.text());
+}
+
+#[test]
 fn a_single_bundle_and_what_the_cluster_has_are_built() {
     let case = with_dependencies();
     built(&case, &["lamp-operator"]);

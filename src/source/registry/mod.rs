@@ -2,9 +2,7 @@
 //!
 //! What a registry says is not trusted: where it redirects to, where it sends us for a token, how
 //! much it sends and what. Credentials go to the registry itself and to hosts that the
-//! configuration names. oci-client, which does the same job, reads manifests of any size, follows
-//! every redirect, logs in wherever a challenge points to and hides Retry-After; so the requests
-//! are made here, with ureq.
+//! configuration names. ARCHITECTURE.md (Decisions) says why oci-client does not serve.
 
 mod challenge;
 mod credentials;

@@ -1,0 +1,47 @@
+//! CRDs that several bundles of a configuration ship, as the ACK controllers do.
+
+use super::Member;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use std::collections::BTreeMap;
+
+/// Returns a warning for each bundle whose CRDs an earlier one also ships: Helm refuses to install
+/// an object that another release owns (Helm: `pkg/action`, `existingResourceConflict`).
+pub(super) fn check(members: &[Member<'_>]) -> Diagnostics {
+    let mut owners: BTreeMap<&str, &Member<'_>> = BTreeMap::new();
+    let mut found = Diagnostics::new();
+    for member in members {
+        let mut shared: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for crd in &member.crds {
+            match owners.get(crd.as_str()) {
+                Some(owner) => shared.entry(&owner.config.name).or_default().push(crd),
+                None => {
+                    owners.insert(crd, member);
+                }
+            }
+        }
+        for (owner, crds) in shared {
+            found.push(warning(member, owner, &crds).for_bundle(&member.config.name));
+        }
+    }
+    found
+}
+
+fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
+    let names = crds.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let these = if crds.len() == 1 { "CRD" } else { "CRDs" };
+    let filter = crds
+        .iter()
+        .map(|name| format!(".metadata.name == \"{name}\""))
+        .collect::<Vec<_>>()
+        .join(" or ");
+    Diagnostic::warning(
+        Code::SharedCrd,
+        format!(
+            "{these} {names} also in `{owner}`: Helm refuses to install what another release owns"
+        ),
+    )
+    .at(Place::span(member.config.span.clone()))
+    .hint(format!(
+        "keep them in the bundle with the newest ones; in the others write exclude = ['{filter}']"
+    ))
+}
