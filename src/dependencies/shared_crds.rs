@@ -19,9 +19,9 @@ pub(super) fn check(members: &[Member<'_>]) -> Diagnostics {
                 }
             }
         }
-        for (owner, crds) in shared {
-            found.push(warning(member, owner, &crds).for_bundle(&member.config.name));
-        }
+        let warnings: Diagnostics =
+            shared.iter().map(|(owner, crds)| warning(member, owner, crds)).collect();
+        found.append(warnings.for_bundle(&member.config.name));
     }
     found
 }
