@@ -171,7 +171,7 @@ fn unknown(names: &[String], known: &[(&str, &Span)]) -> Diagnostics {
         .iter()
         .filter(|name| !known.contains(&name.as_str()))
         .map(|name| {
-            Diagnostic::error(Code::UnknownBundle, format!("there is no bundle named `{name}`"))
+            Diagnostic::error(Code::UnknownBundle, format!("unknown bundle `{name}`"))
                 .at(place.clone())
                 .hint(suggest::hint(name, &known, "bundles"))
         })
@@ -377,7 +377,7 @@ fn counts<C>(bundle: &BundleConfig, built: &Built<'_, C>) -> Vec<String> {
         let objects = if *count == 1 { "object" } else { "objects" };
         format!("{}: the {what} `{}` {verb} {count} {objects}", bundle.name, filter.text)
     };
-    let filters = built.hits.iter().map(|hit| line("filter", "is true for", hit));
+    let filters = built.hits.iter().map(|hit| line("filter", "matches", hit));
     let patches = built.patched.iter().map(|hit| line("patch for", "matches", hit));
     filters.chain(patches).collect()
 }
@@ -435,12 +435,12 @@ fn chart_version(
                 Diagnostic::error(
                     Code::InvalidVersion,
                     format!(
-                        "the CSV's version `{}` cannot be a chart's: {why}",
+                        "the CSV version `{}` is not a valid chart version: {why}",
                         bundle.csv.version
                     ),
                 )
                 .at(bundle.csv.place(".spec.version"))
-                .hint("set chart-version for this bundle, for example chart-version = \"1.0.0\""),
+                .hint("set a version for the chart, for example chart-version = \"1.0.0\""),
             );
             None
         }

@@ -39,15 +39,15 @@ fn filters(programs: &[&str], causes: &[&str]) {
     }
 }
 
-const DEPTH: &[&str] = &[": it calls itself too deeply"];
-const MEMORY: &[&str] = &[": it used more than 1024 MiB of memory"];
-const TIME: &[&str] = &["of processor time"];
+const DEPTH: &[&str] = &[": its recursion is too deep"];
+const MEMORY: &[&str] = &[": it exceeded 1024 MiB of memory"];
+const TIME: &[&str] = &["of CPU time"];
 /// Without optimisation, it depends on the machine which limit is reached first. Steps alone are
 /// tested in src/jq/tests.rs, with a small budget.
 const STEPS: &[&str] = if cfg!(debug_assertions) {
-    &[": it took more than 50 million steps", "of processor time"]
+    &[": it exceeded 50 million steps", "of CPU time"]
 } else {
-    &[": it took more than 50 million steps"]
+    &[": it exceeded 50 million steps"]
 };
 
 #[test]
@@ -162,14 +162,14 @@ fn a_sound_filter_is_not_stopped_by_a_busy_machine() {
 #[test]
 fn a_filter_that_is_no_condition_is_an_error() {
     for (filter, given, hint) in [
-        ("\"Route\"", "gives a string", "to exclude a kind, write '.kind == \"Route\"'"),
-        (".kind", "gives a string", "a filter is a condition, such as `.kind == \"Route\"`"),
-        (".spec.replicas // 0", "gives a number", "for a field that is set"),
+        ("\"Route\"", "returns a string", "to exclude a kind, write '.kind == \"Route\"'"),
+        (".kind", "returns a string", "write a condition, such as `.kind == \"Route\"`"),
+        (".spec.replicas // 0", "returns a number", "to test that a field is set"),
     ] {
         for key in ["exclude", "include"] {
             let (case, seen) = build(&format!("{key} = ['{filter}']\n"));
             assert_eq!(seen.code, Some(2), "{filter}: {}", seen.text());
-            let said = format!("error[filter-failed]: the filter `{filter}` {given} for ");
+            let said = format!("error[filter-failed]: filter `{filter}` {given} for ");
             assert!(seen.stderr.starts_with(&said), "{filter}: {}", seen.stderr);
             assert!(seen.stderr.contains(hint), "{filter}: {}", seen.stderr);
             assert!(!case.path("out").exists(), "{filter}");
@@ -190,10 +190,10 @@ fn filters_that_leave_nothing_are_an_error_and_too_little_is_a_warning() {
     for (more, said) in [
         ("exclude = ['true']\n", "`exclude` filter `true` removes "),
         ("exclude = ['.']\n", "`exclude` filter `.` removes "),
-        ("include = ['.kind == \"Rout\"']\n", "no `include` filter is true for "),
+        ("include = ['.kind == \"Rout\"']\n", "no `include` filter matches "),
         (
             "include = ['.kind == \"Deployment\"']\nexclude = ['.kind == \"Deployment\"']\n",
-            "no `include` filter is true for ",
+            "no `include` filter matches ",
         ),
     ] {
         let (case, seen) = build(more);

@@ -320,7 +320,10 @@ fn a_read_only_disk_is_reported_and_can_still_be_checked() {
     let Some(text) = with_mounts(script) else { return };
     let (before, after) = text.split_once("unchanged").unwrap();
     assert!(!before.contains("refused"), "{text}");
-    assert!(after.contains("output-failed: cannot lock the output folder with `disk/"), "{text}");
+    assert!(
+        after.contains("output-failed: cannot lock the output directory with `disk/"),
+        "{text}"
+    );
     assert!(
         after.contains("hint: the output folder and the charts in it must be writable"),
         "{text}"

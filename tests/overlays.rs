@@ -284,7 +284,7 @@ fn links_of_overlays_stay_in_the_folder_of_the_configuration() {
         link(&target, case.path("project").join(name));
         let seen = case.run(&build);
         assert_eq!(seen.code, Some(2), "{}", seen.text());
-        let wanted = format!("error[overlay-unreadable]: `{name}` is a link that leads out of");
+        let wanted = format!("error[overlay-unreadable]: `{name}` is a symbolic link that leaves");
         assert!(seen.stderr.contains(&wanted), "{}", seen.text());
         assert_eq!(case.listing("project/out"), "");
     }

@@ -200,7 +200,7 @@ fn text_of(value: &Value, key: &str) -> String {
 }
 
 const OLM_REFUSES: &str =
-    "OLM cannot install this either: correct the CSV, or use another version of the operator";
+    "OLM rejects this too: fix the CSV, or use another version of the operator";
 const QUOTES: &str = "put the value in quotes";
 
 pub(super) struct Reader<'a> {
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn warn(&mut self, code: Code, message: String, path: String) {
         let place = Place { line: None, ..self.object.place() }.path(path);
-        let hint = "OLM ignores it as well; look whether it is misspelt";
+        let hint = "check the spelling: OLM ignores it too";
         self.diagnostics.push(Diagnostic::warning(code, message).at(place).hint(hint));
     }
 
@@ -371,7 +371,7 @@ impl<'a> Reader<'a> {
         let misfits = typed::misfits::<DeploymentSpec>(release.value(spec));
         for misfit in &misfits {
             let at = format!("{path}.spec{}", misfit.path);
-            let message = format!("`{at}` does not fit a Deployment: {}", misfit.why);
+            let message = format!("`{at}` does not match the type of a Deployment: {}", misfit.why);
             let hint = if misfit.lacks_quotes() { QUOTES } else { OLM_REFUSES };
             self.report_with(Code::CsvFieldType, message, at, hint);
         }

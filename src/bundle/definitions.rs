@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
                 None => self.report(
                     Code::CsvFieldType,
                     format!(
-                        "unknown type `{kind}` of webhook; there are {}",
+                        "unknown webhook type `{kind}`; known types are {}",
                         WebhookKind::ALL.map(WebhookKind::as_str).join(", ")
                     ),
                     format!("{}.type", webhook.place),
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
 
     fn unknown_fields(&mut self, definition: &Map, place: &str) {
         for key in definition.keys().filter(|key| !WEBHOOK_FIELDS.contains(&key.as_str())) {
-            let message = format!("a webhook definition has no field `{key}`; it is ignored");
+            let message = format!("unknown field `{key}` of a webhook definition is ignored");
             self.warn(Code::IgnoredField, message, format!("{place}.{key}"));
         }
     }
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
             Some(Value::Number(Number::Int(0))) => DEFAULT_PORT,
             Some(Value::Number(Number::Int(port))) => self.in_range(*port, path),
             Some(other) => {
-                self.wrong_type(other, "a whole number", path);
+                self.wrong_type(other, "an integer", path);
                 DEFAULT_PORT
             }
         }
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
             Some(Value::Text(name)) => Value::text(name),
             Some(Value::Number(Number::Int(number))) => self.in_range(*number, path).into(),
             Some(other) => {
-                self.wrong_type(other, "a whole number or the name of a port", path);
+                self.wrong_type(other, "an integer or the name of a port", path);
                 port.into()
             }
         }
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
 
     fn in_range(&mut self, port: i64, path: String) -> i64 {
         if !(1..=65_535).contains(&port) {
-            let message = format!("`{path}` is {port}, but ports go from 1 to 65535");
+            let message = format!("`{path}` is {port}, but ports are from 1 to 65535");
             self.report(Code::CsvFieldType, message, path);
         }
         port

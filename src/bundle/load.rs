@@ -43,12 +43,10 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
         diagnostics.push(
             Diagnostic::error(
                 Code::UnsupportedMediaType,
-                format!(
-                    "the bundle has media type `{mediatype}`; only `registry+v1` can be compiled"
-                ),
+                format!("unsupported media type `{mediatype}`: only `registry+v1` can be compiled"),
             )
             .at(annotations_place(files).path(format!(".annotations[{MEDIATYPE:?}]")))
-            .hint("`helm` bundles already are charts, and `plain` bundles are manifests"),
+            .hint("use `helm` bundles as charts and `plain` bundles as manifests"),
         );
     }
     let package = annotations.get(PACKAGE).cloned().unwrap_or_default();
@@ -57,7 +55,7 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
         diagnostics.push(
             Diagnostic::error(Code::PackageNameEmpty, "package name is empty")
                 .at(annotations_place(files).path(format!(".annotations[{PACKAGE:?}]")))
-                .hint("set this annotation to the name of the operator's package"),
+                .hint("set this annotation to the operator's package name"),
         );
     }
     let mut requirements = match &csv {
@@ -128,9 +126,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
                     format!("the bundle has no {}/annotations.yaml", files.metadata_dir),
                 )
                 .at(annotations_place(files))
-                .hint(
-                    "a bundle is a folder (or image) with manifests/ and metadata/annotations.yaml",
-                ),
+                .hint("use a directory (or image) with manifests/ and metadata/annotations.yaml"),
             );
         }
         return merged;
@@ -141,9 +137,9 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
     let map = root.as_ref().and_then(|root| root.get("annotations")).and_then(Value::as_map);
     let Some(map) = map else {
         diagnostics.push(
-            Diagnostic::error(Code::AnnotationsMissing, "the file has no map `annotations`")
+            Diagnostic::error(Code::AnnotationsMissing, "the file has no `annotations` map")
                 .at(annotations_place(files).path(".annotations"))
-                .hint("it starts with `annotations:`, and below that has `KEY: VALUE` lines"),
+                .hint("write `annotations:`, followed by indented `KEY: VALUE` lines"),
         );
         return merged;
     };
@@ -159,7 +155,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
                     format!("annotation `{key}` is {}, not a string", value.type_name()),
                 )
                 .at(annotations_place(files).path(format!(".annotations[{key:?}]")))
-                .hint("annotations are texts: put the value in quotes"),
+                .hint("put the value in quotes"),
             ),
         }
     }
@@ -182,15 +178,12 @@ pub(super) fn documents(
             diagnostics.push(
                 Diagnostic::error(
                     Code::NotUtf8,
-                    format!(
-                        "the file is not UTF-8: byte 0x{:02x} is out of place",
-                        bytes[before.len()]
-                    ),
+                    format!("the file is not UTF-8: invalid byte 0x{:02x}", bytes[before.len()]),
                 )
                 .at(Place::file(file).at(line, column))
                 .hint(
-                    "save the file as UTF-8, or remove it if it is no manifest: every file in the \
-                     manifests folder is read as one",
+                    "save the file as UTF-8, or remove it if it is not a manifest: every file in \
+                        the manifests directory is read as one",
                 ),
             );
             return None;
@@ -200,7 +193,7 @@ pub(super) fn documents(
         diagnostics.push(
             Diagnostic::note(
                 Code::ByteOrderMark,
-                "the file begins with a byte order mark, which is skipped",
+                "the file starts with a byte order mark, which is skipped",
             )
             .at(Place::file(file).at(1, 1)),
         );
@@ -211,7 +204,7 @@ pub(super) fn documents(
         diagnostics.push(
             Diagnostic::note(
                 Code::CarriageReturns,
-                "the file has Windows line ends, which YAML reads as plain line ends",
+                "the file has Windows line endings (CRLF), which are normalized",
             )
             .at(Place::file(file).at(line, 1)),
         );
@@ -228,33 +221,34 @@ pub(super) fn documents(
                     Diagnostic::warning(
                         Code::DuplicateKey,
                         format!(
-                            "the key `{}` stands twice (lines {} and {line}); the last one counts, as in Kubernetes",
+                            "duplicate key `{}` (lines {} and {line}); the last value is used, as \
+                                in Kubernetes",
                             duplicate.path, duplicate.first
                         ),
                     )
                     .at(place(line, column))
-                    .related(place(duplicate.first, 1), "first here; this value is ignored")
-                    .hint("delete one of the two in the bundle's sources"),
+                    .related(place(duplicate.first, 1), "first defined here; this value is ignored")
+                    .hint("remove one of them in the bundle's sources"),
                 );
             }
             Some(documents)
         }
         Err(problem) => {
             let (code, hint) = if problem.limit {
-                (Code::ManifestLimit, "no real bundle needs as much; if yours does, report it")
+                (Code::ManifestLimit, "report this if it is a real bundle")
             } else if problem.message.contains("tab") {
-                (Code::ManifestSyntax, "YAML is indented with spaces; replace the tab")
+                (Code::ManifestSyntax, "replace the tab with spaces")
             } else if problem.message.contains("mapping values") {
-                let hint = "look at the indentation of this line and of those above it";
+                let hint = "check the indentation of this line and the lines above";
                 (Code::ManifestSyntax, hint)
             } else if file.starts_with(&format!("{}/", files.manifests_dir)) {
                 (
                     Code::ManifestSyntax,
-                    "correct the file, or remove it if it is no manifest: every file in the \
-                     manifests folder is read as YAML or JSON",
+                    "fix the file, or remove it if it is not a manifest: every file in the \
+                        manifests directory is parsed as YAML or JSON",
                 )
             } else {
-                (Code::ManifestSyntax, "correct the file; it must be YAML or JSON")
+                (Code::ManifestSyntax, "fix the file: it must be YAML or JSON")
             };
             let place = Place {
                 document: Some(problem.document),
@@ -311,7 +305,7 @@ pub(super) struct Position<'a> {
 impl Position<'_> {
     fn hint(&self, hint: &'static str) -> &'static str {
         if self.overlay {
-            "every document of an overlay is an object with apiVersion, kind and metadata.name"
+            "every document of an overlay must be an object with apiVersion, kind and metadata.name"
         } else {
             hint
         }
@@ -340,8 +334,8 @@ pub(super) fn flatten(
             )
             .at(place())
             .hint(position.hint(
-                "every file in the manifests folder is read as objects with apiVersion and kind; \
-                 remove the file if it is none",
+                "remove the file if it is not a manifest: every file in the manifests directory \
+                    must contain objects with apiVersion and kind",
             )),
         );
         return;
@@ -372,8 +366,8 @@ pub(super) fn flatten(
                 Diagnostic::error(Code::NotAnObject, format!("the object has no `{key}`"))
                     .at(place())
                     .hint(position.hint(
-                        "every document in the manifests folder must be an object with apiVersion \
-                         and kind; remove the file if it is none",
+                        "remove the file if it is not a manifest: every document in the manifests \
+                            directory must be an object with apiVersion and kind",
                     )),
             );
             return;
@@ -384,7 +378,7 @@ pub(super) fn flatten(
         diagnostics.push(
             Diagnostic::error(Code::NotAnObject, format!("the {kind} has no `metadata.name`"))
                 .at(place())
-                .hint("Helm and OLM install objects by name; generateName is not enough"),
+                .hint("set a name: Helm and OLM install objects by name, not generateName"),
         );
         return;
     }
@@ -422,7 +416,7 @@ fn single_csv(
             format!("the bundle has {} ClusterServiceVersions: {}", csvs.len(), names.join(", ")),
         )
         .at(csvs[0].place())
-        .hint("a bundle installs one operator version; remove the others");
+        .hint("remove the others: a bundle installs one operator version");
         for csv in &csvs[1..] {
             diagnostic = diagnostic.related(csv.place(), "another one");
         }
@@ -435,10 +429,10 @@ fn single_csv(
         diagnostics.push(
             Diagnostic::error(
                 Code::CsvMissing,
-                format!("no ClusterServiceVersion found in `{}`", files.manifests_dir),
+                format!("no ClusterServiceVersion in `{}`", files.manifests_dir),
             )
             .at(Place::file(files.manifests_dir.clone()))
-            .hint("is this folder or image an operator bundle, and not a catalog or an operator image?"),
+            .hint("check that this is an operator bundle, not a catalog or an operator image"),
         );
     }
     csv

@@ -146,10 +146,11 @@ struct Reader {
 
 impl Reader {
     fn invalid(&mut self, place: &Place, message: String) {
-        self.diagnostics
-            .push(Diagnostic::error(Code::DependencyInvalid, message).at(place.clone()).hint(
-            "OLM cannot read this either: correct the file, or use another version of the operator",
-        ));
+        self.diagnostics.push(
+            Diagnostic::error(Code::DependencyInvalid, message)
+                .at(place.clone())
+                .hint("OLM rejects this too: fix the file, or use another version of the operator"),
+        );
     }
 
     fn list(&mut self, list: &Value, place: &Place) {
@@ -210,7 +211,7 @@ impl Reader {
                     ),
                 )
                 .at(place.clone())
-                .hint("it was ignored; write for example \"4.20\" in quotes"),
+                .hint("write a string, for example \"4.20\": the value is ignored"),
             ),
         }
     }
@@ -247,7 +248,7 @@ impl Reader {
             Err(error) => {
                 self.invalid(
                     &place,
-                    format!("the annotation `olm.properties` is no JSON: {error}"),
+                    format!("the annotation `olm.properties` is not valid JSON: {error}"),
                 );
             }
         }
@@ -258,10 +259,8 @@ impl Reader {
         for crd in &csv.required_crds {
             let group = crd.name.split_once('.').map_or("", |(_, group)| group).to_owned();
             if group.is_empty() || crd.kind.is_empty() || crd.version.is_empty() {
-                let message = format!(
-                    "the required CRD `{}` does not have all of name, kind and version",
-                    crd.name
-                );
+                let message =
+                    format!("the required CRD `{}` is missing name, kind or version", crd.name);
                 self.invalid(&csv.place(&crd.path), message);
                 continue;
             }
@@ -297,7 +296,7 @@ fn package(value: &Value) -> Result<Requirement, String> {
     let name = text(value, "packageName")?;
     let range = text(value, "versionRange").or_else(|_| text(value, "version"))?;
     let parsed = VersionRange::parse(range)
-        .map_err(|why| format!("`{}` is no range of versions: {why}", range.escape_debug()))?;
+        .map_err(|why| format!("invalid version range `{}`: {why}", range.escape_debug()))?;
     Ok(Requirement::Package { name: name.to_owned(), range: parsed, text: range.to_owned() })
 }
 
@@ -318,7 +317,7 @@ const DEEPEST: usize = 32;
 /// Source: operator-framework/api, `pkg/constraints`.
 fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requirement, String> {
     if depth > DEEPEST {
-        return Err(format!("constraints nest more than {DEEPEST} deep"));
+        return Err(format!("constraints are nested deeper than {DEEPEST}"));
     }
     *rest = rest.checked_sub(1).ok_or(format!("constraints have more than {MOST} parts"))?;
     let mut list = |key: &str| -> Result<Vec<Requirement>, String> {
@@ -339,7 +338,7 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
         "gvk" => Requirement::Api(api(inner)?),
         "all" => Requirement::All(list(kind)?),
         "any" => Requirement::Any(list(kind)?),
-        "cel" => Requirement::Unchecked("a rule in CEL about properties of operators".to_owned()),
+        "cel" => Requirement::Unchecked("a CEL rule on operator properties".to_owned()),
         _ => Requirement::Not(list(kind)?),
     })
 }

@@ -27,7 +27,7 @@ impl Misfit {
     /// Whether quotes around the value would do.
     pub fn lacks_quotes(&self) -> bool {
         let found = self.why.strip_prefix("it must be a string, but it is ");
-        matches!(found, Some("a boolean" | "a whole number" | "a number with a fraction"))
+        matches!(found, Some("a boolean" | "an integer" | "a number with a fraction"))
     }
 }
 
@@ -201,9 +201,9 @@ fn in_words(error: &str) -> String {
         return error.to_owned();
     };
     let expected = match expected {
-        "i32" | "i64" => "a whole number",
+        "i32" | "i64" => "an integer",
         "a sequence" => "a list",
-        "IntOrString" => "a whole number or a string",
+        "IntOrString" => "an integer or a string",
         // The name of a type.
         expected if expected.starts_with(|c: char| c.is_ascii_uppercase()) => "a map",
         expected => expected,
@@ -211,7 +211,7 @@ fn in_words(error: &str) -> String {
     let found = found.strip_prefix("invalid type: ").unwrap_or_default();
     let found = match found.split(' ').next().unwrap_or_default() {
         "string" => "a string",
-        "integer" => "a whole number",
+        "integer" => "an integer",
         "floating" => "a number with a fraction",
         "boolean" => "a boolean",
         "map" => "a map",
@@ -364,15 +364,15 @@ mod tests {
     fn what_does_not_fit_is_said_without_the_value() {
         assert_eq!(
             in_words("invalid type: string \"s3cret\", expected i32"),
-            "it must be a whole number, but it is a string"
+            "it must be an integer, but it is a string"
         );
         assert_eq!(
             in_words("invalid type: integer `1234`, expected a string"),
-            "it must be a string, but it is a whole number"
+            "it must be a string, but it is an integer"
         );
         assert_eq!(
             in_words("invalid value: integer `99999999999`, expected i32"),
-            "it must be a whole number, but it is something else"
+            "it must be an integer, but it is something else"
         );
         assert_eq!(in_words("missing field `template`"), "missing field `template`");
     }

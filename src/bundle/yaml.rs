@@ -241,13 +241,13 @@ impl<'t> Builder<'t> {
             Ok(resolved)
         } else {
             // The text itself may be a secret.
-            let message = format!("the value does not fit its tag `{}`", short_tag(tag));
+            let message = format!("the value does not match its tag `{}`", short_tag(tag));
             Err(self.problem(mark, message, false))
         }
     }
 
     fn not_json(&self, text: &str, mark: Mark) -> Box<Problem> {
-        let message = format!("`{text}` is a YAML number that JSON and Kubernetes cannot hold");
+        let message = format!("`{text}` is a YAML number that JSON and Kubernetes do not support");
         self.problem(mark, message, false)
     }
 

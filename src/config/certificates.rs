@@ -71,7 +71,7 @@ impl Reader<'_> {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`issuer` is for cert-manager, which does not make this bundle's certificates",
+                "`issuer` is for cert-manager, but this bundle does not use cert-manager",
                 "remove it, or set `certificates = \"cert-manager\"`",
             );
         }

@@ -24,8 +24,8 @@ pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
                 let message = format!("two bundles have the name `{name}`");
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
                     .at(reader.place(range.clone()))
-                    .related(reader.place(earlier.clone()), "the first one")
-                    .hint("the name is that of the chart and of its folder: give each its own");
+                    .related(reader.place(earlier.clone()), "first defined here")
+                    .hint("rename one of them: the name is used for the chart and its directory");
                 reader.found.push(diagnostic);
             }
         }
@@ -44,18 +44,24 @@ pub(super) fn companions(
             let place = Place::span(bundle.span.clone());
             if name.len() > NAME_LIMIT {
                 let message = format!(
-                    "{why} makes a chart `{name}`, whose name has {} characters",
+                    "{why} creates a chart `{name}`, whose name has {} characters",
                     name.len()
                 );
-                let hint = format!("Helm's releases have at most {NAME_LIMIT}: use a shorter name");
+                let hint = format!(
+                    "use a shorter name: Helm release names have at most \
+                    {NAME_LIMIT} characters"
+                );
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message);
                 reader.found.push(diagnostic.at(place).hint(hint));
             } else if let Some((_, other)) = charts.iter().find(|(other, _)| *other == name) {
-                let message = format!("{why} makes a chart `{name}`, and a bundle has that name");
+                let message = format!(
+                    "{why} creates a chart `{name}`, which is also the name of a \
+                    bundle"
+                );
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
                     .at(place)
-                    .related(Place::span((*other).clone()), "the other one")
-                    .hint("give one of the bundles another name");
+                    .related(Place::span((*other).clone()), "the other bundle")
+                    .hint("rename one of the bundles");
                 reader.found.push(diagnostic);
             }
         }
@@ -81,11 +87,11 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
                 let others: Vec<&str> =
                     known.iter().copied().filter(|name| Some(*name) != own).collect();
                 let hint = if others.is_empty() {
-                    "`depends-on` names other bundles of this file, and there is none".to_owned()
+                    "`depends-on` has names, but the configuration has no other bundle".to_owned()
                 } else {
                     suggest::hint(name, &others, "bundles")
                 };
-                let message = format!("`depends-on` names `{name}`, but there is no such bundle");
+                let message = format!("`depends-on` has an unknown bundle `{name}`");
                 reader.error(Code::InvalidValue, range, message, hint);
             } else if let Some(own) = own {
                 edges.entry(own).or_default().push(at);
@@ -120,8 +126,8 @@ fn follow<'t>(
                 reader.error(
                     Code::InvalidValue,
                     range,
-                    format!("bundles depend on each other in a circle: {}", circle.join(" → ")),
-                    "none of them could be installed first: remove one of these `depends-on`",
+                    format!("circular dependency: {}", circle.join(" → ")),
+                    "remove one of these `depends-on`",
                 );
             }
         }
@@ -163,10 +169,11 @@ pub(super) fn outputs(
                 .any(|part| plain(&folder).starts_with(plain(&path.join(part))));
             if holds || inside {
                 let message = format!(
-                    "the chart of `{}` would be written to {}, which {} what this reads",
+                    "the chart of `{}` would be written to {}, which {} an input of this \
+                        configuration",
                     chart,
                     folder.display(),
-                    if holds { "holds" } else { "is part of" }
+                    if holds { "contains" } else { "is part of" }
                 );
                 found.push(
                     Diagnostic::error(Code::OverlappingOutput, message)

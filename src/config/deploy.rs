@@ -129,8 +129,8 @@ impl Reader<'_> {
         let flux = self.flux(&fields);
         let charts = below(&repository, &output.dir);
         if charts.is_none() && (argocd.is_some() || flux.is_some()) {
-            let message = "the output folder is not in the repository";
-            let hint = "say with `repository-path` in which folder of the repository this file is";
+            let message = "the output directory is outside the repository";
+            let hint = "set `repository-path` to the directory of this file in the repository";
             self.error(Code::InvalidValue, &fields.header, message, hint);
         }
         let values = fields.text("values").and_then(|at| self.values(at, &repository, output));
@@ -143,11 +143,14 @@ impl Reader<'_> {
                 continue;
             };
             let name = &bundle.name;
-            let message = format!("`[deploy.{key}]` would write into the folder of chart `{name}`");
+            let message = format!(
+                "`[deploy.{key}]` would write into the directory of chart \
+                `{name}`"
+            );
             let diagnostic = Diagnostic::error(Code::OverlappingOutput, message)
                 .at(self.place(fields.header.clone()))
                 .related(Place::span(bundle.span.clone()), "the chart's bundle")
-                .hint(format!("name another folder with `dir` in `[deploy.{key}]`"));
+                .hint(format!("set another directory with `dir` in `[deploy.{key}]`"));
             self.found.push(diagnostic);
         }
         if let Some(argocd) = &argocd {
@@ -168,13 +171,13 @@ impl Reader<'_> {
     fn generated_certificates(&mut self, fields: &Fields<'_>, bundles: &[BundleConfig]) {
         for bundle in bundles.iter().filter(|b| b.certificates == CertificateProvider::Helm) {
             let message = format!(
-                "Argo CD would replace the certificates of `{}` with every sync",
+                "Argo CD would replace the certificates of `{}` on every sync",
                 bundle.name
             );
             let diagnostic = Diagnostic::warning(Code::CertificatesRenewed, message)
                 .at(Place::span(bundle.span.clone()))
-                .related(self.place(fields.header.clone()), "Argo CD is to install it")
-                .hint("let cert-manager make them: `certificates = \"cert-manager\"`");
+                .related(self.place(fields.header.clone()), "Argo CD is enabled here")
+                .hint("use cert-manager: `certificates = \"cert-manager\"`");
             self.found.push(diagnostic);
         }
     }
@@ -250,7 +253,7 @@ impl Reader<'_> {
             self.error(
                 Code::MissingKey,
                 &fields.header,
-                "this does not say which fields are no difference",
+                "no fields to ignore",
                 "add `json-pointers` or `jq-paths`",
             );
             return None;
@@ -299,8 +302,8 @@ impl Reader<'_> {
                 let range = at.1.clone();
                 let dir = self.folder_inside("dir", at)?;
                 if dir.is_empty() {
-                    let message = "the output folder itself holds the charts";
-                    self.error(Code::InvalidValue, &range, message, "name a folder inside of it");
+                    let message = "the output directory itself contains the charts";
+                    self.error(Code::InvalidValue, &range, message, "use a subdirectory of it");
                     return None;
                 }
                 Some(dir)
@@ -314,7 +317,7 @@ impl Reader<'_> {
         if is_duration(text) {
             return Some(text.to_owned());
         }
-        let message = format!("`{key}` is {text:?}, which is not a duration");
+        let message = format!("`{key}` is not a duration: {text:?}");
         self.error(Code::InvalidValue, &range, message, "write it as `10m`, `1h` or `1h30m`");
         None
     }
@@ -328,8 +331,8 @@ impl Reader<'_> {
         self.error(
             Code::InvalidValue,
             &range,
-            format!("{text:?} cannot be the name of helmfile's file"),
-            "name a file in the output folder that ends in `.yaml`, or write `helmfile = true`",
+            format!("invalid file name for helmfile: {text:?}"),
+            "use a file in the output directory that ends in `.yaml`, or write `helmfile = true`",
         );
         None
     }
@@ -339,8 +342,8 @@ impl Reader<'_> {
         let fits = !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('\\');
         let inner = fits.then(|| below("", Path::new(text))).flatten();
         if inner.is_none() {
-            let message = format!("`{key}` is {text:?}, which is not a folder inside of another");
-            let hint = "use names with `/` between them, without white space, and without `..`";
+            let message = format!("`{key}` is not a relative subdirectory: {text:?}");
+            let hint = "use names separated by `/`, without whitespace and without `..`";
             self.error(Code::InvalidValue, &range, message, hint);
         }
         inner
@@ -351,7 +354,7 @@ impl Reader<'_> {
         let folder = self.folder_inside("values", at)?;
         // From the output folder back to the file's: one step up for each name.
         let Some(down) = below("", &plain(&output.dir)) else {
-            let message = "`values` needs an output folder below this file's";
+            let message = "`values` requires an output directory below the directory of this file";
             self.error(Code::InvalidValue, &range, message, "change `dir` in `[output]`");
             return None;
         };

@@ -40,11 +40,11 @@ fn content(path: &Path) -> Result<String, (String, &'static str)> {
     let unreadable = |error: std::io::Error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => {
-                "run in the folder of bundles.toml, name the file with `-c FILE`, or make one \
-                 with `bundle2chart init`"
+                "run in the directory of bundles.toml, set the file with `-c FILE`, or create one \
+                    with `bundle2chart init`"
             }
-            ErrorKind::IsADirectory => "name the file in it: `-c FOLDER/bundles.toml`",
-            _ => "check who may read the file",
+            ErrorKind::IsADirectory => "pass the file in it: `-c FOLDER/bundles.toml`",
+            _ => "check the file permissions",
         };
         (error.to_string(), hint)
     };

@@ -17,27 +17,29 @@ impl Filter {
         let text = &self.text;
         let (message, hint) = match first {
             Failure::Error(reason) if reason.starts_with("invalid regex") => (
-                format!("the filter `{text}` fails on {objects}"),
-                "to match a character such as `(` or `.` itself, write two backslashes before it: \
-                 \"\\\\.example$\""
+                format!("filter `{text}` fails on {objects}"),
+                "to match a character such as `(` or `.` literally, escape it with two \
+                    backslashes: \"\\\\.example$\""
                     .to_owned(),
             ),
             Failure::Error(_) => (
-                format!("the filter `{text}` fails on {objects}"),
-                "a filter must be true or false for every object: where a field may be missing or of \
-                 another type, write `.field?` or `(.field // \"\")`"
+                format!("filter `{text}` fails on {objects}"),
+                "a filter must be true or false for every object: if a field may be missing or of \
+                    another type, write `.field?` or `(.field // \"\")`"
                     .to_owned(),
             ),
             Failure::NotCondition(given) => (
-                format!("the filter `{text}` gives {given} for {objects}, not true or false"),
+                format!("filter `{text}` returns {given} for {objects}, not true or false"),
                 match text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
                     _ if given == "an object" => {
                         "to compare, write `==`: `.kind == \"Route\"`".to_owned()
                     }
                     Some(kind) if kind.chars().all(char::is_alphanumeric) => jq::kind_hint(kind),
-                    _ => "a filter is a condition, such as `.kind == \"Route\"`; for a field that is \
-                          set, write `.spec.replicas != null`"
-                        .to_owned(),
+                    _ => {
+                        "write a condition, such as `.kind == \"Route\"`; to test that a field is \
+                        set, write `.spec.replicas != null`"
+                            .to_owned()
+                    }
                 },
             ),
         };
@@ -46,14 +48,13 @@ impl Filter {
 
     /// The program was stopped on `object`.
     pub fn stopped(&self, object: &Object, excess: &Excess) -> Diagnostic {
-        let message =
-            format!("the jq program `{}` was stopped on {}: {excess}", self.text, object.label());
+        let message = format!("jq program `{}` stopped on {}: {excess}", self.text, object.label());
         Diagnostic::error(Code::FilterBudget, message)
             .at(self.place())
             .related(object.place(), "the object")
             .hint(
-                "look for what does not end (`repeat`, `until`, `recurse`, a `def` that calls \
-                 itself) and for what grows with each step (`. + .`, `[., .]`, `*`)",
+                "check for infinite loops (`repeat`, `until`, `recurse`, a `def` that calls \
+                    itself) and for exponential growth (`. + .`, `[., .]`, `*`)",
             )
     }
 

@@ -84,8 +84,8 @@ impl Reader<'_> {
                 let keys: Vec<&str> =
                     item.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
                 let message =
-                    format!("item {number} of `{key}` has no `name`, but {}", keys.join(", "));
-                self.error(Code::InvalidValue, &range, message, "give it one");
+                    format!("item {number} of `{key}` has no `name`, only {}", keys.join(", "));
+                self.error(Code::InvalidValue, &range, message, "add a name");
             }
             // A volume may be mounted at several paths, so a mount is known by its path.
             let identity = if key == "volumeMounts" { "mountPath" } else { "name" };
@@ -115,18 +115,18 @@ impl Reader<'_> {
         key: &str,
         (json, range): At<Json>,
     ) -> Option<Json> {
-        let hint = "see the Kubernetes API of pods and containers for what stands here";
+        let hint = "see the Kubernetes API reference of pods and containers for the fields";
         let read = match serde_json::from_value::<T>(json.clone()) {
             Ok(read) => read,
             Err(why) => {
-                let message = format!("`{key}` is not what the API takes: {why}");
+                let message = format!("`{key}` does not match the Kubernetes API: {why}");
                 self.error(Code::WrongType, &range, message, hint);
                 return None;
             }
         };
         let known = serde_json::to_value(read).unwrap_or_default();
         if let Some(path) = unknown(&json, &known, key.to_owned()) {
-            self.error(Code::UnknownKey, &range, format!("the API knows no `{path}`"), hint);
+            self.error(Code::UnknownKey, &range, format!("unknown field `{path}`"), hint);
             return None;
         }
         Some(json)

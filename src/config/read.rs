@@ -71,14 +71,14 @@ fn in_file_order(found: Diagnostics) -> Diagnostics {
 fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
     let range = error.span().unwrap_or(0..0);
     let hint = match error.message() {
-        "duplicate key" => "keep one of them; a table can be opened only once",
+        "duplicate key" => "remove one of them: a table can only be defined once",
         message if message.contains("quoted") => "put text in quotes: `key = \"value\"`",
         message if message.contains("unclosed") || message.contains("literal string") => {
             "close the bracket or the quote on the same line"
         }
-        _ => "see https://toml.io for how TOML is written",
+        _ => "see https://toml.io for the syntax",
     };
-    Diagnostic::error(Code::ConfigSyntax, format!("this is not valid TOML: {}", error.message()))
+    Diagnostic::error(Code::ConfigSyntax, format!("invalid TOML: {}", error.message()))
         .at(Place::span(Span::new(source, range)))
         .hint(hint)
 }
@@ -117,14 +117,14 @@ impl Reader<'_> {
             self.error(
                 Code::MissingKey,
                 &range,
-                "the configuration has no bundle, so there is nothing to build",
+                "the configuration has no bundle",
                 "add a `[[bundle]]` with a `name` and an `image` or a `path`",
             );
         }
         if let Some((_, range)) = tables.iter().chain(&models).nth(BUNDLE_LIMIT) {
             let count = tables.len() + models.len();
             let message = format!("the configuration has {count} bundles");
-            let hint = format!("split it: one file may have {BUNDLE_LIMIT}");
+            let hint = format!("split it: one file can have {BUNDLE_LIMIT}");
             self.error(Code::InvalidValue, range, message, hint);
             return None;
         }
@@ -192,13 +192,13 @@ impl Reader<'_> {
             let span = self.span(fields.header.clone());
             let first = mirrors.iter().find(|mirror| mirror.from == from && !mirror.fallback);
             if let Some(first) = first {
-                let message = format!("this mirror of `{from}` is never asked");
+                let message = format!("this mirror of `{from}` is never used");
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                     .at(Place::span(span))
-                    .related(Place::span(first.span.clone()), "this one comes first")
+                    .related(Place::span(first.span.clone()), "this mirror is always used first")
                     .hint(
-                        "give the first one `fallback = true`, remove one of them, or make one of \
-                         the prefixes longer",
+                        "set `fallback = true` for the first one, remove one of them, or use a \
+                            longer prefix in one of them",
                     );
                 self.found.push(diagnostic);
                 continue;
@@ -220,11 +220,11 @@ impl Reader<'_> {
             let Some(host) = host else { continue };
             let span = self.span(fields.header.clone());
             if let Some(first) = registries.iter().find(|registry| registry.host == host) {
-                let message = format!("two tables are about the registry `{host}`");
+                let message = format!("duplicate table for registry `{host}`");
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                     .at(Place::span(span))
-                    .related(Place::span(first.span.clone()), "the first one")
-                    .hint("make them one");
+                    .related(Place::span(first.span.clone()), "first defined here")
+                    .hint("merge them into one table");
                 self.found.push(diagnostic);
                 continue;
             }
@@ -257,7 +257,7 @@ impl Reader<'_> {
             let fields = self.fields(&IGNORE, header, table);
             let reason = fields.text("reason").map(|(text, range)| {
                 if text.trim().is_empty() {
-                    let hint = "say why nobody needs to see these changes";
+                    let hint = "give the reason why these changes can be ignored";
                     self.error(Code::InvalidValue, &range, "`reason` is empty", hint);
                 }
                 text.to_owned()
@@ -268,8 +268,7 @@ impl Reader<'_> {
                     ignores.push(Ignore { pattern, reason: reason.unwrap_or_default() });
                 }
                 Err(why) => {
-                    let hint =
-                        "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    let hint = "run `bundle2chart explain invalid-pattern` for the syntax";
                     self.error(Code::InvalidPattern, &range, why, hint);
                 }
             }

@@ -84,7 +84,7 @@ impl Reader<'_> {
     pub(super) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
         let (message, hint) = match key.kind {
             Kind::Tables(tables) => (
-                "the configuration has no bundle, so there is nothing to build".to_owned(),
+                "the configuration has no bundle".to_owned(),
                 format!(
                     "add a bundle:\n{}\nname = \"my-operator\"\n\
                      image = \"registry.example.com/team/my-operator-bundle:1.0\"",
@@ -113,12 +113,11 @@ impl Reader<'_> {
                 header,
                 format!("{names} is missing {}", table.place()),
                 if table.key("catalog").is_some() {
-                    "say where the bundle comes from: `image = \"…\"`, a reference that a \
-                     `[[mirror]]` serves, `path = \"…\"`, a folder or a tar, or `catalog = \"…\"`, \
-                     with a `package` in it"
+                    "add the source of the bundle: `image = \"…\"` for a reference, `path = \"…\"` \
+                        for a directory or a tar, or `catalog = \"…\"` with a `package`"
                 } else {
-                    "say where the objects are: `path = \"…\"`, a file or a folder, or \
-                     `inline = \"…\"`, a text of YAML"
+                    "add the objects: `path = \"…\"` for a file or a directory, or `inline = \
+                        \"…\"` for a YAML string"
                 },
             ),
             [_] => {}
@@ -126,11 +125,14 @@ impl Reader<'_> {
                 for other in others {
                     let what =
                         if table.key("catalog").is_some() { "a bundle" } else { "an overlay" };
-                    let message = format!("{what} has one of {names}, not several");
+                    let message = format!("{what} must have exactly one of {names}");
                     let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                         .at(self.place(other.span()))
                         .related(self.place(first.span()), "the other one")
-                        .hint(format!("remove one of them, or make it two `{}`", table.header));
+                        .hint(format!(
+                            "remove one of them, or split them into two `{}`",
+                            table.header
+                        ));
                     self.found.push(diagnostic);
                 }
             }
@@ -146,7 +148,7 @@ impl Reader<'_> {
         found.sort_by_key(|(range, _)| range.start);
         for (range, key) in found {
             for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
-                let message = format!("`{}` needs `{needed}`, which is missing", key.name);
+                let message = format!("`{}` requires `{needed}`", key.name);
                 let hint = match table.key(needed) {
                     Some(needed) => format!("`{}`: {}", needed.name, needed.doc),
                     None => format!("add `{needed}`"),
@@ -171,7 +173,7 @@ impl Reader<'_> {
                 if parsed.is_ok_and(|number| (least..=most).contains(&number)) {
                     return true;
                 }
-                let message = format!("`{}` is a number from {least} to {most}", key.name);
+                let message = format!("`{}` must be a number from {least} to {most}", key.name);
                 self.error(Code::InvalidValue, &range, message, key.doc);
                 return false;
             }
@@ -179,7 +181,7 @@ impl Reader<'_> {
                 if known.contains(&text.as_ref()) {
                     return true;
                 }
-                let message = format!("`{text}` is not a value of `{}`", key.name);
+                let message = format!("invalid value `{text}` of `{}`", key.name);
                 let hint = suggest::hint(text, known, "values");
                 self.error(Code::InvalidValue, &range, message, hint);
                 return false;
@@ -228,14 +230,14 @@ impl Reader<'_> {
                 format!("`{}` must be {}, but this is {found}", key.name, key.kind.expected());
             let hint = match (key.kind, value.get_ref()) {
                 (Kind::Tables(tables), DeValue::Table(_)) => {
-                    format!("write `{}`, with two brackets", tables.header)
+                    format!("write `{}`, with double brackets", tables.header)
                 }
                 (Kind::Strings(_) | Kind::Filters, DeValue::String(_)) => {
                     let text = self.source.text.get(range.clone()).unwrap_or_default();
                     format!("put it in brackets: `{} = [{text}]`", key.name)
                 }
                 (Kind::StringOrFalse(_), DeValue::Boolean(true)) => {
-                    format!("name it: `{} = \"…\"`", key.name)
+                    format!("set a name: `{} = \"…\"`", key.name)
                 }
                 _ => format!("`{}`: {}", key.name, key.doc),
             };

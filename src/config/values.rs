@@ -10,7 +10,8 @@ use std::path::{Component, Path, PathBuf};
 
 fn label_rule(limit: usize) -> String {
     format!(
-        "use lower-case letters, digits and dashes, not at the ends, at most {limit} characters"
+        "use at most {limit} lower-case letters, digits and dashes; start and end with a letter or \
+            digit"
     )
 }
 
@@ -22,7 +23,7 @@ impl Reader<'_> {
                 Code::InvalidValue,
                 &range,
                 format!("`{key}` is empty"),
-                "give it a value, or remove the key",
+                "set a value, or remove the key",
             );
             return None;
         }
@@ -32,7 +33,7 @@ impl Reader<'_> {
     /// The name of a bundle.
     pub(super) fn name(&mut self, (text, range): &At<&str>) {
         if let Some(fault) = label_fault(text, NAME_LIMIT) {
-            let message = format!("the name of a bundle names its chart, and this one {fault}");
+            let message = format!("the bundle name is also the chart name, and {fault}");
             self.error(Code::InvalidValue, range, message, label_rule(NAME_LIMIT));
         }
     }
@@ -40,7 +41,7 @@ impl Reader<'_> {
     /// The name of a namespace.
     pub(super) fn namespace(&mut self, (text, range): At<&str>) -> Option<String> {
         if let Some(fault) = label_fault(text, NAMESPACE_LIMIT) {
-            let message = format!("the name of this namespace {fault}");
+            let message = format!("the namespace name {fault}");
             self.error(Code::InvalidValue, &range, message, label_rule(NAMESPACE_LIMIT));
             return None;
         }
@@ -55,14 +56,11 @@ impl Reader<'_> {
             text.split('.').find_map(|label| label_fault(label, SECRET_LIMIT))
         };
         if let Some(fault) = fault {
-            let message = format!("the name of this pull secret {fault}");
+            let message = format!("the pull secret name {fault}");
             let hint = if text.is_empty() {
-                "to use no pull secret, write `pull-secret = false`".to_owned()
+                "write `pull-secret = false` to use no pull secret".to_owned()
             } else {
-                format!(
-                    "use the name of a Secret: lower-case letters, digits, dashes and dots, at \
-                     most {SECRET_LIMIT} characters"
-                )
+                format!("use at most {SECRET_LIMIT} lower-case letters, digits, dashes and dots")
             };
             self.error(Code::InvalidValue, &range, message, hint);
             return None;
@@ -79,9 +77,8 @@ impl Reader<'_> {
         };
         if let Some(fault) = fault {
             let message = format!("`{key}` {fault}");
-            let hint = format!(
-                "use lower-case letters, digits, dashes and dots, at most {SECRET_LIMIT} characters"
-            );
+            let hint =
+                format!("use at most {SECRET_LIMIT} lower-case letters, digits, dashes and dots");
             self.error(Code::InvalidValue, &range, message, hint);
             return None;
         }
@@ -97,8 +94,8 @@ impl Reader<'_> {
         self.error(
             Code::InvalidValue,
             &range,
-            format!("{text:?} is not the kind of an object"),
-            "a kind is letters and digits and begins with a capital letter, as in `ClusterIssuer`",
+            format!("invalid kind {text:?}"),
+            "use letters and digits, starting with an upper-case letter, as in `ClusterIssuer`",
         );
         None
     }
@@ -109,15 +106,15 @@ impl Reader<'_> {
         let text = self.filled(key, at)?;
         let (fault, hint) = if let Some((scheme, rest)) = text.split_once("://") {
             (
-                format!("`{key}` begins with `{scheme}://`, which references do not have"),
+                format!("`{key}` starts with `{scheme}://`, which image references do not have"),
                 format!("write `{rest}`"),
             )
         } else if text.contains(char::is_whitespace) {
-            (format!("`{key}` contains white space"), "remove it".to_owned())
+            (format!("`{key}` contains whitespace"), "remove it".to_owned())
         } else if text.starts_with(['/', '.']) {
             (
-                format!("`{key}` looks like a path, not like an image reference"),
-                format!("for files on disk, write `path = \"{text}\"`"),
+                format!("`{key}` is a path, not an image reference"),
+                format!("for local files, write `path = \"{text}\"`"),
             )
         } else {
             return Some(text.to_owned());
@@ -131,7 +128,7 @@ impl Reader<'_> {
         let range = at.1.clone();
         let text = self.filled(key, at)?;
         if text.contains(char::is_whitespace) {
-            let message = format!("`{key}` contains white space");
+            let message = format!("`{key}` contains whitespace");
             self.error(Code::InvalidValue, &range, message, "remove it");
             return None;
         }
@@ -157,8 +154,8 @@ impl Reader<'_> {
                 Code::InvalidValue,
                 &range,
                 format!("{text:?} is neither a package nor an API"),
-                "write the name of a package, or GROUP/VERSION/KIND, for example \
-                 `cert-manager.io/v1/Certificate`",
+                "write a package name, or GROUP/VERSION/KIND, for example \
+                    `cert-manager.io/v1/Certificate`",
             );
         }
         provided
@@ -171,7 +168,10 @@ impl Reader<'_> {
             Err(_) => match version_range(text) {
                 Ok(request) => VersionRequest::Range(request),
                 Err(error) => {
-                    let message = format!("`version` is neither a version nor a range: {error}");
+                    let message = format!(
+                        "`version` is neither a version nor a version range: \
+                        {error}"
+                    );
                     let bare = text.trim_start_matches('v');
                     let with_commas = text.split_whitespace().collect::<Vec<_>>().join(", ");
                     let hint = if bare != text && version_range(bare).is_ok() {
@@ -179,8 +179,8 @@ impl Reader<'_> {
                     } else if version_range(&with_commas).is_ok() {
                         format!("write `version = \"{with_commas}\"`")
                     } else {
-                        "write one version, such as `1.2.3`, or comparisons with commas between \
-                         them, such as `>=1.2, <2`"
+                        "write one version, such as `1.2.3`, or comparisons separated by commas, \
+                            such as `>=1.2, <2`"
                             .to_owned()
                     };
                     self.error(Code::InvalidValue, &range, message, hint);
@@ -206,7 +206,7 @@ impl Reader<'_> {
                 &range,
                 format!("`from` ends with `{character}`"),
                 format!(
-                    "write `{}`: a prefix fits up to a `/`, `:` or `@` or the end of a reference",
+                    "write `{}`: prefixes match up to a `/`, `:` or `@` or the end of a reference",
                     text.trim_end_matches(['/', ':', '@'])
                 ),
             );
@@ -225,10 +225,10 @@ impl Reader<'_> {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`to` does not name a folder",
+                "`to` has no directory",
                 format!(
-                    "write `{OCI_LAYOUT}DIR`, where DIR is an OCI image layout folder (it holds a \
-                     file `oci-layout`), relative to this file"
+                    "write `{OCI_LAYOUT}DIR`, where DIR is an OCI image layout directory (with a \
+                        file `oci-layout`), relative to this file"
                 ),
             );
             return None;
@@ -240,10 +240,10 @@ impl Reader<'_> {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`to` is neither an image layout nor the start of names in a registry",
+                "`to` is neither an image layout nor a registry prefix",
                 format!(
-                    "write `{OCI_LAYOUT}DIR` for a folder, or HOST/PATH, for example \
-                     `registry.example.com/mirror`, without a tag"
+                    "write `{OCI_LAYOUT}DIR` for a directory, or HOST/PATH without a tag, for \
+                        example `registry.example.com/mirror`"
                 ),
             );
             return None;
@@ -273,9 +273,9 @@ impl Reader<'_> {
         self.error(
             Code::InvalidValue,
             &range,
-            format!("`{key}` is not the name of a host"),
+            format!("`{key}` is not a host name"),
             if bare == text {
-                "write HOST or HOST:PORT, as references have it".to_owned()
+                "write HOST or HOST:PORT, as in image references".to_owned()
             } else {
                 format!("write `{bare}`")
             },
@@ -291,9 +291,9 @@ impl Reader<'_> {
             _ => {
                 let hint = match suggest::nearest(text, &["all", "own"]) {
                     Some(word) => format!("did you mean `watch = \"{word}\"`?"),
-                    None => format!("for single namespaces, write `watch = [\"{text}\"]`"),
+                    None => format!("for specific namespaces, write `watch = [\"{text}\"]`"),
                 };
-                let message = format!("`watch` is \"all\", \"own\" or a list, not {text:?}");
+                let message = format!("`watch` must be \"all\", \"own\" or a list, not {text:?}");
                 self.error(Code::InvalidValue, &range, message, hint);
                 None
             }
@@ -306,8 +306,8 @@ impl Reader<'_> {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`watch` names no namespace",
-                "write `watch = \"all\"`, `watch = \"own\"`, or name the namespaces",
+                "`watch` is an empty list",
+                "write `watch = \"all\"`, `watch = \"own\"`, or list the namespaces",
             );
             return None;
         }
@@ -315,10 +315,10 @@ impl Reader<'_> {
         for (index, (text, range)) in items.iter().enumerate() {
             if let Some((_, first)) = items.iter().take(index).find(|(earlier, _)| earlier == text)
             {
-                let message = format!("`watch` names the namespace `{text}` twice");
+                let message = format!("duplicate namespace `{text}` in `watch`");
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                     .at(self.place(range.clone()))
-                    .related(self.place(first.clone()), "first named here")
+                    .related(self.place(first.clone()), "first listed here")
                     .hint("remove one of them");
                 self.found.push(diagnostic);
             } else if let Some(name) = self.namespace((text, range.clone())) {
@@ -351,15 +351,15 @@ impl Reader<'_> {
             (Err(error), _) => self.error(
                 Code::InvalidValue,
                 &range,
-                format!("`required-version` is not a version requirement: {error}"),
-                format!("write for example `required-version = \">={own}\"`"),
+                format!("invalid version requirement in `required-version`: {error}"),
+                format!("write a requirement such as `required-version = \">={own}\"`"),
             ),
             (Ok(requirement), Ok(version)) if !requirement.matches(&version) => self.error(
                 Code::RequiredVersion,
                 &range,
                 format!("this is bundle2chart {own}, but the configuration requires {requirement}"),
-                "install a version that fits, or change `required-version`; other problems \
-                 reported for this file may come from the difference",
+                "install a matching version, or change `required-version`; other errors in this \
+                    file may be caused by the version difference",
             ),
             _ => {}
         }
@@ -374,8 +374,8 @@ impl Reader<'_> {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`dir` is not relative to this file, so it means something else on every machine",
-                "write a relative path such as `out`; the command line can name another folder",
+                "`dir` is not a relative path, so it differs between machines",
+                "write a relative path such as `out`, or use `--out` on the command line",
             );
             return None;
         }
@@ -385,9 +385,9 @@ impl Reader<'_> {
             self.error(
                 Code::OverlappingOutput,
                 &range,
-                "the output folder holds this configuration",
-                "charts are written, replaced and deleted in the output folder: give it a folder \
-                 of its own, such as `out`",
+                "the output directory contains this configuration",
+                "use a separate directory, such as `out`: charts in the output directory are \
+                    written, replaced and deleted",
             );
             return None;
         }

@@ -60,10 +60,10 @@ pub fn check(members: &[Member<'_>]) -> Diagnostics {
             found.push(
                 Diagnostic::warning(
                     Code::UnusedProvided,
-                    format!("no bundle needs `{text}`, which is said to be provided"),
+                    format!("no bundle depends on `{text}`, which is in `provided`"),
                 )
                 .at(Place::span(span.clone()))
-                .hint("correct it, or remove it"),
+                .hint("fix the entry, or remove it"),
             );
         }
     }

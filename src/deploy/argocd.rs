@@ -126,14 +126,14 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
         ),
     ]);
     let without = if argocd.prune {
-        "without it, all charts come at once."
+        "without it, all charts are synced at once."
     } else {
-        "without it, nothing comes by itself."
+        "without it, nothing is synced automatically."
     };
-    let flag = format!("ApplicationSets has with --enable-progressive-syncs; {without}");
+    let flag = format!("ApplicationSets support with --enable-progressive-syncs; {without}");
     document(
         &[
-            "The steps are those of `depends-on`. They need progressive syncs, which the controller of",
+            "The steps follow `depends-on`. They require progressive syncs, which the controller of",
             &flag,
         ],
         vec![
@@ -184,7 +184,7 @@ fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
     ]);
     document(
         &[
-            "Waves are the order of `depends-on`. Argo CD waits for Applications only where its settings",
+            "Sync waves follow `depends-on`. Argo CD only waits for Applications if its settings",
             "have the health check resource.customizations.health.argoproj.io_Application.",
         ],
         vec![

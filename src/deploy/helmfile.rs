@@ -13,12 +13,14 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
     let by_kubectl = plan.releases.iter().any(|planned| planned.release.crds.is_some());
     if by_kubectl {
         head.extend([
-            "Helm does not upgrade CRDs of crds/ folders, so kubectl creates and replaces them before each",
-            "release, in the current context. AlreadyExists is what it says of those that it then replaces.",
+            "Helm does not upgrade CRDs in crds/ directories, so kubectl creates and replaces them \
+                before each",
+            "release, in the current context. AlreadyExists errors are expected for CRDs that it \
+                then replaces.",
         ]);
     }
     if deploy.server_side {
-        head.push("serverSide and forceConflicts need Helm 4.");
+        head.push("serverSide and forceConflicts require Helm 4.");
     }
     let server_side = deploy.server_side;
     let defaults = present([

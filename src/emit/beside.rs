@@ -165,7 +165,7 @@ impl BesideInspection {
             problems.push(
                 Diagnostic::error(
                     Code::OwnershipFile,
-                    format!("`{file}` is damaged, so it is not known which files are bundle2chart's"),
+                    format!("cannot parse `{file}`, which lists the files that bundle2chart owns"),
                 )
                 .at(Place { line: Some(line), ..Place::file(&file) })
                 .hint(format!(
@@ -185,27 +185,24 @@ impl BesideInspection {
             problems.push(
                 Diagnostic::error(
                     Code::NotOurs,
-                    format!("`{file}` was not written by bundle2chart, so it is not replaced"),
+                    format!("`{file}` was not written by bundle2chart and is not replaced"),
                 )
                 .at(Place::file(file))
-                .hint("move it away, or have `[deploy]` use another name"),
+                .hint("move it away, or use another name in `[deploy]`"),
             );
         }
         if !replace && !self.edited.is_empty() {
             let files = name_some(&self.edited);
             let refused = Diagnostic::error(
                 Code::ChartEdited,
-                format!("files beside the charts were edited: {files}"),
+                format!("generated deployment files were edited: {files}"),
             )
             .at(Place::file(root.display().to_string()))
-            .hint(
-                "say it in `[deploy]` so that it outlives the next build, or discard it with \
-                 `--replace`",
-            );
+            .hint("make the change in `[deploy]`, or discard it with `--replace`");
             problems.push(self.edited.iter().fold(refused, |refused, path| {
                 refused.related(
                     Place::file(root.join(path).display().to_string()),
-                    "edited since bundle2chart wrote it; replacing it would lose the edit",
+                    "edited since bundle2chart wrote it",
                 )
             }));
         }
@@ -238,17 +235,17 @@ pub(super) fn check(files: &BesideFiles, dirs: &[&Path]) -> Result<(), Diagnosti
     };
     for path in files.keys() {
         if !is_chart_path(path) {
-            refuse(path, format!("`{path}` cannot be the path of a file beside the charts"));
+            refuse(path, format!("invalid path `{path}` for a deployment file"));
         }
         let as_folder = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         for folder in as_folder.filter(|folder| files.contains_key(*folder)) {
-            refuse(path, format!("`{folder}` would be a file and the folder of `{path}`"));
+            refuse(path, format!("`{folder}` would be both a file and the directory of `{path}`"));
         }
         let file = Path::new(path);
         let inside = |folder: &Path| around.get(folder).filter(|dir| **dir == folder);
         if let Some(dir) = around.get(file).or_else(|| file.ancestors().find_map(inside)) {
             let dir = dir.display();
-            refuse(path, format!("`{path}` would be in the way of the chart `{dir}`"));
+            refuse(path, format!("`{path}` conflicts with the chart `{dir}`"));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }

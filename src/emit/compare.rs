@@ -67,10 +67,10 @@ impl Comparison {
             let folder = out.join(dir).display().to_string();
             Diagnostic::warning(
                 Code::OrphanChart,
-                format!("chart `{}` is in the output folder but not configured", dir.display()),
+                format!("chart `{}` is in the output directory, but not configured", dir.display()),
             )
             .at(Place::file(&folder))
-            .hint(format!("delete `{folder}` if nobody installs it any more"))
+            .hint(format!("delete `{folder}` if it is no longer installed"))
         };
         self.orphans.iter().map(warning).collect()
     }
@@ -371,7 +371,7 @@ fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Diagnostics
 /// An error of a walk through `folder`.
 pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Diagnostics {
     let path = error.path().unwrap_or(folder).to_owned();
-    let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links"));
+    let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop"));
     failed("read", &path, &error)
 }
 

@@ -55,12 +55,12 @@ fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> 
         }
     };
     let message = format!(
-        "`{}` would watch {now} instead of {before}, as the chart `{}` does, because the install modes of \
-         the bundle changed: {}",
+        "`{}` would watch {now} instead of {before} as in chart `{}`, because the bundle's install \
+            modes changed: {}",
         bundle.name,
         chart.display(),
         match now {
-            "all" => "its Roles become ClusterRoles, valid in all namespaces",
+            "all" => "its Roles become ClusterRoles for all namespaces",
             _ => "custom resources in other namespaces are no longer reconciled",
         }
     );
@@ -83,22 +83,25 @@ fn warning(
     let name = chart.dir.iter().next().map(Path::new).unwrap_or(Path::new("")).display();
     let hint = match (templates(before), templates(now)) {
         (false, true) => format!(
-            "Helm refuses to take over CRDs that no release owns: upgrade with `--take-ownership`, as the README of \
-             the chart says; or keep crds = \"{}\"",
+            "upgrade with `--take-ownership` (see the chart's README), because Helm does not adopt \
+                CRDs that no release owns; or keep crds = \"{}\"",
             before.as_str()
         ),
         (true, false) => format!(
-            "the upgrade leaves the CRDs in the cluster, because they say `helm.sh/resource-policy: keep`, and \
-             Helm no longer updates them: from now on, replace them with kubectl before each upgrade; or keep \
-             crds = \"{}\"",
+            "from now on, replace the CRDs with kubectl before each upgrade: the upgrade keeps \
+                them in the cluster (`helm.sh/resource-policy: keep`), but Helm no longer \
+                upgrades them; or keep crds = \"{}\"",
             before.as_str()
         ),
-        (true, true) => "the release that had the CRDs leaves them in the cluster, and the one that has them now \
-             refuses to take them over: install or upgrade it with `--take-ownership`"
+        (true, true) => "install or upgrade the release that has the CRDs now with \
+            `--take-ownership`: the other release leaves them in the cluster, and Helm does not \
+            adopt them without it"
             .to_owned(),
-        (false, false) => "nothing changes in a cluster, since Helm installs both in the same way; those who \
-             replace the CRDs with kubectl look in the new place"
-            .to_owned(),
+        (false, false) => {
+            "if you replace the CRDs with kubectl, use the new path; nothing changes \
+            in a cluster, because Helm installs both the same way"
+                .to_owned()
+        }
     };
     Diagnostic::warning(
         Code::CrdsMoved,
@@ -108,7 +111,7 @@ fn warning(
             dir.display(),
             now.as_str(),
             if templates(before) || templates(now) {
-                ": a breaking change for who has it installed"
+                ": a breaking change for existing releases"
             } else {
                 ""
             }

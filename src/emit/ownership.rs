@@ -52,8 +52,7 @@ impl Ownership {
     /// Spells the file.
     pub fn to_text(&self) -> String {
         let mut text = format!(
-            "# Files that bundle2chart wrote and owns. Check them: sha256sum -c {FILE_NAME}\n\
-             {VERSION}{}\n",
+            "# Files written and owned by bundle2chart. Verify: sha256sum -c {FILE_NAME}\n{VERSION}{}\n",
             self.version
         );
         for (path, sum) in &self.sums {
@@ -93,8 +92,7 @@ impl Ownership {
 /// The text of the ownership file in the output folder, for the files beside the charts.
 pub(super) fn beside_text(files: &BTreeMap<String, Vec<u8>>) -> String {
     let mut text = format!(
-        "# Files beside the charts that bundle2chart wrote and owns. Check them: \
-         sha256sum -c {FILE_NAME}\n"
+        "# Deployment files written and owned by bundle2chart. Verify: sha256sum -c {FILE_NAME}\n"
     );
     for (path, content) in files {
         // Writing to a String cannot fail.

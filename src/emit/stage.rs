@@ -64,10 +64,10 @@ impl Site {
         match fs::metadata(out) {
             Ok(metadata) if !metadata.is_dir() => Err(Diagnostic::error(
                 Code::OutputUnsuitable,
-                format!("the output folder `{}` is not a folder", out.display()),
+                format!("the output directory `{}` is not a directory", out.display()),
             )
             .at(Place::file(out.display().to_string()))
-            .hint("choose another folder with `--out`")
+            .hint("use another directory with `--out`")
             .into()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(failed("read", out, &error))
@@ -85,7 +85,7 @@ impl Site {
     /// a killed build left.
     pub(super) fn lock(&self) -> Result<Lock, Diagnostics> {
         let mut lock = Lock { made: self.make_out()?, path: None, file: None };
-        let refused = |e: io::Error| failed("lock the output folder with", &self.lock, &e);
+        let refused = |e: io::Error| failed("lock the output directory with", &self.lock, &e);
         // The holder deletes the file when it is done, so the one that we locked may be gone or
         // another one by now. Then somebody else made progress, and we try again.
         for _ in 0..LOCK_ATTEMPTS {
@@ -113,7 +113,7 @@ impl Site {
             format!("another build is writing to `{}`", self.out.display()),
         )
         .at(Place::file(self.lock.display().to_string()))
-        .hint("wait until it is done and build again")
+        .hint("wait until it is finished and build again")
         .into())
     }
 

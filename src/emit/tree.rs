@@ -247,7 +247,8 @@ impl Writer {
             let marker = folder.join(ownership::FILE_NAME);
             let marker = regular_file::read(&marker, OWNERSHIP_LIMIT).unwrap_or_default();
             if ownership::sha256(&marker) != chart.marker {
-                let message = format!("another build wrote `{}` meanwhile", folder.display());
+                let message =
+                    format!("another build wrote `{}` at the same time", folder.display());
                 return Err(Diagnostic::error(Code::OutputBusy, message)
                     .at(Place::file(folder.display().to_string()))
                     .hint("build again")
@@ -264,10 +265,11 @@ impl Writer {
         for folder in charts.iter().map(|chart| self.site.out.join(chart)) {
             if fs::canonicalize(&folder).is_ok_and(|folder| here.starts_with(folder)) {
                 let shown = folder.display();
-                let message = format!("cannot replace `{shown}`: it holds the working directory");
+                let message =
+                    format!("cannot replace `{shown}`: it contains the working directory");
                 return Err(Diagnostic::error(Code::OutputUnsuitable, message)
                     .at(Place::file(shown.to_string()))
-                    .hint("change to a folder outside of the chart and build again")
+                    .hint("change to a directory outside the chart and build again")
                     .into());
             }
         }
@@ -334,9 +336,9 @@ fn refusals(
         Standing::Absent => return Diagnostics::new(),
         Standing::InTheWay(path) => {
             let path = root.join(path).display().to_string();
-            return error(Code::NotOurs, format!("`{path}` is in the way of a chart folder"))
+            return error(Code::NotOurs, format!("`{path}` blocks a chart directory"))
                 .at(Place::file(path))
-                .hint("move it away, or give the bundle another name")
+                .hint("move it away, or rename the bundle")
                 .into();
         }
         Standing::InsideChart(outer) => {
@@ -344,18 +346,18 @@ fn refusals(
             return error(
                 Code::LayoutChanged,
                 format!(
-                    "the chart folder `{shown}` would be inside the chart `{}`",
+                    "the chart directory `{shown}` would be inside the chart `{}`",
                     outer.display()
                 ),
             )
-            .hint(format!("delete `{}` if nobody installs it any more", outer.display()))
+            .hint(format!("delete `{}` if it is no longer installed", outer.display()))
             .into();
         }
         Standing::Damaged(line) => {
             let file = folder.join(ownership::FILE_NAME).display().to_string();
             return error(
                 Code::OwnershipFile,
-                format!("`{file}` is damaged, so it is not known which files are bundle2chart's"),
+                format!("cannot parse `{file}`, which lists the files that bundle2chart owns"),
             )
             .at(Place { line: Some(*line), ..Place::file(file) })
             .hint(format!("restore it from Git, or delete `{shown}` and build again"))
@@ -369,7 +371,7 @@ fn refusals(
         let inner = folder.join(inner);
         return error(
             Code::LayoutChanged,
-            format!("the chart folder `{shown}` holds the chart `{}`", inner.display()),
+            format!("the chart directory `{shown}` contains the chart `{}`", inner.display()),
         )
         .hint("move or delete the charts of the old layout, or build with another `--out`")
         .into();
@@ -377,9 +379,9 @@ fn refusals(
     let Some(recorded) = recorded else {
         return error(
             Code::NotOurs,
-            format!("the folder `{shown}` was not written by bundle2chart, so it is not touched"),
+            format!("the directory `{shown}` was not written by bundle2chart and is not changed"),
         )
-        .hint("move it away, give the bundle another name, or choose another folder with `--out`")
+        .hint("move it away, rename the bundle, or use another directory with `--out`")
         .into();
     };
     let mut problems = Diagnostics::new();
@@ -389,8 +391,8 @@ fn refusals(
             error(Code::ForeignFile, format!("`{file}` was not written by bundle2chart"))
                 .at(Place::file(file))
                 .hint(
-                    "move it out of the chart folder, or declare it in bundles.toml with \
-                     `[[bundle.overlay]]`",
+                    "move it out of the chart directory, or declare it in bundles.toml with \
+                        `[[bundle.overlay]]`",
                 ),
         );
     }
@@ -401,31 +403,28 @@ fn refusals(
         error(
             Code::ChartVersionExists,
             format!(
-                "the chart `{shown}` exists with version {} and other content: {}",
+                "chart `{shown}` exists with version {} and different content: {}",
                 chart.version,
                 name_some(&differing(found))
             ),
         )
         .hint(
-            "raise `chart-version` of this bundle in bundles.toml; where nobody has installed \
-             the old chart, build with `--replace`",
+            "raise `chart-version` of this bundle in bundles.toml, or build with `--replace` if \
+                the old chart was never installed",
         )
     } else if !found.edited.is_empty() {
         error(
             Code::ChartEdited,
-            format!("files of the chart `{shown}` were edited: {}", name_some(&found.edited)),
+            format!("generated files of chart `{shown}` were edited: {}", name_some(&found.edited)),
         )
-        .hint(
-            "declare the change in bundles.toml so that it outlives the next build, or discard \
-             it with `--replace`",
-        )
+        .hint("declare the change in bundles.toml, or discard it with `--replace`")
     } else {
         return problems;
     };
     problems.push(found.edited.iter().fold(refused, |refused, path| {
         refused.related(
             Place::file(folder.join(path).display().to_string()),
-            "edited since bundle2chart wrote it; replacing it would lose the edit",
+            "edited since bundle2chart wrote it",
         )
     }));
     problems
@@ -464,18 +463,18 @@ pub(super) fn check_chart(chart: &ChartFiles) -> Result<(), Diagnostics> {
     let mut refuse = |message: String| problems.push(bad_path(&chart.dir, message));
     let shown = chart.dir.display();
     if !chart.dir.to_str().is_some_and(is_chart_path) {
-        refuse(format!("`{shown}` cannot be the folder of a chart"));
+        refuse(format!("invalid chart directory `{shown}`"));
     }
     if chart.version.chars().any(char::is_control) {
-        refuse(format!("the version of the chart `{shown}` has control characters"));
+        refuse(format!("the version of chart `{shown}` has control characters"));
     }
     for path in chart.files.keys() {
         if !is_chart_path(path) {
-            refuse(format!("`{path}` cannot be the path of a file in a chart"));
+            refuse(format!("invalid path `{path}` of a file in a chart"));
         }
         let as_folder = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         for folder in as_folder.filter(|folder| chart.files.contains_key(*folder)) {
-            refuse(format!("`{folder}` would be a file and the folder of `{path}`"));
+            refuse(format!("`{folder}` would be both a file and the directory of `{path}`"));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -487,7 +486,8 @@ pub(super) fn check_dirs(dirs: &[&Path]) -> Result<(), Diagnostics> {
     let mut known = BTreeSet::new();
     for dir in dirs {
         if !known.insert(*dir) {
-            problems.push(bad_path(dir, format!("two charts have the folder `{}`", dir.display())));
+            problems
+                .push(bad_path(dir, format!("two charts have the directory `{}`", dir.display())));
         }
     }
     for dir in dirs {

@@ -134,11 +134,11 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostic
             repositories.insert(reference.name.as_str());
             continue;
         }
-        let message = format!("`{text}` is left out: an ImageDigestMirrorSet serves digests only");
+        let message = format!("`{text}` is skipped: an ImageDigestMirrorSet mirrors digests only");
         found.push(
             Diagnostic::warning(Code::ImageNotPinned, message)
                 .at(place.clone())
-                .hint("add an ImageTagMirrorSet for it, or use a bundle that pins its images"),
+                .hint("add an ImageTagMirrorSet for it, or use a bundle with digests"),
         );
     }
     let mirrors = repositories.into_iter().map(|name| {
@@ -184,10 +184,10 @@ fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostic
                         .or_insert(Wanted { reference, place });
                 }
                 Err(problems) => found.extend(problems.into_iter().map(|problem| {
-                    let message = format!("an image is left out: {}", problem.message);
+                    let message = format!("an image is skipped: {}", problem.message);
                     Diagnostic::warning(problem.code, message)
                         .at(place.clone())
-                        .hint("which image this is depends on the settings of each node")
+                        .hint("use a full reference: short names resolve differently on each node")
                 })),
             }
         }

@@ -208,19 +208,22 @@ pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
         found.push(
             Diagnostic::warning(
                 Code::ImageNotPinned,
-                format!("`{}` is not pinned by a digest", image.reference),
+                format!("`{}` is not pinned by digest", image.reference),
             )
             .at(place(image))
-            .hint("what the tag means can change, and mirrors by digest do not serve it"),
+            .hint(
+                "use a bundle with digests: the tag can move, and mirrors by digest do not serve \
+                it",
+            ),
         );
     }
     let undeclared: Vec<&Image> = pulled().filter(|image| image.is_undeclared()).collect();
-    let hint = "tools that copy what `relatedImages` lists leave it behind: copy it with one of \
-                the formats of `bundle2chart images`";
+    let hint = "mirror it with one of the formats of `bundle2chart images`: tools that copy \
+        `relatedImages` skip it";
     match undeclared.first() {
         Some(first) if bundle.csv.related_images.is_empty() => {
             let message = format!(
-                "the ClusterServiceVersion lists no `relatedImages`, and pods use {} image{}",
+                "the ClusterServiceVersion has no `relatedImages`, but pods use {} image{}",
                 undeclared.len(),
                 if undeclared.len() == 1 { "" } else { "s" }
             );

@@ -139,7 +139,7 @@ fn permissions(text: &mut Lines, bundle: &Bundle) {
         }
     }
     if csv.permissions.is_empty() && csv.cluster_permissions.is_empty() {
-        text.push("  nothing: the CSV asks for no permissions");
+        text.push("  none: the CSV has no permissions");
     }
 }
 
@@ -180,7 +180,7 @@ fn custom_resources(text: &mut Lines, bundle: &Bundle) {
         text.push(layout::cut(&lead, &versions));
     }
     for crd in needed {
-        text.push(format!("  {:<width$}  from another operator", crd.name));
+        text.push(format!("  {:<width$}  required from another operator", crd.name));
     }
 }
 

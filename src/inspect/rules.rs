@@ -130,7 +130,7 @@ fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static 
     let webhooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
     let mut reasons = Vec::new();
     if any(verbs, &["escalate", "bind", "impersonate"]) {
-        reasons.push("can raise its own permissions");
+        reasons.push("can escalate its own permissions");
     }
     if may("", &["secrets"], &["get", "list", "watch"]) {
         reasons.push("reads secrets");
@@ -142,10 +142,10 @@ fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static 
         reasons.push("intercepts API requests");
     }
     if may("", &["pods/exec", "pods/attach"], &["create", "get"]) {
-        reasons.push("runs commands in pods");
+        reasons.push("can exec into pods");
     }
     if may("", &["serviceaccounts/token"], &["create"]) {
-        reasons.push("makes tokens of other accounts");
+        reasons.push("can create ServiceAccount tokens");
     }
     reasons
 }
@@ -210,7 +210,7 @@ mod tests {
         );
         assert_eq!(
             line(&["rbac.authorization.k8s.io"], &["clusterroles"], &["bind", "create"]),
-            "! can raise its own permissions, writes RBAC (bind, create): clusterroles\n    \
+            "! can escalate its own permissions, writes RBAC (bind, create): clusterroles\n    \
              (rbac.authorization.k8s.io)\n"
         );
         assert_eq!(line(&["apps"], &["*"], &["*"]), "all verbs: all resources (apps)\n");

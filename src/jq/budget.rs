@@ -52,11 +52,11 @@ impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Excess::Steps(steps) => {
-                write!(f, "it took more than {} million steps", steps / 1_000_000)
+                write!(f, "it exceeded {} million steps", steps / 1_000_000)
             }
-            Excess::Depth => write!(f, "it calls itself too deeply"),
-            Excess::Time(seconds) => write!(f, "it used more than {seconds} s of processor time"),
-            Excess::Memory(bytes) => write!(f, "it used more than {} MiB of memory", bytes >> 20),
+            Excess::Depth => write!(f, "its recursion is too deep"),
+            Excess::Time(seconds) => write!(f, "it exceeded {seconds} s of CPU time"),
+            Excess::Memory(bytes) => write!(f, "it exceeded {} MiB of memory", bytes >> 20),
             Excess::Failure(reason) => write!(f, "{reason}"),
         }
     }

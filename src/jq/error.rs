@@ -57,7 +57,7 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
         return Err(ProgramError::refused(
             0..text.len(),
             format!("this filter has {} bytes; the limit is {SOURCE_LIMIT}", text.len()),
-            "split it: an object is dropped when any one of several `exclude` filters matches",
+            "split it into several filters: an object is removed if any `exclude` filter matches",
         ));
     }
     let mut depth = 0_usize;
@@ -70,8 +70,8 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
         if depth > NESTING_LIMIT {
             return Err(ProgramError::refused(
                 offset..offset + 1,
-                format!("this filter nests more than {NESTING_LIMIT} brackets"),
-                "make it simpler, or split it into several filters",
+                format!("this filter is nested deeper than {NESTING_LIMIT} brackets"),
+                "simplify it, or split it into several filters",
             ));
         }
     }
@@ -83,19 +83,17 @@ pub(super) fn lexical(text: &str, errors: &[lex::Error<&str>]) -> ProgramError {
     let start = span(text, rest).start;
     let length = rest.chars().next().map_or(0, char::len_utf8);
     let hint = match expected {
-        lex::Expect::Token if rest.starts_with([')', ']', '}']) => {
-            "nothing is open here: remove it"
-        }
-        lex::Expect::Token if rest.starts_with('\'') => "jq strings stand in double quotes: \"…\"",
-        lex::Expect::Token if rest.starts_with('&') => "for both conditions, write `and`",
-        lex::Expect::Delim(_) => "close what is open",
-        _ => "see the jq manual for how filters are written",
+        lex::Expect::Token if rest.starts_with([')', ']', '}']) => "remove this unmatched bracket",
+        lex::Expect::Token if rest.starts_with('\'') => "use double quotes for jq strings: \"…\"",
+        lex::Expect::Token if rest.starts_with('&') => "write `and` to combine conditions",
+        lex::Expect::Delim(_) => "close this bracket or quote",
+        _ => "see the jq manual for the syntax",
     };
     let found = rest.chars().next().map_or("the end".to_owned(), |found| format!("`{found}`"));
     let message = match expected {
-        lex::Expect::Token => format!("this filter is not valid jq: {found} has no meaning here"),
+        lex::Expect::Token => format!("invalid jq filter: unexpected {found}"),
         _ => {
-            format!("this filter is not valid jq: expected a {}, found {found}", expected.as_str())
+            format!("invalid jq filter: expected a {}, found {found}", expected.as_str())
         }
     };
     ProgramError::invalid(start..start + length, message, hint)
@@ -117,16 +115,16 @@ pub(super) fn syntactic(text: &str, errors: &[parse::TError<'_, &str>]) -> Progr
         word => format!("`{word}`"),
     };
     let hint = match part {
-        "=" => "to compare, write `==`",
-        _ if part.starts_with("||") => "for either condition, write `or`",
-        _ => "see the jq manual for how filters are written",
+        "=" => "write `==` to compare",
+        _ if part.starts_with("||") => "write `or` to combine conditions",
+        _ => "see the jq manual for the syntax",
     };
-    let message = format!("this filter is not valid jq: expected {expected}, found {found}");
+    let message = format!("invalid jq filter: expected {expected}, found {found}");
     ProgramError::invalid(span(text, part), message, hint)
 }
 
 pub(super) fn unexplained(text: &str) -> ProgramError {
-    ProgramError::invalid(0..text.len(), "this filter is not valid jq", "see the jq manual")
+    ProgramError::invalid(0..text.len(), "invalid jq filter", "see the jq manual")
 }
 
 /// Where `part` is in `text`; all of it when it is elsewhere.
@@ -144,7 +142,7 @@ pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), Prog
     Err(ProgramError::refused(
         range(text, word),
         format!("`{word}` is not available"),
-        "a filter is one expression and reads no other file",
+        "write one expression: filters cannot import files",
     ))
 }
 
@@ -155,13 +153,13 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
         return ProgramError::refused(
             place,
             format!("`{name}` is not available: {why}"),
-            "a filter sees one object and nothing else, so that a build is the same everywhere",
+            "use only the input object: filters must give the same result everywhere",
         );
     }
     let Undefined::Filter(arguments) = kind else {
         return ProgramError::invalid(
             place,
-            format!("there is no {} `{name}`", kind.as_str()),
+            format!("undefined {} `{name}`", kind.as_str()),
             match kind {
                 Undefined::Label => "set the label before it is used: `label $out | … break $out`",
                 _ => "bind variables before they are used: `.metadata.name as $name | …`",
@@ -178,11 +176,11 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
         return ProgramError::invalid(
             place,
             format!(
-                "`{name}` takes {} argument{}, but here it has {arguments}",
+                "`{name}` takes {} argument{}, but has {arguments}",
                 arities.join(" or "),
                 if arities == ["1"] { "" } else { "s" }
             ),
-            "arguments stand in parentheses, with `;` between them",
+            "put arguments in parentheses, separated by `;`",
         );
     }
     let alike = known.iter().filter(|(_, arity)| arity == arguments);
@@ -192,9 +190,9 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
             kind_hint(name)
         }
         Some(candidate) => format!("did you mean `{candidate}`?"),
-        None => format!("for the field of that name, write `.{name}`; for text, \"{name}\""),
+        None => format!("write `.{name}` for a field, or \"{name}\" for a string"),
     };
-    ProgramError::invalid(place, format!("jq has no function `{name}`"), hint)
+    ProgramError::invalid(place, format!("unknown jq function `{name}`"), hint)
 }
 
 /// The remedy for the name of a kind where a condition is needed.

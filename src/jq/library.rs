@@ -18,14 +18,14 @@ pub(super) const WITHHELD: &[(&str, &str)] = &[
     ("get_search_list", "it reads the names of files"),
     ("modulemeta", "it reads other files"),
     ("now", "it reads the clock"),
-    ("localtime", "it reads the time zone of the machine"),
-    ("strflocaltime", "it reads the time zone of the machine"),
+    ("localtime", "it reads the time zone"),
+    ("strflocaltime", "it reads the time zone"),
     ("debug", "it writes to stderr"),
     ("debug_empty", "it writes to stderr"),
     ("stderr", "it writes to stderr"),
     ("stderr_empty", "it writes to stderr"),
-    ("halt", "it ends the process"),
-    ("halt_error", "it ends the process"),
+    ("halt", "it exits the process"),
+    ("halt_error", "it exits the process"),
 ];
 
 /// Functions of jq 1.8 that jaq does not define.

@@ -49,8 +49,8 @@ pub fn check(text: &str, purpose: Purpose) -> Result<(), ProgramError> {
     on_large_stack(move || Program::compile(&owned, purpose).map(|_| ())).unwrap_or_else(|| {
         Err(ProgramError::refused(
             0..text.len(),
-            "this program makes the jq compiler fail",
-            "make it shorter or simpler",
+            "the jq compiler failed on this program",
+            "shorten or simplify it",
         ))
     })
 }
@@ -130,16 +130,16 @@ impl Program {
     fn patched(&self, run: budget::Run<'_>, input: &Val) -> Answer {
         let mut outputs = self.outputs(run, input);
         let first = match outputs.next() {
-            None => return Answer::Failed("it gives no object".to_owned()),
+            None => return Answer::Failed("it returned no object".to_owned()),
             Some(Err(error)) => return Answer::Failed(without_values(&error.to_string())),
             Some(Ok(value)) => value,
         };
         if outputs.next().is_some() {
-            return Answer::Failed("it gives more than one value".to_owned());
+            return Answer::Failed("it returned more than one value".to_owned());
         }
         match &first {
             Val::Obj(_) => json(&first, 0).map_or_else(Answer::Failed, Answer::Object),
-            other => Answer::Failed(format!("it gives {}, not an object", type_name(other))),
+            other => Answer::Failed(format!("it returned {}, not an object", type_name(other))),
         }
     }
 
@@ -176,12 +176,12 @@ const DEEPEST: usize = 1_000;
 fn json(value: &Val, depth: usize) -> Result<Box<serde_json::value::RawValue>, String> {
     representable(value, depth)?;
     serde_json::value::RawValue::from_string(value.to_string())
-        .map_err(|_| "it gives an object that is no JSON".to_owned())
+        .map_err(|_| "it returned an object that is not valid JSON".to_owned())
 }
 
 fn representable(value: &Val, depth: usize) -> Result<(), String> {
     if depth > DEEPEST {
-        return Err(format!("it gives an object that nests more than {DEEPEST} deep"));
+        return Err(format!("it returned an object nested deeper than {DEEPEST}"));
     }
     match value {
         Val::Null | Val::Bool(_) => Ok(()),

@@ -56,7 +56,7 @@ impl Placeholders {
         let patched = parse_single(json.as_bytes()).map_err(|error| error.to_string())?;
         match self.open(&patched)? {
             Value::Map(map) => Ok(*map),
-            other => Err(format!("it gives {}, not an object", other.type_name())),
+            other => Err(format!("it returned {}, not an object", other.type_name())),
         }
     }
 
@@ -79,7 +79,7 @@ impl Placeholders {
                     let key = match self.open(key)? {
                         Value::Text(key) => key,
                         Value::Expr(_) | Value::When(_) => {
-                            return Err("a key cannot be a value that Helm fills in".to_owned());
+                            return Err("a Helm value cannot be a map key".to_owned());
                         }
                         other => return Err(format!("a key is {}, not a text", other.type_name())),
                     };
@@ -92,8 +92,7 @@ impl Placeholders {
 
     /// A text with what stands behind it, or behind parts of it.
     fn text(&self, text: &str) -> Result<Value, String> {
-        const CUT: &str =
-            "a value that Helm fills in was cut or changed: it can only be kept or removed";
+        const CUT: &str = "a Helm value was changed: it can only be kept or removed";
         let whole = |text: &str| match self.pieces.iter().any(|piece| text.contains(piece)) {
             true => Err(CUT.to_owned()),
             false => Ok(text.to_owned()),
@@ -115,7 +114,11 @@ impl Placeholders {
             match leaf {
                 Value::Expr(Expr::ReleaseNamespace) => parts.push(TextPart::ReleaseNamespace),
                 Value::Expr(Expr::Concat(inner)) => parts.extend(inner.iter().cloned()),
-                _ => return Err("only the release namespace can be put into a text".to_owned()),
+                _ => {
+                    return Err(
+                        "only the release namespace can be interpolated into a string".to_owned()
+                    );
+                }
             }
             rest = after;
         }

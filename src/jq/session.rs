@@ -39,7 +39,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Error(reason) => write!(f, "here {reason}"),
-            Failure::NotCondition(given) => write!(f, "here it gives {given}"),
+            Failure::NotCondition(given) => write!(f, "it returned {given}"),
         }
     }
 }

@@ -262,7 +262,7 @@ fn a_budget_of_steps_stops_what_does_not_end() {
     let deep = Budget { steps: u64::MAX, ..SMALL };
     for filter in ["def f: 1 + f; f", "def f: [f]; f"] {
         let stopped = answer(filter, &route(), deep).unwrap_err();
-        assert_eq!(stopped, "stopped: it calls itself too deeply", "{filter}");
+        assert_eq!(stopped, "stopped: its recursion is too deep", "{filter}");
     }
     // The same program takes as many steps each time.
     let counted = "reduce range(1000) as $i (0; . + $i) == 499500";

@@ -47,8 +47,7 @@ fn other_package(
     Diagnostic::error(
         Code::PackageMismatch,
         format!(
-            "`{name}` is `{}`, a bundle of the package `{}`; bundles.lock records the package \
-             `{package}` ({})",
+            "`{name}` is `{}` of package `{}`, but bundles.lock records package `{package}` ({})",
             config.source.text(),
             bundle.package,
             entry.csv
@@ -56,8 +55,8 @@ fn other_package(
     )
     .at(Place::span(config.source.span().clone()))
     .hint(format!(
-        "give another operator a [[bundle]] with another name; if the operator was renamed, write \
-         package = \"{}\"",
+        "use another bundle name for another operator; if the operator was renamed, write package \
+            = \"{}\"",
         bundle.package
     ))
 }
@@ -67,7 +66,7 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
     let why = match (before, now) {
         (_, Watch::All) => "supports AllNamespaces, which is the default",
         (Watch::All, _) => "no longer supports AllNamespaces",
-        _ => "has this as the default",
+        _ => "has this default",
     };
     let accept = format!("watch = {} to accept", now.to_toml());
     let choices = match before {
@@ -78,7 +77,7 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
     Diagnostic::error(
         Code::WatchChanged,
         format!(
-            "`{}` would watch {} instead of {}, as bundles.lock records: {} {why}",
+            "`{}` would watch {} instead of {}, as recorded in bundles.lock: {} {why}",
             config.name,
             now.describe(),
             before.describe(),
@@ -96,8 +95,8 @@ fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
     let count = rules().count();
     if *now != Watch::All {
         return format!(
-            "RBAC: these {count} rules become Roles of the release namespace; custom resources in \
-             other namespaces are no longer reconciled"
+            "RBAC: these {count} rules become Roles in the release namespace; custom resources in \
+                other namespaces are no longer reconciled"
         );
     }
 
@@ -107,9 +106,9 @@ fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
     secrets.dedup();
     let of_secrets = match secrets.as_slice() {
         [] => String::new(),
-        verbs => format!(", among them {} on Secrets", verbs.join(", ")),
+        verbs => format!(", including {} on Secrets", verbs.join(", ")),
     };
-    format!("RBAC: these {count} rules become ClusterRoles, valid in all namespaces{of_secrets}")
+    format!("RBAC: these {count} rules become ClusterRoles for all namespaces{of_secrets}")
 }
 
 /// Whether the list `key` of a rule has `wanted` or stands for everything.

@@ -76,7 +76,7 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
     let revision = read_any(path).map_or(REVISION, |read| read.revision);
     if revision > REVISION {
         let message = format!(
-            "it has the revision {revision}, and this bundle2chart can write revision {REVISION}"
+            "it has revision {revision}, but this bundle2chart supports up to revision {REVISION}"
         );
         return Err(invalid(&message).at(Place::file(name)).into());
     }
@@ -94,7 +94,7 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
         Err(error) => {
             Err(Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
                 .at(Place::file(name))
-                .hint("the file and the folder that it is in must be writable")
+                .hint("make the lock file and its directory writable")
                 .into())
         }
     }
@@ -108,8 +108,8 @@ fn permissions(path: &Path) -> fs::Permissions {
 }
 
 fn invalid(why: &str) -> Diagnostic {
-    Diagnostic::error(Code::LockInvalid, format!("the lock file cannot be used: {why}")).hint(
-        "Take it from Git again, or install the bundle2chart that wrote it. Without the file, \
-         `bundle2chart lock` writes a new one with what the tags mean today.",
+    Diagnostic::error(Code::LockInvalid, format!("cannot use the lock file: {why}")).hint(
+        "restore it from Git, install the bundle2chart version that wrote it, or delete it and run \
+            `bundle2chart lock` to resolve the tags again",
     )
 }

@@ -102,7 +102,7 @@ pub(super) fn parse(text: &str) -> Result<Read, Fault> {
     let head: Head = toml::from_str(text).map_err(fault)?;
     if head.version != VERSION {
         let message = format!(
-            "it has the version {}, and this bundle2chart reads version {VERSION}",
+            "it has version {}, but this bundle2chart supports version {VERSION}",
             head.version
         );
         return Err(Fault { message, range: 0..0 });
@@ -112,7 +112,7 @@ pub(super) fn parse(text: &str) -> Result<Read, Fault> {
     for entry in file.bundles {
         let range = entry.name.span();
         if bundles.iter().any(|other| other.name == *entry.name.get_ref()) {
-            let message = format!("it has two entries for `{}`", entry.name.get_ref());
+            let message = format!("duplicate entry for `{}`", entry.name.get_ref());
             return Err(Fault { message, range });
         }
         bundles.push(entry.locked()?);
@@ -175,7 +175,7 @@ fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
     match oci_spec::image::Digest::try_from(digest.as_str()) {
         Ok(_) => Ok(digest),
         Err(error) => {
-            let message = format!("`{}` is not a digest: {error}", digest.escape_debug());
+            let message = format!("invalid digest `{}`: {error}", digest.escape_debug());
             Err(Fault { message, range })
         }
     }
@@ -366,8 +366,8 @@ mod tests {
     fn what_is_no_lock_is_explained_with_its_place() {
         let good = text(&lock());
         for (from, to, why) in [
-            ("sha256:1", "sha256:x", "not a digest"),
-            ("name = \"b\"", "name = \"a\"", "two entries"),
+            ("sha256:1", "sha256:x", "invalid digest"),
+            ("name = \"b\"", "name = \"a\"", "duplicate entry"),
             ("csv = \"a.v1\"\n", "", "csv"),
             (
                 "platform = \"linux/amd64\"\nmanifest",

@@ -142,10 +142,10 @@ impl Locked {
         }
         Diagnostic::error(
             Code::LockStale,
-            format!("the catalog does not have `{}` as it was locked any more", self.csv),
+            format!("the locked content of `{}` is no longer in the catalog", self.csv),
         )
         .at(Place::span(config.source.span().clone()))
-        .hint(format!("to take what it has now: bundle2chart lock --upgrade {}", self.name))
+        .hint(format!("run `bundle2chart lock --upgrade {}` to use the current content", self.name))
         .into()
     }
 }

@@ -165,8 +165,8 @@ impl Certificates<'_> {
                     "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
                 }),
                 description: format!(
-                    "Name of a Secret in the release namespace with `tls.crt` and `tls.key`: the certificate of \
-                     Service/{}, for its name SERVICE.NAMESPACE.svc.",
+                    "Name of a Secret in the release namespace with `tls.crt` and `tls.key`: the \
+                        certificate of Service/{}, for the DNS name SERVICE.NAMESPACE.svc.",
                     server.service
                 ),
             },
@@ -174,8 +174,9 @@ impl Certificates<'_> {
                 path: values_path(server, "caBundle"),
                 default: json!(""),
                 schema: json!({"type": "string"}),
-                description: "PEM of the CA that signed this certificate, for the API server to trust; pass it with \
-                              `--set-file`. Without it, something else must put it where the API server reads it."
+                description: "PEM of the CA that signed this certificate, injected as CA bundle \
+                    for the API server; pass it with `--set-file`. Without it, inject the CA \
+                    bundle by other means."
                     .to_owned(),
             },
         ]
@@ -187,10 +188,16 @@ impl Certificates<'_> {
             diagnostics.push(
                 Diagnostic::warning(
                     Code::NoCertificate,
-                    format!("Service/{} has no certificate, and the API server will not trust it", server.service),
+                    format!(
+                        "Service/{} has no certificate, and no CA bundle for the API server",
+                        server.service
+                    ),
                 )
                 .at(crate::diag::Place::default().object(format!("Service/{}", server.service)))
-                .hint("set `certificates`, or see to it that the operator makes its own certificate and tells the API server of the CA"),
+                .hint(
+                    "set `certificates`, unless the operator creates its own certificate and \
+                    injects the CA bundle",
+                ),
             );
         }
     }

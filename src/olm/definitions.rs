@@ -10,7 +10,7 @@ use crate::ir::{Value, dns_subdomain};
 use indexmap::IndexMap;
 
 const OLM_REFUSES: &str =
-    "OLM cannot install this either: correct the CSV, or use another version of the operator";
+    "OLM rejects this too: fix the CSV, or use another version of the operator";
 
 /// Runs every check and reports all findings.
 pub(super) fn validate(bundle: &Bundle) -> Diagnostics {
@@ -78,7 +78,7 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             continue;
         }
         let hint = match known.as_slice() {
-            [] => "the CSV has no deployment".to_owned(),
+            [] => "the CSV has no deployments".to_owned(),
             known => format!("the CSV has {}", known.join(", ")),
         };
         diagnostics.push(
@@ -106,8 +106,8 @@ fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     format!("duplicate webhook `{name}` of type `{kind}`"),
                 )
                 .at(bundle.csv.place(&webhook.place))
-                .related(bundle.csv.place(first), "the first one")
-                .hint("only one of the two could exist in a cluster"),
+                .related(bundle.csv.place(first), "first defined here")
+                .hint("rename one of them: only one could exist in a cluster"),
             ),
         }
     }
@@ -126,13 +126,20 @@ fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             Diagnostic::warning(
                 Code::CsvMismatch,
                 format!(
-                    "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port {} of `{}` for `{}`; the last one counts, as in OLM",
-                    last.name(), other.port, other.deployment, other.plural, last.port, last.deployment, last.plural
+                    "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port \
+                        {} of `{}` for `{}`; the last one is used, as in OLM",
+                    last.name(),
+                    other.port,
+                    other.deployment,
+                    other.plural,
+                    last.port,
+                    last.deployment,
+                    last.plural
                 ),
             )
             .at(csv.place(&last.place))
             .related(csv.place(&other.place), "the other one")
-            .hint("an APIService has one server for all kinds of its version; correct the CSV"),
+            .hint("fix the CSV: an APIService has one server for all kinds of its version"),
         );
     }
 }
@@ -143,7 +150,7 @@ fn names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         if let Err(why) = dns_subdomain(name) {
             let message = format!("{what} has the invalid name `{name}`: {why}");
             let diagnostic = Diagnostic::error(Code::InvalidName, message).at(at);
-            diagnostics.push(diagnostic.hint("the API server would refuse it"));
+            diagnostics.push(diagnostic.hint("rename it: the API server would reject it"));
         }
     };
     for webhook in &bundle.csv.webhooks {
@@ -174,7 +181,7 @@ fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                 ),
             )
             .at(place(bundle, &last.place, ".conversionCRDs"))
-            .related(place(bundle, &first.place, ".conversionCRDs"), "the first one")
+            .related(place(bundle, &first.place, ".conversionCRDs"), "the other webhook")
             .hint(OLM_REFUSES),
         );
     }
@@ -273,7 +280,7 @@ fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                 diagnostics.push(
                     Diagnostic::error(
                         Code::CsvFieldType,
-                        format!("the webhook `{}` has no `{key}`, which it needs", webhook.name),
+                        format!("the webhook `{}` has no `{key}`, which is required", webhook.name),
                     )
                     .at(place(bundle, &webhook.place, &format!(".{key}")))
                     .hint(OLM_REFUSES),

@@ -95,14 +95,16 @@ pub(super) fn report_operator_condition(bundle: &Bundle, diagnostics: &mut Diagn
         Diagnostic::warning(
             Code::OperatorCondition,
             format!(
-                "the operator may read OperatorCondition/{}, which OLM makes and the chart does not",
+                "the operator has RBAC for OperatorCondition/{}, which OLM creates and the chart \
+                    does not",
                 bundle.csv.name()
             ),
         )
         .at(place)
         .hint(
-            "if it does not start without it, add the CRD operatorconditions.operators.coreos.com and the object in \
-             an overlay with phase = \"before\"; OPERATOR_CONDITION_NAME has its name",
+            "if the operator does not start without it, add the CRD \
+                operatorconditions.operators.coreos.com and the object in an overlay with phase = \
+                \"before\"; its name is in OPERATOR_CONDITION_NAME",
         ),
     );
 }

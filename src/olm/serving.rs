@@ -68,12 +68,12 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
                 Diagnostic::error(
                     Code::InvalidName,
                     format!(
-                        "the Service of `{}` would be named `{service}`, which begins with a digit",
+                        "the Service of `{}` would be named `{service}`, which starts with a digit",
                         deployment.name
                     ),
                 )
                 .at(csv.place(first.place))
-                .hint("the API server would refuse the Service; the Deployment needs another name"),
+                .hint("rename the Deployment: the API server would reject the Service"),
             );
         }
         servers.push(Server {
@@ -102,7 +102,7 @@ fn ports(
                 Diagnostic::error(
                     Code::PortConflict,
                     format!(
-                        "port {} of the Service of `{}` would lead to two target ports, {} and {}",
+                        "port {} of the Service of `{}` has two target ports, {} and {}",
                         endpoint.port,
                         endpoint.deployment,
                         spell(&other.target),
@@ -110,10 +110,8 @@ fn ports(
                     ),
                 )
                 .at(bundle.csv.place(endpoint.place))
-                .related(bundle.csv.place(other.place), "the other one")
-                .hint(
-                    "give one of the two another containerPort, which is the port of the Service",
-                ),
+                .related(bundle.csv.place(other.place), "the other target port")
+                .hint("change the containerPort, which is the Service port, of one of them"),
             ),
         }
     }
@@ -221,13 +219,14 @@ pub(super) fn replace_shipped(
             Diagnostic::warning(
                 Code::ShippedService,
                 format!(
-                    "the bundle ships {}, which is also the Service of the Deployment `{}`; the shipped one is left out",
+                    "the bundle ships {}, which has the name of the webhook Service of Deployment \
+                        `{}`; the shipped Service is dropped",
                     object.label(),
                     server.deployment.name
                 ),
             )
             .at(object.place())
-            .hint("if other ports of the shipped Service are in use, add it to the release under another name"),
+            .hint("if other ports of the shipped Service are needed, add it under another name"),
         );
         false
     });

@@ -80,10 +80,10 @@ impl Targets {
         match options.watch.cloned().or_else(|| default_watch(csv)) {
             None => {
                 let message = if csv.install_modes.is_empty() {
-                    "the operator supports no install mode, so it can watch nothing".to_owned()
+                    "the operator supports no install mode".to_owned()
                 } else {
                     format!(
-                        "the operator supports {}, so the namespaces to watch must be named",
+                        "`watch` must list the namespaces: the operator supports {}",
                         supported(csv)
                     )
                 };

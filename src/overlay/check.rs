@@ -25,7 +25,7 @@ pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Di
             (OLM, _) => found.push(
                 Diagnostic::error(
                     Code::OverlayInvalid,
-                    format!("{} is for OLM, which a chart does without", object.label()),
+                    format!("{} is an OLM object, which charts do not use", object.label()),
                 )
                 .at(object.place())
                 .hint("remove it from the overlay"),
@@ -81,20 +81,16 @@ fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagno
 
 fn crd(object: &Object, found: &mut Diagnostics) {
     if object.api_version() != "apiextensions.k8s.io/v1" {
-        let message = format!(
-            "{} has the version `{}`, which Kubernetes no longer has",
-            object.label(),
-            object.api_version()
-        );
-        let hint = "write it for apiextensions.k8s.io/v1".to_owned();
+        let message =
+            format!("{} has removed apiVersion `{}`", object.label(), object.api_version());
+        let hint = "convert it to apiextensions.k8s.io/v1".to_owned();
         found.push(invalid(object, ".apiVersion", message, hint));
     }
 }
 
 fn no_namespace(object: &Object, found: &mut Diagnostics) {
     if object.metadata("namespace").is_some() {
-        let message =
-            format!("{} has a namespace, but its kind lives in the cluster", object.label());
+        let message = format!("{} has a namespace, but its kind is cluster-scoped", object.label());
         let hint = "remove `metadata.namespace`".to_owned();
         found.push(invalid(object, ".metadata.namespace", message, hint));
     }
@@ -107,15 +103,15 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
     let wanted = object.api_version().rsplit('/').next().unwrap_or_default();
     let Some(version) = versions.iter().find(|version| version.name == wanted && version.served)
     else {
-        let message = format!("{} has no version `{wanted}`", definition.crd.label());
-        let hint = suggest::hint(wanted, &served, "versions that it serves");
+        let message = format!("{} does not serve version `{wanted}`", definition.crd.label());
+        let hint = suggest::hint(wanted, &served, "served versions");
         let diagnostic = invalid(object, ".apiVersion", message, hint);
         found.push(diagnostic.related(definition.crd.place(), "the definition"));
         return;
     };
     if version.status && object.root.contains_key("status") && !is_shipped(object) {
         let message = format!(
-            "{}: `status` is for the operator; the API server drops it from what is installed",
+            "{}: `status` is set by the operator and dropped by the API server",
             object.label()
         );
         found.push(invalid(object, ".status", message, "remove `status`".to_owned()));
@@ -130,8 +126,8 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
         found.push(invalid(object, &fault.path, message, fault.hint));
     }
     if more > 0 {
-        let message = format!("{}: {more} more faults are not shown", object.label());
-        found.push(invalid(object, "", message, "is it of this kind at all?".to_owned()));
+        let message = format!("{}: {more} more errors", object.label());
+        found.push(invalid(object, "", message, "check the kind of this object".to_owned()));
     }
 }
 
@@ -161,16 +157,16 @@ fn together(
         found.push(
             Diagnostic::error(
                 Code::OverlayPhase,
-                format!("{} would be installed together with the CRD of its kind", object.label()),
+                format!("{} would be installed in the same release as its CRD", object.label()),
             )
             .at(object.place())
             .related(crd.place(), "the CRD, which is a template of the same chart or a later one")
             .hint(if object.phase == Phase::Operand {
-                "Helm asks the cluster for all kinds of a release before it makes any object: give the CRD an \
-                 earlier phase"
+                "use an earlier phase for the CRD: Helm looks up all kinds of a release before it \
+                    creates any object"
             } else {
-                "Helm asks the cluster for all kinds of a release before it makes any object: set \
-                 phase = \"operand\", or move the CRDs out of the templates with `crds`"
+                "set phase = \"operand\", or move the CRDs out of the templates with `crds`: Helm \
+                    looks up all kinds of a release before it creates any object"
             }),
         );
     }
@@ -180,20 +176,18 @@ fn together(
 fn unknown(object: &Object, definitions: &Definitions<'_>, found: &mut Diagnostics) {
     let near = suggest::nearest(object.kind(), &definitions.kinds_of(object.group()));
     if let Some(kind) = near {
-        let message = format!(
-            "no CRD of the bundle defines the kind `{}` of {}",
-            object.kind(),
-            object.group()
-        );
+        let message =
+            format!("no CRD of the bundle defines kind `{}` of {}", object.kind(), object.group());
         found.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
         return;
     }
-    let message = format!("no CRD of the bundle defines {}, so it is not checked", object.label());
+    let message =
+        format!("{} is not validated: no CRD of the bundle defines its kind", object.label());
     let diagnostic = match object.phase {
         Phase::Operand => Diagnostic::note(Code::OverlayUnchecked, message),
         Phase::Before | Phase::With => Diagnostic::warning(Code::OverlayUnchecked, message).hint(
-            "a cluster that does not know its kind refuses the whole release; if the operator brings the kind, set \
-             phase = \"operand\"",
+            "if the operator installs the CRD, set phase = \"operand\": Helm rejects a release \
+                with an unknown kind",
         ),
     };
     found.push(diagnostic.at(object.place()));

@@ -28,7 +28,8 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
                 "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
                 "maxLength": 63,
             }),
-            description: "A namespace of the operator's operands. Where the operator has it fixed, leave it so."
+            description: "Namespace of the operator's operands. Do not change it if the operator \
+                hard-codes it."
                 .to_owned(),
         });
     }
@@ -37,8 +38,8 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
             path: create_namespaces(),
             default: json!(true),
             schema: json!({"type": "boolean"}),
-            description: "Whether the chart makes these namespaces. They outlive the release, since others may have \
-                          something in them; switch it off where they exist already."
+            description: "Create these namespaces. They are kept on uninstall, because they may \
+                contain other objects; set to false if they exist already."
                 .to_owned(),
         });
     }

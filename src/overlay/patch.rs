@@ -90,11 +90,7 @@ fn apply(
             Err((reason, hint)) => patched.diagnostics.push(
                 Diagnostic::error(
                     Code::PatchFailed,
-                    format!(
-                        "the patch `{}` fails on {}: {reason}",
-                        config.patch.text,
-                        object.label()
-                    ),
+                    format!("patch `{}` fails on {}: {reason}", config.patch.text, object.label()),
                 )
                 .at(config.patch.place())
                 .related(object.place(), "the object")
@@ -109,10 +105,10 @@ fn apply(
 /// Why a patch fails, and what to do.
 fn failed(reason: String) -> (String, &'static str) {
     let hint = if reason.starts_with("null has no ") {
-        "what is missing has no fields to set: `.metadata.labels += {name: \"value\"}` adds to a map, \
-         or makes it"
+        "`.metadata.labels += {name: \"value\"}` adds to a map or creates it: fields of a missing \
+            value cannot be set"
     } else {
-        "a patch gives the whole object, changed: `.spec.replicas = 2`, not `2`"
+        "return the whole changed object: `.spec.replicas = 2`, not `2`"
     };
     (reason, hint)
 }
@@ -127,9 +123,13 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
         return Ok(patched);
     }
     Err((
-        format!("it makes it {} of {}", patched.label(), patched.api_version()),
-        "kind, version, name and namespace stay; to replace an object, exclude it and declare \
-         another one with `[[bundle.overlay]]`",
+        format!(
+            "the patch changes its identity to {} of {}",
+            patched.label(),
+            patched.api_version()
+        ),
+        "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
+            another one with `[[bundle.overlay]]`",
     ))
 }
 
@@ -138,13 +138,11 @@ pub fn unused_patches(patches: &[PatchConfig], hits: &[usize]) -> Diagnostics {
     let unused = patches.iter().zip(hits).filter(|(_, hits)| **hits == 0);
     unused
         .map(|(patch, _)| {
-            let message = format!("the patch for `{}` matches no object", patch.matches.text);
-            Diagnostic::warning(Code::UnusedPatch, message)
-                .at(patch.matches.place())
-                .hint(
-                    "check its spelling (kinds begin with a capital letter); if the bundle no longer ships what it \
-                     was for, remove it",
-                )
+            let message = format!("patch for `{}` matched no objects", patch.matches.text);
+            Diagnostic::warning(Code::UnusedPatch, message).at(patch.matches.place()).hint(
+                "check its spelling (kinds start with an upper-case letter), or remove it if \
+                        the bundle no longer ships the object",
+            )
         })
         .collect()
 }

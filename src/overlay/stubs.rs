@@ -115,11 +115,12 @@ fn values() -> Vec<ValueSpec> {
         description: description.to_owned(),
     };
     vec![
-        value(enabled(), "Create the stub CRDs that the cluster does not have"),
+        value(enabled(), "Create the stub CRDs that are missing in the cluster"),
         value(
             hook(),
-            "Create them with a hook, which never changes a CRD of the cluster. Set to false only for tools that \
-             render charts without a cluster, such as Argo CD, together with an ignored `spec`",
+            "Create them with a hook, which never changes existing CRDs. Set to false only for \
+                tools that render charts without cluster access, such as Argo CD, and ignore \
+                their `spec` when comparing",
         ),
     ]
 }

@@ -22,7 +22,8 @@ pub(super) fn accounts(unit: &mut Unit, context: &Context, _: &mut Diagnostics) 
             path,
             default: json!({}),
             schema,
-            description: "More annotations of this ServiceAccount, such as those that give it an identity in a cloud."
+            description: "Additional annotations for this ServiceAccount, for example for cloud \
+                workload identity."
                 .to_owned(),
         });
     }

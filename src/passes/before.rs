@@ -31,15 +31,16 @@ pub(super) fn before(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics
                 Diagnostic::error(
                     Code::OverlayPhase,
                     format!(
-                        "{} runs before anything is installed, as ServiceAccount/{account}, which is installed later",
+                        "{} runs before the chart is installed, but its ServiceAccount/{account} \
+                            is installed later",
                         object.label()
                     ),
                 )
                 .at(object.place())
                 .hint(
-                    "give it an account of its own in an overlay, and that and its permissions the annotation \
-                     `helm.sh/hook: pre-install,pre-upgrade` with a `helm.sh/hook-weight` below that of the Job; or \
-                     set phase = \"with\"",
+                    "give it its own ServiceAccount in an overlay, and annotate that and its \
+                        permissions with `helm.sh/hook: pre-install,pre-upgrade` and a \
+                        `helm.sh/hook-weight` below that of the Job; or set phase = \"with\"",
                 ),
             );
         }

@@ -129,12 +129,12 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
                         let text = filters.get(*index).map_or("", |filter| &filter.text);
                         (filters.get(*index), format!("`exclude` filter `{text}` removes {count}"))
                     }
-                    _ => (filters.first(), format!("no `include` filter is true for {count}")),
+                    _ => (filters.first(), format!("no `include` filter matches {count}")),
                 };
                 place = place.or_else(|| filter.map(|filter| filter.place()));
                 causes.push(cause);
             }
-            let message = format!("filters leave none of {total} {plural}: {}", causes.join(", "));
+            let message = format!("filters remove all {total} {plural}: {}", causes.join(", "));
             let diagnostic = severity(Code::FilteredOut, message);
             Some(match place {
                 Some(place) => diagnostic.at(place),
@@ -142,7 +142,8 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
             })
         };
 
-    let hint = "a filter is a condition on each object, such as `.kind == \"Route\"`";
+    let hint = "check the filters: a filter is a condition on each object, such as `.kind == \
+        \"Route\"`";
     if let Some(nothing) = lost("objects", Diagnostic::error, &|_| true) {
         return nothing.hint(hint).into();
     }
@@ -164,10 +165,10 @@ pub fn unused_filters<'a>(hits: impl IntoIterator<Item = (&'a Filter, usize)>) -
     sums.into_values()
         .filter(|(_, count)| *count == 0)
         .map(|(filter, _)| {
-            let message = format!("the filter `{}` is true for no object", filter.text);
+            let message = format!("filter `{}` matched no objects", filter.text);
             Diagnostic::warning(Code::UnusedFilter, message).at(filter.place()).hint(
-                "check its spelling (kinds begin with a capital letter); if the bundles no \
-                     longer ship what it was for, remove it",
+                "check its spelling (kinds start with an upper-case letter), or remove it if the \
+                    bundles no longer ship the objects",
             )
         })
         .collect()
@@ -311,13 +312,13 @@ mod tests {
             .collect();
         let filtered = run(objects, &[], &["any(.rules[]; .verbs)", ".kind | keys"]);
         insta::assert_snapshot!(human::render(&filtered.diagnostics, false), @r#"
-        error[filter-failed]: the filter `any(.rules[]; .verbs)` fails on Role/a, Role/b, Role/c and 2 more
+        error[filter-failed]: filter `any(.rules[]; .verbs)` fails on Role/a, Role/b, Role/c and 2 more
          --> bundles.toml:1:1
           |
         1 | 'any(.rules[]; .verbs)'
           | ^^^^^^^^^^^^^^^^^^^^^^^
           |
-          = hint: a filter must be true or false for every object: where a field may be missing or of another type, write `.field?` or `(.field // "")`
+          = hint: a filter must be true or false for every object: if a field may be missing or of another type, write `.field?` or `(.field // "")`
         note: here null has no entries
          --> manifests/all.yaml:1
           = object: Role/a
@@ -328,13 +329,13 @@ mod tests {
          --> manifests/all.yaml:21
           = object: Role/c
 
-        error[filter-failed]: the filter `.kind | keys` fails on Role/a, Role/b, Role/c and 2 more
+        error[filter-failed]: filter `.kind | keys` fails on Role/a, Role/b, Role/c and 2 more
          --> bundles.toml:2:1
           |
         2 | '.kind | keys'
           | ^^^^^^^^^^^^^^
           |
-          = hint: a filter must be true or false for every object: where a field may be missing or of another type, write `.field?` or `(.field // "")`
+          = hint: a filter must be true or false for every object: if a field may be missing or of another type, write `.field?` or `(.field // "")`
         note: here a string has no entries
          --> manifests/all.yaml:1
           = object: Role/a
@@ -355,13 +356,13 @@ mod tests {
         let [route, typo, job] = filters.as_slice() else { unreachable!() };
         let found = unused_filters([(job, 0), (route, 0), (typo, 0), (route, 2), (job, 1)]);
         insta::assert_snapshot!(human::render(&found, false), @r#"
-        warning[unused-filter]: the filter `.kind == "route"` is true for no object
+        warning[unused-filter]: filter `.kind == "route"` matched no objects
          --> bundles.toml:2:1
           |
         2 | '.kind == "route"'
           | ^^^^^^^^^^^^^^^^^^
           |
-          = hint: check its spelling (kinds begin with a capital letter); if the bundles no longer ship what it was for, remove it
+          = hint: check its spelling (kinds start with an upper-case letter), or remove it if the bundles no longer ship the objects
 
         1 warning
         "#);

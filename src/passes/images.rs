@@ -47,9 +47,9 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
             "examples": [example],
         }),
         description: format!(
-            "Registries in place of those that images come from, with a path where they have one, \
-             such as `quay.io: mirror.example.com/quay`. Repositories, tags and digests stay. Images \
-             of this chart come from {}; others change nothing.",
+            "Registry rewrites, with an optional path, such as `quay.io: mirror.example.com/quay`. \
+                Repositories, tags and digests are kept. Images of this chart are from {}; other \
+                keys have no effect.",
             hosts.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ")
         ),
     });
@@ -59,7 +59,7 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
         path: own(&name),
         default: json!(""),
         schema: json!({"type": "string", "pattern": "^([A-Za-z0-9][A-Za-z0-9._:/@-]*)?$"}),
-        description: format!("Another reference in place of `{reference}`."),
+        description: format!("Overrides the image `{reference}`."),
     }));
 }
 

@@ -48,8 +48,8 @@ pub fn crds_enabled() -> ValueSpec {
         path: ValuesPath::new(["crds", "enabled"]),
         default: json!(true),
         schema: json!({"type": "boolean"}),
-        description: "Make the CRDs part of the release. Set to false where something else installs them: those in \
-                      the cluster stay and are no longer updated"
+        description: "Install the CRDs with the release. Set to false if they are installed \
+            separately: existing CRDs in the cluster are kept and no longer upgraded"
             .to_owned(),
     }
 }

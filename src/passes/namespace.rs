@@ -145,10 +145,15 @@ fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnos
         find_mentions(key, value, &path, context, &mut mentions);
     }
     for Mention { path, namespace, certain } in mentions {
-        let message = format!("{} names the namespace `{namespace}` at `{path}`", object.label());
+        let message = format!(
+            "hard-coded namespace in {}: `{namespace}` at `{path}` is not \
+            rewritten",
+            object.label()
+        );
         let diagnostic = if certain {
             Diagnostic::warning(Code::NamespaceLiteral, message).hint(format!(
-                "it is not rewritten: install the chart into `{namespace}`, or see to it that the operator does not mind"
+                "install the chart into `{namespace}`, or check that the operator works in another \
+                    namespace"
             ))
         } else {
             Diagnostic::note(Code::NamespaceLiteral, message)

@@ -49,14 +49,14 @@ const PROXIES: [Proxy; 3] = [
     Proxy {
         variable: "HTTP_PROXY",
         key: "http",
-        description: "Proxy for plain HTTP, as a variable of every container; empty for none.",
+        description: "HTTP proxy, set as environment variable of all containers; empty for none.",
     },
-    Proxy { variable: "HTTPS_PROXY", key: "https", description: "Proxy for HTTPS." },
+    Proxy { variable: "HTTPS_PROXY", key: "https", description: "HTTPS proxy." },
     Proxy {
         variable: "NO_PROXY",
         key: "noProxy",
-        description: "Hosts that are reached without a proxy; name the cluster's own, such as \
-                      `.svc,.cluster.local`.",
+        description: "Hosts without proxy; include the cluster's own, such as \
+            `.svc,.cluster.local`.",
     },
 ];
 
@@ -107,13 +107,13 @@ impl Settings {
         if default.is_u64() {
             spec.insert("replicas".to_owned(), Expr::Integer(path.clone()).into());
             let schema = json!({"type": "integer", "minimum": 0});
-            self.declare(&path, default, schema, "How many pods there are.");
+            self.declare(&path, default, schema, "Number of replicas.");
         }
         let Some(template) = spec.get_mut("template").and_then(Value::as_map_mut) else { return };
         let path = self.path(&["annotations"]);
         if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
             let schema = annotate(metadata, &path);
-            self.declare(&path, json!({}), schema, "More annotations of its pods.");
+            self.declare(&path, json!({}), schema, "Additional pod annotations.");
         }
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
         self.resources(pod);
@@ -121,7 +121,7 @@ impl Settings {
             pod,
             "nodeSelector",
             json!({"type": "object", "additionalProperties": {"type": "string"}}),
-            "Labels of the nodes that its pods may run on.",
+            "Node selector for the pods.",
         );
         let part = json!({"type": "object"});
         self.replace(
@@ -132,12 +132,12 @@ impl Settings {
                 "properties": {"nodeAffinity": part, "podAffinity": part, "podAntiAffinity": part},
                 "additionalProperties": false,
             }),
-            "Affinity of its pods.",
+            "Affinity for the pods.",
         );
         let path = self.path(&["tolerations"]);
         add(pod, "tolerations", &path);
         let schema = json!({"type": "array", "items": {"type": "object"}});
-        self.declare(&path, json!([]), schema, "More tolerations of its pods.");
+        self.declare(&path, json!([]), schema, "Additional tolerations for the pods.");
         self.add_volumes(pod);
         self.add_to_containers(pod);
     }
@@ -148,7 +148,7 @@ impl Settings {
         for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
             let Some(name) = container.get("name").and_then(Value::as_str) else { continue };
             let path = self.path(&["resources", name]);
-            let description = format!("Resources of the container `{name}`.");
+            let description = format!("Resource requests and limits of the container `{name}`.");
             let group = json!({"type": "object"});
             let schema = json!({
                 "type": "object",
@@ -173,7 +173,7 @@ impl Settings {
         let names = names(pod.get("volumes"));
         add(pod, "volumes", &path);
         let schema = named_items(&names, &json!({}), &json!(true));
-        let description = "More volumes of its pods; those that the operator has keep their names.";
+        let description = "Additional volumes; the operator's own volumes keep their names.";
         self.declare(&path, json!([]), schema, description);
     }
 
@@ -201,17 +201,23 @@ impl Settings {
             &env,
             json!([]),
             named_items(&variables, &fields, &json!(false)),
-            "More variables of every container. One that the operator sets is changed in \
-             bundles.toml, by `[bundle.config]`; proxies are the value `proxy`.",
+            "Additional environment variables for all containers. Variables that the operator sets \
+                are changed in bundles.toml, in `[bundle.config]`; proxies are set with the value \
+                `proxy`.",
         );
         let schema = json!({"type": "array", "items": {"type": "object"}});
-        self.declare(&env_from, json!([]), schema, "Sources of variables of every container.");
+        self.declare(
+            &env_from,
+            json!([]),
+            schema,
+            "Additional envFrom sources for all containers.",
+        );
         let fields = json!({"mountPath": {"type": "string", "minLength": 1}});
         self.declare(
             &mounts,
             json!([]),
             named_items(&[], &fields, &json!(true)),
-            "More mounts of every container.",
+            "Additional volume mounts for all containers.",
         );
     }
 }

@@ -106,16 +106,17 @@ fn values(name: &str) -> [ValueSpec; 3] {
             path: secret_name(),
             default: json!(name),
             schema: json!({"type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$"}),
-            description: "Name of the pull secret that every ServiceAccount of the chart refers to; empty for none. \
-                          It must exist in the namespaces of these, unless `dockerConfigJson` is set."
+            description: "Name of the image pull secret for all ServiceAccounts of the chart; \
+                empty for none. It must exist in their namespaces, unless `dockerConfigJson` is \
+                set."
                 .to_owned(),
         },
         ValueSpec {
             path: secret_content(),
             default: json!(""),
             schema: json!({"type": "string"}),
-            description: "Content of a Docker config.json. When set, the chart creates the pull secret; \
-                          pass it with `--set-file` and keep it out of Git."
+            description: "Content of a Docker config.json. If set, the chart creates the pull \
+                secret; pass it with `--set-file` and do not commit it to Git."
                 .to_owned(),
         },
         ValueSpec {
@@ -130,7 +131,8 @@ fn values(name: &str) -> [ValueSpec; 3] {
                     "additionalProperties": false
                 }
             }),
-            description: "More pull secrets, which exist in the release namespace, as a list of `name: …`."
+            description: "Additional image pull secrets that exist in the release namespace, as a \
+                list of `name: …`."
                 .to_owned(),
         },
     ]

@@ -96,7 +96,8 @@ fn unsupported(object: &Object) -> Diagnostic {
     )
     .at(object.place())
     .hint(format!(
-        "to build without this object, set exclude = ['.kind == \"{}\"']; a registry+v1 bundle may ship only {}",
+        "set exclude = ['.kind == \"{}\"'] to build without this object; a registry+v1 bundle can \
+            only ship {}",
         object.kind(),
         kinds.join(", ")
     ))

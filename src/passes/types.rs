@@ -5,7 +5,7 @@ use crate::bundle::{api_version, check_object, is_plain_schema};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
-const QUOTES: &str = "put the value in quotes, where it stands or with a `[[bundle.patch]]`";
+const QUOTES: &str = "put the value in quotes, in the source or with a `[[bundle.patch]]`";
 
 /// Refuses objects of Kubernetes' own kinds whose fields have types that it does not read, drops
 /// fields that it does not have, and tells of versions that it has no longer.
@@ -26,7 +26,7 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
                 Diagnostic::warning(
                     Code::ApiRefuses,
                     format!(
-                        "{} has the apiVersion {}, which Kubernetes removed; it has {version}",
+                        "{} has removed apiVersion {}: use {version}",
                         object.label(),
                         object.api_version()
                     ),
@@ -47,7 +47,12 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             diagnostics.push(
                 Diagnostic::error(
                     Code::ObjectFieldType,
-                    format!("`{}` of {} does not fit: {}", misfit.path, object.label(), misfit.why),
+                    format!(
+                        "`{}` of {} has the wrong type: {}",
+                        misfit.path,
+                        object.label(),
+                        misfit.why
+                    ),
                 )
                 .at(object.place_at(&misfit.path))
                 .hint(if misfit.lacks_quotes() { QUOTES } else { way_out(object) }),
@@ -88,12 +93,10 @@ fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
 /// from any object, unless it is applied by the server (Helm 4): then it refuses the object. An
 /// overlay is the user's own, who can correct it.
 fn unknown_field(object: &Object, path: &str) -> Diagnostic {
-    let message =
-        format!("{} has the field `{path}`, which Kubernetes does not have", object.label());
+    let message = format!("{} has unknown field `{path}`", object.label());
     let diagnostic = match object.origin {
-        Origin::Overlay { .. } => Diagnostic::error(Code::OverlayInvalid, message).hint(
-            "the API server would drop or refuse it: correct its name or place, or remove it",
-        ),
+        Origin::Overlay { .. } => Diagnostic::error(Code::OverlayInvalid, message)
+            .hint("fix its name or place, or remove it: the API server would drop or reject it"),
         _ => Diagnostic::note(Code::IgnoredField, format!("{message}; it is dropped"))
             .hint("if it is only in the wrong place, move it with a `[[bundle.patch]]`"),
     };
@@ -108,10 +111,10 @@ pub(super) fn is_given(object: &Object) -> bool {
 /// What to do with an object that the API server refuses.
 pub(super) fn way_out(object: &Object) -> &'static str {
     match object.origin {
-        Origin::Overlay { .. } => "the API server would refuse it: correct the overlay",
+        Origin::Overlay { .. } => "fix the overlay: the API server would reject it",
         _ => {
-            "the API server would refuse it: put it right with a `[[bundle.patch]]`, or leave it \
-             out with `exclude`"
+            "fix it with a `[[bundle.patch]]`, or remove it with `exclude`: the API server would \
+                reject it"
         }
     }
 }

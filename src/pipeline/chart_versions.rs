@@ -55,12 +55,12 @@ pub(super) fn pick(
     found.cloned().ok_or_else(|| {
         let known: Vec<&str> = versions.iter().map(|(_, version)| version.as_str()).collect();
         let message = match version {
-            Some(version) => format!("there is no version {version} of the chart `{name}`"),
-            None => format!("there is no chart `{name}`"),
+            Some(version) => format!("version {version} of chart `{name}` not found"),
+            None => format!("chart `{name}` not found"),
         };
         let hint = match known.as_slice() {
-            [] => "Build it first, or name another one.".to_owned(),
-            known => format!("There is {}.", known.join(", ")),
+            [] => "build it first, or pass another chart".to_owned(),
+            known => format!("the versions are {}", known.join(", ")),
         };
         Diagnostic::error(Code::ChartNotFound, message).hint(hint).into()
     })

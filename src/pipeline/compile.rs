@@ -64,8 +64,7 @@ fn run_stages(
     // Commands in README.md and NOTES.txt hold it, so it must be nothing but a name.
     let is_suggested = suggested.as_ref() == Some(&namespace);
     if let Some(fault) = label_fault(&namespace, 63).filter(|_| is_suggested) {
-        let message =
-            format!("the suggested namespace `{namespace}` cannot exist: its name {fault}");
+        let message = format!("invalid suggested namespace `{namespace}`: the name {fault}");
         let annotation = ".metadata.annotations[\"operatorframework.io/suggested-namespace\"]";
         diagnostics.push(
             Diagnostic::error(Code::InvalidName, message)
@@ -143,25 +142,25 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle) -> Diagnosti
     let (message, hint) = match &config.source {
         Source::Catalog(catalog) => (
             format!(
-                "the catalog `{}` has the bundle `{}` in the package `{}`, and its annotations name the \
-                 package `{}`",
+                "the catalog `{}` lists the bundle `{}` in package `{}`, but the bundle's \
+                    annotations name the package `{}`",
                 catalog.catalog.text,
                 bundle.csv.name(),
                 wanted.text,
                 bundle.package
             ),
-            "report it to the owner of the catalog; to build this bundle all the same, name its image \
-             with `image` instead of `catalog`"
+            "report it to the owner of the catalog; to build this bundle anyway, set `image` to \
+                its image instead of `catalog`"
                 .to_owned(),
         ),
         source => (
             format!(
-                "`{}` is a bundle of the package `{}`, not of `{}`",
+                "`{}` is a bundle of package `{}`, not of `{}`",
                 source.text(),
                 bundle.package,
                 wanted.text
             ),
-            format!("name a bundle of `{}`, or write package = \"{}\"", wanted.text, bundle.package),
+            format!("use a bundle of `{}`, or write package = \"{}\"", wanted.text, bundle.package),
         ),
     };
     Diagnostic::error(Code::PackageMismatch, message)
@@ -251,16 +250,18 @@ fn placement(
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "the CRDs are in the chart `{}{CRDS_SUFFIX}`, because `{}` has custom resources of their kinds: {}{more}",
+        "the CRDs are in a separate chart `{}{CRDS_SUFFIX}`, because `{}` has custom resources of \
+            their kinds: {}{more}",
         config.name,
         config.name,
         first.label()
     );
     let hint = match first.origin {
         Origin::Overlay { .. } => {
-            "write crds = \"separate\" to decide it, or phase = \"operand\" for the overlay"
+            "write crds = \"separate\" to set this explicitly, or phase = \"operand\" for the \
+                overlay"
         }
-        _ => "write crds = \"separate\" to decide it",
+        _ => "write crds = \"separate\" to set this explicitly",
     };
     diagnostics.push(Diagnostic::note(Code::CrdsSeparate, message).at(first.place()).hint(hint));
     CrdPlacement::Separate

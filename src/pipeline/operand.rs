@@ -232,11 +232,12 @@ impl Operands<'_> {
         let rendered = match rendered {
             Some(rendered) => rendered,
             None if !self.helm => {
-                let message = format!(
-                    "the templates of the chart `{name}` are in a language that this version does not know"
-                );
+                let message = format!("unsupported template version of chart `{name}`");
                 return Err(Diagnostic::error(Code::ChartUnreadable, message)
-                    .hint("another version of bundle2chart wrote it; build it again with this one")
+                    .hint(
+                        "build it again with this version: another version of bundle2chart \
+                        generated it",
+                    )
                     .into());
             }
             None => self.with_helm(&name, tree)?,
@@ -375,7 +376,7 @@ pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnos
     let documents = bundle::parse(text).map_err(|why| {
         Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not valid YAML: {why}"))
             .at(Place::file(path))
-            .hint("Check the file; a template is shown as it was rendered.")
+            .hint("check the rendered template")
     })?;
     let release = Release { namespace: "", values: &Json::Null };
     Ok(documents.iter().map(|document| release.value(document)).filter(|d| !d.is_null()).collect())
@@ -384,7 +385,7 @@ pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnos
 fn not_utf8(path: &str) -> Diagnostics {
     Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not UTF-8 text"))
         .at(Place::file(path))
-        .hint("Convert the file to UTF-8.")
+        .hint("convert the file to UTF-8")
         .into()
 }
 
@@ -433,7 +434,7 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
         let wrong = |why: String| -> Diagnostics {
             Diagnostic::error(Code::ValuesUnreadable, format!("`{shown}`: {why}"))
                 .at(Place::file(&shown))
-                .hint("Write one map in YAML, as for `helm install --values`.")
+                .hint("write one YAML mapping, as for `helm install --values`")
                 .into()
         };
         let mut documents = bundle::parse(&text).map_err(wrong)?;
@@ -441,7 +442,7 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
         match documents.pop().map(|document| release.value(&document)) {
             None => {}
             Some(over @ Json::Object(_)) if documents.is_empty() => merge(&mut values, &over),
-            Some(_) => return Err(wrong("values are one map".to_owned())),
+            Some(_) => return Err(wrong("values must be one mapping".to_owned())),
         }
     }
     Ok(values)

@@ -58,11 +58,11 @@ fn finding(chart: &Chart) -> Diagnostic {
     let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
     let share = chart::release_percent(bytes);
     let takes = format!(
-        "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes allows \
-         Helm for it"
+        "release Secret of `{name}` takes up to {bytes} bytes ({share} %) of the {limit} that \
+            Kubernetes allows"
     );
     if bytes > limit {
-        Diagnostic::error(Code::ReleaseSize, format!("{takes}, so that it cannot be installed"))
+        Diagnostic::error(Code::ReleaseSize, format!("{takes}: Helm cannot install it"))
     } else {
         Diagnostic::warning(Code::ReleaseSize, takes)
     }
@@ -101,11 +101,10 @@ fn hint(
         }
     }
 
-    let filters =
-        "leave objects out with filters, or move what overlays add into charts of their own";
+    let filters = "exclude objects with filters, or move overlays into separate charts";
     match (fitting.as_slice(), smaller.as_slice()) {
         ([], []) => filters.to_owned(),
-        ([], smaller) => format!("{filters}; less is taken with {}", smaller.join(" or ")),
+        ([], smaller) => format!("{filters}; these reduce the size: {}", smaller.join(" or ")),
         (fitting, _) => format!("write {}", fitting.join(" or ")),
     }
 }

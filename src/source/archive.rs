@@ -166,7 +166,7 @@ impl Entry<'_> {
         if content.len() as u64 != self.size {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                format!("it ends inside `{}`", show(&self.path)),
+                format!("unexpected end of archive inside `{}`", show(&self.path)),
             ));
         }
         Ok(content)

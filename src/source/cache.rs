@@ -208,8 +208,8 @@ impl Partial<'_> {
 fn unusable(path: &Path, error: &io::Error) -> Diagnostics {
     failure(
         Code::CacheUnusable,
-        format!("the cache of blobs cannot be used: {}: {error}", path.display()),
-        "Make room or fix its permissions, or name another folder in BUNDLE2CHART_CACHE.",
+        format!("cannot use the blob cache {}: {error}", path.display()),
+        "free disk space, fix the permissions, or set another directory in BUNDLE2CHART_CACHE",
     )
 }
 

@@ -78,8 +78,8 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
 pub fn refuse_links(folder: &Path) -> Result<(), Diagnostics> {
     let mut entries = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().flatten();
     let Some(link) = entries.find(|entry| entry.path_is_symlink()) else { return Ok(()) };
-    let message = format!("`{}` is a symbolic link, and is not followed", link.path().display());
-    let hint = "package the chart with `helm package`, and name the package";
+    let message = format!("`{}` is a symbolic link, which is not followed", link.path().display());
+    let hint = "package the chart with `helm package`, and pass the package";
     Err(failure(Code::ChartUnreadable, message, hint))
 }
 
@@ -119,8 +119,8 @@ pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Diagnostics> {
 
 fn read_tar(stream: impl Read, shown: &str) -> Result<ChartTree, Diagnostics> {
     let broken = |error: io::Error| {
-        let message = format!("`{shown}` is no readable archive: {error}");
-        failure(Code::ChartUnreadable, message, "Package the chart again, or name its folder.")
+        let message = format!("cannot read archive `{shown}`: {error}");
+        failure(Code::ChartUnreadable, message, "package the chart again, or pass its directory")
     };
     let mut archive = tar::Archive::new(stream.take(CHART_BYTES * 2));
     let mut tree = ChartTree::new();
@@ -149,8 +149,8 @@ fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Diagnostics> {
     if bytes <= CHART_BYTES && files < CHART_FILES {
         return Ok(());
     }
-    let message = format!("`{shown}` is far larger than a chart can be");
-    Err(failure(Code::ChartUnreadable, message, "Name the folder of one chart."))
+    let message = format!("`{shown}` is too large for a chart");
+    Err(failure(Code::ChartUnreadable, message, "pass the directory of one chart"))
 }
 
 /// Everything below `path` in the folder `folder` as it was in the Git revision `revision`, by path
@@ -164,12 +164,13 @@ fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Diagnostics> {
 pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartTree, Diagnostics> {
     let failed = |why: &str| {
         let why = why.trim().lines().last().unwrap_or_default().to_owned();
-        let message = format!("`{path}` cannot be read in the Git revision `{revision}`: {why}");
-        let hint = "Name a revision in which the output folder or `bundles.lock` was committed, as `git log` has it.";
+        let message = format!("cannot read `{path}` at Git revision `{revision}`: {why}");
+        let hint = "use a revision from `git log` in which the output directory or `bundles.lock` \
+            was committed";
         failure(Code::GitFailed, message, hint)
     };
     if revision.starts_with('-') || revision.is_empty() {
-        return Err(failed("this is no revision"));
+        return Err(failed("invalid revision"));
     }
     let list = git(folder).map_err(|error| failed(&error))?;
     let list = list.arguments(&["ls-tree", "-r", "-l", "-z"]).operands(&[revision, path]);
@@ -180,22 +181,22 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
     for entry in list.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
         let entry = String::from_utf8_lossy(entry).into_owned();
         let Some((facts, file)) = entry.split_once('\t') else {
-            return Err(failed("`git ls-tree` wrote a line that cannot be read"));
+            return Err(failed("unexpected output of `git ls-tree`"));
         };
         let [mode, _, object, size] = facts.split_whitespace().collect::<Vec<_>>()[..] else {
-            return Err(failed("`git ls-tree` wrote a line that cannot be read"));
+            return Err(failed("unexpected output of `git ls-tree`"));
         };
         // Links and submodules are no files.
         if !mode.starts_with("100") {
             continue;
         }
-        let size: u64 = size.parse().map_err(|_| failed("`git ls-tree` tells no size"))?;
+        let size: u64 = size.parse().map_err(|_| failed("`git ls-tree` printed no size"))?;
         bytes += size;
         limit(path, bytes, files.len())?;
         files.push((file.to_owned(), object.to_owned(), size));
     }
     if files.is_empty() {
-        return Err(failed("it has no files there"));
+        return Err(failed("no files in this revision"));
     }
 
     let objects: String = files.iter().map(|(_, object, _)| format!("{object}\n")).collect();
@@ -212,7 +213,7 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
             Some((content.to_vec(), rest.strip_prefix(b"\n")?))
         });
         let Some((content, after)) = content else {
-            return Err(failed(&format!("the repository does not have the content of `{file}`")));
+            return Err(failed(&format!("the content of `{file}` is not in the repository")));
         };
         rest = after;
         tree.insert(file, content);
@@ -283,19 +284,20 @@ pub fn helm_template(
     values: &str,
 ) -> Result<String, Diagnostics> {
     if !is_chart_name(name) {
-        let message = format!("`{}` is not the name of a chart", name.escape_debug());
-        let hint = "write letters, digits, `-`, `_` and `.` as `name` in Chart.yaml, and start with a letter or digit";
+        let message = format!("invalid chart name `{}`", name.escape_debug());
+        let hint = "set `name` in Chart.yaml to letters, digits, `-`, `_` and `.`, starting with a \
+            letter or digit";
         return Err(failure(Code::ChartUnreadable, message, hint));
     }
     if !is_namespace(namespace) {
-        let message = format!("`{}` is not the name of a namespace", namespace.escape_debug());
-        let hint = "write lower-case letters, digits and `-` with `--namespace`";
+        let message = format!("invalid namespace `{}`", namespace.escape_debug());
+        let hint = "use lower-case letters, digits and `-` in `--namespace`";
         return Err(failure(Code::InvalidValue, message, hint));
     }
     let own = |error: io::Error| {
         failure(
             Code::HelmFailed,
-            format!("a folder for helm cannot be made: {error}"),
+            format!("cannot create a temporary directory for helm: {error}"),
             "Free space.",
         )
     };
@@ -316,11 +318,14 @@ pub fn helm_template(
         Ok(helm) => helm,
         Err(ProgramError::Missing) => {
             let message =
-                format!("the chart `{name}` needs the `helm` program, which is not on PATH");
-            let hint = "Install Helm; only charts that bundle2chart wrote can be compared without.";
+                format!("the chart `{name}` requires the `helm` program, which is not in PATH");
+            let hint = "install Helm: only charts generated by bundle2chart can be compared \
+                without it";
             return Err(failure(Code::HelmMissing, message, hint));
         }
-        Err(error) => return Err(failed(&error.to_string(), "Run `helm version` by hand.")),
+        Err(error) => {
+            return Err(failed(&error.to_string(), "run `helm version` to find the cause"));
+        }
     };
     let mut helm = helm
         .folder(folder.path())
@@ -337,10 +342,12 @@ pub fn helm_template(
     let done = match helm.run() {
         Ok(done) => done,
         Err(error @ (ProgramError::Overdue(_) | ProgramError::TooMuch(_))) => {
-            let hint = "look for loops in its templates, or render it by hand with `helm template`";
+            let hint = "check its templates for infinite loops, or run `helm template`";
             return Err(failed(&error.to_string(), hint));
         }
-        Err(error) => return Err(failed(&error.to_string(), "Run `helm version` by hand.")),
+        Err(error) => {
+            return Err(failed(&error.to_string(), "run `helm version` to find the cause"));
+        }
     };
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.errors);
@@ -348,13 +355,13 @@ pub fn helm_template(
         let hint = if said.contains("unknown flag") {
             "install Helm 3.16 or later"
         } else {
-            "Give the values that it needs with `--values FILE`."
+            "pass the values that it requires with `--values FILE`"
         };
         return Err(failed(&said, hint));
     }
     String::from_utf8(done.output).map_err(|_| {
-        let message = format!("what helm makes of the chart `{name}` is not UTF-8");
-        failure(Code::HelmFailed, message, "Look for binary files in its templates.")
+        let message = format!("the rendered chart `{name}` is not UTF-8");
+        failure(Code::HelmFailed, message, "check its templates for binary files")
     })
 }
 
@@ -379,7 +386,7 @@ pub fn read_values(file: &Path) -> Result<String, Diagnostics> {
         String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
     });
     text.map_err(|error| {
-        let message = format!("the values `{shown}` cannot be read: {error}");
-        failure(Code::ValuesUnreadable, message, "Name a YAML file that you may read.")
+        let message = format!("cannot read values `{shown}`: {error}");
+        failure(Code::ValuesUnreadable, message, "pass a readable YAML file")
     })
 }

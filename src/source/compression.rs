@@ -28,7 +28,7 @@ impl Compression {
         let unsupported = |name: &str| {
             Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                format!("it is compressed with {name}; only gzip and zstd are read"),
+                format!("unsupported compression {name}: only gzip and zstd are supported"),
             ))
         };
         match start {
@@ -134,7 +134,7 @@ impl<R: BufRead> ZstdFrames<R> {
             }
             Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) => {
                 return Err(exceeded(format!(
-                    "a zstd frame asks for a window of {}; the limit is {}",
+                    "a zstd frame requires a window of {}; the limit is {}",
                     in_bytes(requested),
                     in_bytes(self.decoder.max_window_size())
                 )));
@@ -147,10 +147,9 @@ impl<R: BufRead> ZstdFrames<R> {
     fn end_frame(&mut self) -> io::Result<()> {
         self.in_frame = false;
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
-            (Some(stored), Some(computed)) if stored != computed => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the checksum of a zstd frame is wrong",
-            )),
+            (Some(stored), Some(computed)) if stored != computed => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "wrong checksum of a zstd frame"))
+            }
             _ => Ok(()),
         }
     }

@@ -27,10 +27,8 @@ impl Hasher {
             DigestAlgorithm::Sha512 => Ok(Hasher::Sha512(Sha512::new())),
             other => Err(failure(
                 Code::InvalidLayout,
-                format!(
-                    "the digest `{digest}` uses the algorithm `{other}`, which cannot be checked"
-                ),
-                "Use an image whose digests are sha256 or sha512.",
+                format!("unsupported digest algorithm in `{digest}`: `{other}`"),
+                "use an image with sha256 or sha512 digests",
             )),
         }
     }
@@ -125,7 +123,7 @@ impl<R: Read> Read for CheckedBlob<R> {
 }
 
 fn longer() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the blob is longer than announced")
+    io::Error::new(io::ErrorKind::InvalidData, "the blob is longer than its descriptor says")
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn add(
             Err(error) => return Err((path, error)),
         };
         if !kind.is_dir() {
-            let what = if kind.is_symlink() { "is a symbolic link" } else { "is not a folder" };
+            let what = if kind.is_symlink() { "is a symbolic link" } else { "is not a directory" };
             return tree
                 .refuse(path.clone().into_bytes(), 0, what.to_owned())
                 .map_err(|error| (path, error));
@@ -98,7 +98,7 @@ fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     regular_file::open(path)?.take(limit + 1).read_to_end(&mut content)?;
     if content.len() as u64 > limit {
         let limit = super::limits::in_bytes(limit);
-        return Err(super::limits::exceeded(format!("it has more than {limit}")));
+        return Err(super::limits::exceeded(format!("it is larger than {limit}")));
     }
     Ok(content)
 }
@@ -108,7 +108,7 @@ fn failed(shown: &str, path: &str, error: &io::Error) -> Diagnostics {
         return failure(
             Code::SourceLimit,
             format!("`{shown}/{path}`: {error}"),
-            "No real bundle needs as much. Is this the right folder?",
+            "check that this is the right directory: no real bundle is as large",
         );
     }
     unreadable(&format!("{shown}/{path}"), error)

@@ -59,21 +59,21 @@ fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e En
     let found: Vec<&Entry> = entries.iter().filter(fits).collect();
     let names: Vec<String> = entries.iter().flat_map(tags).map(|n| format!("`{n}`")).collect();
     let has = match names.as_slice() {
-        [] => "Its images have no names; `@sha256:…` with the digest of a configuration picks one."
+        [] => "use `@sha256:…` with the digest of an image configuration: the images have no names"
             .to_owned(),
-        names => format!("It has: {}.", names.join(", ").escape_debug()),
+        names => format!("it has {}", names.join(", ").escape_debug()),
     };
     match found.as_slice() {
         [one] => Ok(one),
         [] => Err(failure(
             Code::ImageNotFound,
-            format!("the Docker archive `{shown}` has no image that fits"),
+            format!("no matching image in the Docker archive `{shown}`"),
             has,
         )),
         more => Err(failure(
             Code::AmbiguousImage,
-            format!("the Docker archive `{shown}` has {} images that fit", more.len()),
-            format!("Say which one: `{shown}:TAG`. {has}"),
+            format!("the Docker archive `{shown}` has {} matching images", more.len()),
+            format!("select one with `{shown}:TAG`; {has}"),
         )),
     }
 }
@@ -104,7 +104,7 @@ fn image_of<'a>(
     let layers = entry.layers.clone().unwrap_or_default();
     if layers.len() != parsed.rootfs.diff_ids.len() {
         let message = format!(
-            "`{shown}`: manifest.json lists {} layers, the configuration {}",
+            "`{shown}`: manifest.json lists {} layers, but the image configuration {}",
             layers.len(),
             parsed.rootfs.diff_ids.len()
         );
@@ -183,12 +183,17 @@ fn document(
     let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
     read.map_err(|error| image::broken(&name, &error))?;
     if bytes.len() as u64 > limits.document_bytes {
-        let message = format!("{name} has more than {}", in_bytes(limits.document_bytes));
-        return Err(failure(Code::SourceLimit, message, "This is no archive of a bundle image."));
+        let message = format!("{name} is larger than {}", in_bytes(limits.document_bytes));
+        return Err(failure(
+            Code::SourceLimit,
+            message,
+            "check that this is the archive of a bundle \
+            image",
+        ));
     }
     Ok(bytes)
 }
 
 fn damaged(message: String) -> Diagnostics {
-    failure(Code::InvalidLayout, message, "Save the image again.")
+    failure(Code::InvalidLayout, message, "save the image again")
 }

@@ -89,14 +89,14 @@ impl Folders {
                 Diagnostic::warning(
                     Code::FolderMismatch,
                     format!(
-                        "the image's label says that the manifests are in `{labelled}`, \
-                         {ANNOTATIONS_FILE} says `{annotated}`"
+                        "the image label names the manifests directory `{labelled}`, but \
+                            {ANNOTATIONS_FILE} `{annotated}`"
                     ),
                 )
                 .at(Place::file(file.clone()))
                 .hint(format!(
-                    "`{annotated}` was used: {ANNOTATIONS_FILE} is authoritative. Make \
-                     `{MANIFESTS_KEY}` the same in both."
+                    "set `{MANIFESTS_KEY}` to the same value in both: `{annotated}` was used, \
+                        because {ANNOTATIONS_FILE} takes precedence"
                 )),
             );
         }
@@ -109,12 +109,12 @@ impl Folders {
                 Diagnostic::warning(
                     Code::FolderMismatch,
                     format!(
-                        "`{METADATA_KEY}` says that the metadata are in `{other}`, but \
-                         {ANNOTATIONS_FILE} is in `{metadata}`"
+                        "`{METADATA_KEY}` names the metadata directory `{other}`, but \
+                            {ANNOTATIONS_FILE} is in `{metadata}`"
                     ),
                 )
                 .at(Place::file(file))
-                .hint(format!("`{metadata}` was used. Make `{METADATA_KEY}` name it.")),
+                .hint(format!("set `{METADATA_KEY}` to `{metadata}`, which was used")),
             );
         }
         let stated = manifests.is_some() || self.manifests.is_some();
@@ -180,23 +180,23 @@ impl Decided {
         let folder = &self.manifests;
         let (message, hint) = if labels.contains_key(CATALOG_KEY) {
             (
-                "this is a catalog of operators, not a bundle".to_owned(),
-                "Name the image of one bundle of the catalog.",
+                "this is an operator catalog, not a bundle".to_owned(),
+                "use the image of one bundle of the catalog",
             )
         } else if self.stated {
             (
-                format!(
-                    "this is no bundle: it says that its manifests are in `{folder}`, but no file is there"
-                ),
-                "The bundle was built wrongly; look at its Dockerfile and at annotations.yaml.",
+                format!("no files in the bundle's manifests directory `{folder}`"),
+                "check the bundle's Dockerfile and annotations.yaml",
             )
         } else {
             (
                 format!(
-                    "this is no bundle: nothing says where its manifests are, and no file is in `{folder}`"
+                    "not a bundle: no label or annotation names the manifests directory, and \
+                        `{folder}` has no files"
                 ),
-                "A bundle (registry+v1) has a folder `manifests` with a ClusterServiceVersion. An \
-                 operator's own image is not its bundle; the bundle's name often ends in `-bundle`.",
+                "use a registry+v1 bundle, which has a directory `manifests` with a \
+                    ClusterServiceVersion; the bundle image of an operator often has the suffix \
+                    `-bundle`",
             )
         };
         failure(Code::NoManifests, message, hint)
@@ -215,10 +215,10 @@ fn bad_name(place: Place, what: &str, key: &str, value: &str) -> Diagnostics {
     let value: String = value.chars().take(200).collect();
     Diagnostic::error(
         Code::UnexpectedEntry,
-        format!("{what} `{key}` is {value:?}, which is no folder inside the bundle"),
+        format!("{what} `{key}` is not a directory in the bundle: {value:?}"),
     )
     .at(place)
-    .hint("It is normally `manifests/` or `metadata/`.")
+    .hint("use `manifests/` or `metadata/`")
     .into()
 }
 

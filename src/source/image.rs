@@ -136,7 +136,7 @@ pub(super) fn open(
     if !diff_ids.is_empty() {
         if diff_ids.len() != layers.len() {
             let message = format!(
-                "the configuration {} lists {} layers, the manifest {} lists {}",
+                "the image configuration {} lists {} layers, but the manifest {} lists {}",
                 manifest.config().digest(),
                 diff_ids.len(),
                 descriptor.digest(),
@@ -169,7 +169,7 @@ fn resolve(
             }
         }
     }
-    let message = format!("the index {} leads to more than {DEEPEST_INDEX} others", root.digest());
+    let message = format!("the index {} nests more than {DEEPEST_INDEX} levels", root.digest());
     Err(rebuilt(message))
 }
 
@@ -223,7 +223,7 @@ pub(super) fn read_document(
         || (outline.manifests.is_some() && outline.layers.is_some())
     {
         let message = format!(
-            "the blob {} is announced as `{media_type}`, but its content says otherwise",
+            "the blob {} has media type `{media_type}` in its descriptor, but contains another one",
             descriptor.digest()
         );
         return Err(rebuilt(message));
@@ -270,7 +270,7 @@ fn read_config(
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, Diagnostics> {
     serde_json::from_slice(bytes).map_err(|error| {
         let why: String = show(error.to_string().as_bytes()).chars().take(300).collect();
-        rebuilt(format!("`{name}` cannot be read as JSON of its kind: {why}"))
+        rebuilt(format!("`{name}` is not valid JSON of its type: {why}"))
     })
 }
 
@@ -404,9 +404,10 @@ pub(super) fn walk_layer(
         return Err(failure(
             Code::BlobMismatch,
             format!(
-                "{name}: its content has the digest {found}, the image's configuration says {expected}"
+                "{name}: content digest {found} does not match {expected} in the image \
+                    configuration"
             ),
-            "The image was put together wrongly. Build or copy it again.",
+            "build or copy the image again",
         ));
     }
     if compression != layer.compression {
@@ -416,7 +417,7 @@ pub(super) fn walk_layer(
                 Code::LayerType,
                 format!("{}: it is {found}, but its media type is `{stated}`", layer.name),
             )
-            .hint("It was read as what it is. Other tools may refuse it: build the image again."),
+            .hint("build the image again: other tools may reject this layer"),
         );
     }
     Ok(())
@@ -431,14 +432,14 @@ fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Dia
             format!("{name} has {}, but its descriptor says {announced}", in_bytes(found))
         }
         Err(Mismatch::Longer) => {
-            format!("{name} has more than the {announced} that its descriptor says")
+            format!("{name} is longer than the {announced} in its descriptor")
         }
-        Err(Mismatch::Digest(found)) => format!("{name} has the digest {found}"),
+        Err(Mismatch::Digest(found)) => format!("{name} has digest {found}"),
     };
     Err(failure(
         Code::BlobMismatch,
         message,
-        "The blob is damaged, cut short or not the one that was asked for. Copy the image again.",
+        "copy the image again: the blob is corrupt, truncated or a different one",
     ))
 }
 
@@ -446,7 +447,7 @@ fn missing(name: &str) -> Diagnostics {
     failure(
         Code::MissingBlob,
         format!("{name} is missing"),
-        "The copy of the image is not complete. Copy it again.",
+        "copy the image again: the copy is incomplete",
     )
 }
 
@@ -454,23 +455,21 @@ fn unknown_media_type(digest: &Digest, media_type: &str) -> Diagnostics {
     let media_type = media_type.escape_debug();
     failure(
         Code::UnknownMediaType,
-        format!(
-            "the blob {digest} has the media type `{media_type}`, which is not part of a bundle image"
-        ),
-        "A bundle image has an OCI or Docker (schema 2) manifest and layers that are tars, plain or compressed with gzip or zstd.",
+        format!("blob {digest} has media type `{media_type}`, which bundle images do not use"),
+        "use a bundle image with an OCI or Docker (schema 2) manifest and tar layers, uncompressed \
+            or compressed with gzip or zstd",
     )
 }
 
 fn rebuilt(message: String) -> Diagnostics {
-    failure(Code::InvalidLayout, message, "Build or copy the image again.")
+    failure(Code::InvalidLayout, message, "build or copy the image again")
 }
 
 fn too_much(message: String) -> Diagnostics {
     failure(
         Code::SourceLimit,
         message,
-        "No real bundle needs as much; this looks like an image of something else, or one made to \
-         exhaust what reads it.",
+        "check that this is a bundle image: no real bundle is as large",
     )
 }
 
@@ -482,12 +481,12 @@ pub(super) fn broken(name: &str, error: &io::Error) -> Diagnostics {
     // Readers quote what they could not read, as it is.
     let quoted: String = show(error.to_string().as_bytes()).chars().take(300).collect();
     let why = match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("it ends too early ({quoted})"),
+        io::ErrorKind::UnexpectedEof => format!("unexpected end of file ({quoted})"),
         _ => quoted,
     };
     failure(
         Code::BrokenArchive,
-        format!("{name} cannot be unpacked: {why}"),
-        "The file is damaged, or not what it is said to be. Build or copy it again.",
+        format!("cannot unpack {name}: {why}"),
+        "build or copy it again: the file is corrupt or has the wrong media type",
     )
 }

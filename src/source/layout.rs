@@ -96,8 +96,8 @@ impl Wanted {
                 let digest = digest.escape_debug();
                 failure(
                     Code::InvalidReference,
-                    format!("`{digest}` is not a digest: {error}"),
-                    "A digest is `sha256:` and 64 lower-case hexadecimal digits.",
+                    format!("invalid digest `{digest}`: {error}"),
+                    "write `sha256:` and 64 lower-case hexadecimal digits",
                 )
             });
         }
@@ -150,8 +150,8 @@ impl Layout {
             let (shown, version) = (&self.shown, marker.version.escape_debug());
             return Err(failure(
                 Code::InvalidLayout,
-                format!("`{shown}` is an OCI image layout of version `{version}`"),
-                "This version of bundle2chart reads layouts of version 1.0.0.",
+                format!("unsupported version of OCI image layout `{shown}`: `{version}`"),
+                "use a layout of version 1.0.0",
             ));
         }
         image::parse(&self.document("index.json", limits)?, &self.name("index.json"))
@@ -167,7 +167,7 @@ impl Layout {
             failure(
                 Code::InvalidLayout,
                 format!("`{name}` is missing"),
-                "An OCI image layout has `oci-layout`, `index.json` and `blobs/`. Copy it again.",
+                "copy the layout again: it needs `oci-layout`, `index.json` and `blobs/`",
             )
         })?;
         let mut bytes = Vec::new();
@@ -177,7 +177,7 @@ impl Layout {
             let limit = in_bytes(limits.document_bytes);
             return Err(Diagnostic::error(
                 Code::SourceLimit,
-                format!("`{name}` has more than {limit}"),
+                format!("`{name}` is larger than {limit}"),
             )
             .into());
         }
@@ -241,8 +241,8 @@ impl Layout {
         let Some(first) = entries.first() else {
             return Err(failure(
                 Code::ImageNotFound,
-                format!("the layout `{}` has no image", self.shown),
-                "Copy an image into it, for example with `skopeo copy docker://… oci:DIR:NAME`.",
+                format!("the layout `{}` has no images", self.shown),
+                "copy an image into it, for example with `skopeo copy docker://… oci:DIR:NAME`",
             ));
         };
         if entries.iter().all(|entry| entry.digest() == first.digest()) {
@@ -255,9 +255,9 @@ impl Layout {
             Some(chosen) if platforms => Ok(chosen.clone()),
             _ => Err(failure(
                 Code::AmbiguousImage,
-                format!("the layout `{}` has {} images that fit", self.shown, entries.len()),
+                format!("the layout `{}` has {} matching images", self.shown, entries.len()),
                 format!(
-                    "Say which one, by name or by digest (`@sha256:…`). It has: {}.",
+                    "select one by name or digest (`@sha256:…`): {}",
                     listed(if entries.len() == all.len() { all } else { &candidates }, "")
                 ),
             )),
@@ -293,11 +293,11 @@ impl Layout {
     }
 
     fn not_found(&self, wanted: &str, all: &[Descriptor]) -> Diagnostics {
-        let message = format!("the layout `{}` has no image `{wanted}`", self.shown);
+        let message = format!("the image `{wanted}` is not in the layout `{}`", self.shown);
         let hint = if all.is_empty() {
-            "It has no image at all.".to_owned()
+            "the layout has no images".to_owned()
         } else {
-            format!("It has: {}.", listed(all, wanted))
+            format!("the layout has {}", listed(all, wanted))
         };
         failure(Code::ImageNotFound, message, hint)
     }
@@ -306,11 +306,11 @@ impl Layout {
         let shown = &self.shown;
         Diagnostic::note(
             Code::BareTag,
-            format!("`{wanted}` was found in the layout `{shown}` by its tag alone"),
+            format!("`{wanted}` was found in the layout `{shown}` by tag only"),
         )
         .hint(format!(
-            "The layout does not say which repository the image came from. Copy it under its full \
-             name, for example with `skopeo copy docker://{wanted} oci:{shown}:{wanted}`."
+            "copy the image under its full name, for example with `skopeo copy docker://{wanted} \
+                oci:{shown}:{wanted}`: the layout does not record its repository"
         ))
     }
 }
@@ -390,9 +390,7 @@ fn open_inside(folder: &Path, file: &str) -> io::Result<File> {
     for part in file.split('/') {
         path.push(part);
         if fs::symlink_metadata(&path)?.is_symlink() {
-            return Err(io::Error::other(
-                "it is, or is in, a symbolic link, and those are not followed inside a layout",
-            ));
+            return Err(io::Error::other("symbolic links inside a layout are not followed"));
         }
     }
     regular_file::open(&path)

@@ -9,9 +9,9 @@ use crate::diag::{Code, Diagnostics};
 use std::io;
 use std::path::{Path, PathBuf};
 
-const EXPECTED: &str = "A path names a bundle folder (with `manifests/`), an OCI image layout (with \
-                        `oci-layout`; `:TAG` or `@sha256:…` after the path picks an image), or a \
-                        tar of either or a Docker archive (plain, gzip or zstd).";
+const EXPECTED: &str = "use a bundle directory (with `manifests/`), an OCI image layout (with \
+    `oci-layout`; `:TAG` or `@sha256:…` after the path selects an image), or a tar of either or a \
+    Docker archive (uncompressed, gzip or zstd)";
 
 /// Names in a folder that are looked at for one that may be meant.
 const MOST_NAMES: usize = 1_000;
@@ -44,7 +44,7 @@ pub(super) fn read(
     let Some(Found { path, shown, suffix }) = find(text, base) else {
         let message = format!("`{}` does not exist", text.escape_debug());
         let hint = match beside(text, base) {
-            Some(near) => format!("Did you mean `{near}`?"),
+            Some(near) => format!("did you mean `{near}`?"),
             None => EXPECTED.to_owned(),
         };
         return Err(failure(Code::SourceNotFound, message, hint));
@@ -75,7 +75,7 @@ pub(super) fn read(
             Holds::Unknown => return Err(unknown(shown)),
         }
     } else {
-        let error = io::Error::other("it is neither a file nor a folder");
+        let error = io::Error::other("it is neither a file nor a directory");
         return Err(unreadable(shown, &error));
     };
     layout.read(&wanted(suffix)?, limits)
@@ -106,10 +106,18 @@ fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostics> {
         return Ok(());
     }
     let suffix = suffix.escape_debug();
-    let message = format!("`{shown}` is a bundle folder, so `{suffix}` after it has no meaning");
+    let message =
+        format!("`{shown}` is a bundle directory, so the suffix `{suffix}` is not allowed");
     Err(failure(Code::SourceNotFound, message, format!("Write `{shown}`.")))
 }
 
 fn unknown(shown: &str) -> Diagnostics {
-    failure(Code::UnknownSource, format!("`{shown}` is nothing that holds a bundle"), EXPECTED)
+    failure(
+        Code::UnknownSource,
+        format!(
+            "`{shown}` is not a bundle directory, OCI layout or \
+        archive"
+        ),
+        EXPECTED,
+    )
 }

@@ -26,8 +26,8 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
         match read {
             Ok(bytes) if bytes as u64 > limit => found.append(failure(
                 Code::SourceLimit,
-                format!("`{shown}` has more than {}", super::limits::in_bytes(limit)),
-                "No manifests need as much. Is this the right folder?",
+                format!("`{shown}` is larger than {}", super::limits::in_bytes(limit)),
+                "check that this is the right directory",
             )),
             Ok(bytes) => {
                 left = left.saturating_sub(bytes as u64);
@@ -35,7 +35,7 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => found.append(failure(
                 Code::SourceUnreadable,
-                format!("`{shown}` cannot be read: {error}"),
+                format!("cannot read `{shown}`: {error}"),
                 "write the manifests to a file, or pass `-` to read them from stdin",
             )),
             Err(error) => found.append(unreadable(&shown, &error)),
@@ -74,7 +74,7 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
                 found.append(failure(
                     Code::SourceLimit,
                     format!("`{path}` has more than {} manifests", limits.kept_files),
-                    "Name a folder further down.",
+                    "pass a subdirectory",
                 ));
             }
         }

@@ -142,7 +142,7 @@ fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> D
 fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
     failure(
         Code::SourceUnreadable,
-        format!("`{name}` cannot be read: {error}"),
-        "Check that the path is right, and that you may read it.",
+        format!("cannot read `{name}`: {error}"),
+        "check the path and its permissions",
     )
 }

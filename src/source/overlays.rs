@@ -88,10 +88,10 @@ fn read(overlays: &[Overlay], base: &Path, limit: u64) -> (Vec<OverlayFile>, Dia
 }
 
 fn twice(name: &str, span: &Span, first: &Span) -> Diagnostic {
-    Diagnostic::error(Code::OverlayUnreadable, format!("`{name}` is read by two overlays"))
+    Diagnostic::error(Code::OverlayUnreadable, format!("`{name}` is in two overlays"))
         .at(Place::span(span.clone()))
-        .related(Place::span(first.clone()), "the first one")
-        .hint("its objects can be in the chart only once: remove one of the overlays")
+        .related(Place::span(first.clone()), "the other overlay")
+        .hint("remove one of the overlays: an object can be in the chart only once")
 }
 
 /// The files at `path`, by the names that places show.
@@ -101,7 +101,7 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
         io::ErrorKind::NotFound => failure(
             Code::OverlayUnreadable,
             format!("the overlay `{path}` does not exist"),
-            "paths are relative to the folder of this file",
+            "check the path: it is relative to the directory of this file",
         ),
         _ => unreadable(path, &error),
     })?;
@@ -139,15 +139,15 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
     if paths.is_empty() {
         return Err(failure(
             Code::OverlayUnreadable,
-            format!("the overlay `{path}` has no file that ends in .yaml, .yml or .json"),
-            "name the file, or give it one of these endings",
+            format!("the overlay `{path}` has no .yaml, .yml or .json file"),
+            "use a file, or rename it to one of these extensions",
         ));
     }
     if paths.len() > MOST_FILES {
         return Err(failure(
             Code::OverlayUnreadable,
             format!("the overlay `{path}` has {} files; the limit is {MOST_FILES}", paths.len()),
-            "is this the right folder?",
+            "check that this is the right directory",
         ));
     }
     let mut files = Vec::with_capacity(paths.len());
@@ -161,8 +161,8 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
         if content.len() as u64 > limit {
             return Err(failure(
                 Code::OverlayUnreadable,
-                format!("`{name}` has more than {limit} bytes"),
-                "no object that a cluster takes is as large; is this the right file?",
+                format!("`{name}` is larger than {limit} bytes"),
+                "check that this is the right file: no cluster accepts objects as large",
             ));
         }
         files.push((name, content));
@@ -189,8 +189,8 @@ fn is_inside(path: &Path, folder: &Path) -> bool {
 fn leaves(name: &str, folder: &Path) -> Diagnostics {
     failure(
         Code::OverlayUnreadable,
-        format!("`{name}` is a link that leads out of `{}`", folder.display()),
-        "copy what it links to into the overlay, or name that path in an overlay of its own",
+        format!("`{name}` is a symbolic link that leaves `{}`", folder.display()),
+        "copy its target into the overlay, or add that path as another overlay",
     )
 }
 

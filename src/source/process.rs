@@ -69,10 +69,10 @@ pub(super) enum ProgramError {
 impl fmt::Display for ProgramError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProgramError::Missing => formatter.write_str("there is no such program on the PATH"),
-            ProgramError::System(error) => write!(formatter, "it does not start: {error}"),
+            ProgramError::Missing => formatter.write_str("program not found in PATH"),
+            ProgramError::System(error) => write!(formatter, "cannot start it: {error}"),
             ProgramError::Overdue(time) => {
-                write!(formatter, "it did not end within {} seconds", time.as_secs())
+                write!(formatter, "it timed out after {} seconds", time.as_secs())
             }
             ProgramError::TooMuch(bytes) => {
                 write!(formatter, "it wrote more than {}", in_bytes(*bytes))

@@ -22,14 +22,13 @@ impl Reference {
     /// the machine.
     pub fn parse(text: &str) -> Result<Self, Diagnostics> {
         let invalid = |why: &str, hint: &str| {
-            let message =
-                format!("`{}` is not a reference to an image: {why}", text.escape_debug());
+            let message = format!("invalid image reference `{}`: {why}", text.escape_debug());
             Err(failure(Code::InvalidReference, message, hint))
         };
         if let Some((scheme, rest)) = text.split_once("://") {
             return invalid(
                 &format!("it starts with `{}://`", scheme.escape_debug()),
-                &format!("Write it without: `{}`.", rest.escape_debug()),
+                &format!("write `{}`", rest.escape_debug()),
             );
         }
         let host = text
@@ -38,12 +37,13 @@ impl Reference {
             .filter(|host| host.contains('.') || host.contains(':') || *host == "localhost");
         if host.is_none() {
             return invalid(
-                "it does not name the registry's host",
-                "Write the host too, for example `registry.redhat.io/team/operator-bundle:1.0`.",
+                "it has no registry host",
+                "write the full reference, for example \
+                    `registry.redhat.io/team/operator-bundle:1.0`",
             );
         }
-        let whole = "Write it as HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 \
-                     lower-case hexadecimal digits.";
+        let whole = "write HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 lower-case \
+            hexadecimal digits";
         let (rest, digest) = match text.split_once('@') {
             None => (text, None),
             Some((rest, digest)) => match Digest::from_str(digest) {
@@ -59,13 +59,13 @@ impl Reference {
         };
         let (host, repository) = name.split_once('/').unwrap_or_default();
         if repository.len() > LONGEST_REPOSITORY {
-            let why = format!("its repository has more than {LONGEST_REPOSITORY} characters");
+            let why = format!("the repository has more than {LONGEST_REPOSITORY} characters");
             return invalid(&why, whole);
         }
         if !is_repository(repository) && is_repository(&repository.to_lowercase()) {
             return invalid(
-                "a repository has lower-case letters only",
-                "Write the name as the registry has it.",
+                "the repository has upper-case letters",
+                "write the name as it is in the registry",
             );
         }
         if !is_host(host) || !is_repository(repository) || !tag.is_none_or(is_tag) {

@@ -151,8 +151,8 @@ impl Supply {
         let mut reference = Reference::parse(reference)?;
         if let Some(pin) = pin {
             reference.digest = Some(Digest::from_str(pin).map_err(|error| {
-                let message = format!("`{}` is not a digest: {error}", pin.escape_debug());
-                failure(Code::InvalidReference, message, "A digest is `sha256:` and 64 digits.")
+                let message = format!("invalid digest `{}`: {error}", pin.escape_debug());
+                failure(Code::InvalidReference, message, "write `sha256:` and 64 digits")
             })?);
         }
         let mut missed = Diagnostics::new();
@@ -239,8 +239,8 @@ fn of_lock(found: Diagnostics) -> Diagnostics {
         if found.code == Code::ImageNotFound {
             let hint = found.hint.take().unwrap_or_default();
             found = found.hint(format!(
-                "{hint} The lock file has this digest: bring it back, name a mirror that has it, or \
-                 take what the tag means now with `bundle2chart lock --upgrade`."
+                "{hint}; bundles.lock has this digest: push the image again, add a mirror that has \
+                    it, or use the current image of the tag with `bundle2chart lock --upgrade`"
             ));
         }
         found
@@ -265,18 +265,22 @@ pub(super) fn place(mut found: Diagnostic, span: &Span) -> Diagnostic {
     if found.place == Place::default() {
         found.place = Place::span(span.clone());
     } else {
-        found = found.related(Place::span(span.clone()), "the bundle comes from here");
+        found = found.related(Place::span(span.clone()), "the bundle is configured here");
     }
     found
 }
 
 fn no_layout(shown: &str, path: &Path, span: &Span) -> Diagnostics {
     let (what, hint) = if path.symlink_metadata().is_ok() {
-        ("is not an OCI image layout: it has no file `oci-layout`", "Name the folder that has it.")
+        ("is not an OCI image layout: it has no file `oci-layout`", "use a directory that has it")
     } else {
-        ("does not exist", "A relative path starts from the folder of the configuration file.")
+        (
+            "does not exist",
+            "check the path: it is relative to the directory of the configuration \
+            file",
+        )
     };
-    Diagnostic::error(Code::SourceNotFound, format!("the mirror's folder `{shown}` {what}"))
+    Diagnostic::error(Code::SourceNotFound, format!("the mirror directory `{shown}` {what}"))
         .at(Place::span(span.clone()))
         .hint(hint)
         .into()

@@ -62,7 +62,7 @@ impl Tarball {
             name_bytes += path.len() as u64 + 64;
             if name_bytes > limits.name_bytes {
                 let limit = in_bytes(limits.name_bytes);
-                return Err(exceeded(format!("its file names take more than {limit}")));
+                return Err(exceeded(format!("its file names are longer than {limit} in total")));
             }
             if entry.kind == EntryKind::File && !climbs {
                 tarball.files.insert(path, (entry.position, entry.size));

@@ -205,7 +205,9 @@ impl Tree {
             self.kept_files += 1;
             if self.kept_files > self.limits.kept_files {
                 let limit = self.limits.kept_files;
-                return Err(exceeded(format!("more than {limit} files in the bundle's folders")));
+                return Err(exceeded(format!(
+                    "more than {limit} files in the bundle's directories"
+                )));
             }
         }
         self.insert_parents(&path, layer)?;
@@ -242,7 +244,7 @@ impl Tree {
         self.name_bytes += length as u64 + 64;
         if self.name_bytes > self.limits.name_bytes {
             return Err(exceeded(format!(
-                "its file names and links take more than {}",
+                "its file names and links are longer than {} in total",
                 in_bytes(self.limits.name_bytes)
             )));
         }
@@ -257,7 +259,7 @@ impl Tree {
         }
         if self.kept_bytes.saturating_add(size) > all {
             let limit = in_bytes(all);
-            return Err(exceeded(format!("the bundle's files have more than {limit}")));
+            return Err(exceeded(format!("the bundle's files are larger than {limit} in total")));
         }
         Ok(())
     }
@@ -300,7 +302,7 @@ impl Tree {
             self.followed += 1;
             if self.followed > MOST_FOLLOWED {
                 return Err(exceeded(format!(
-                    "more than {MOST_FOLLOWED} of its paths lead through symbolic links"
+                    "more than {MOST_FOLLOWED} paths lead through symbolic links"
                 )));
             }
             if path.len() > LONGEST_PATH {

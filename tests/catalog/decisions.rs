@@ -191,7 +191,7 @@ fn another_package_under_the_same_name_is_an_error() {
     from_image(&case, "1.2.3", "");
     for arguments in [&["build"] as &[&str], &["lock"], &["lock", "--upgrade"], &["images"]] {
         let said = refused(&case, arguments, "error[package-mismatch]");
-        assert!(said.contains("bundles.lock records the package `lamp-operator`"), "{said}");
+        assert!(said.contains("bundles.lock records package `lamp-operator`"), "{said}");
         assert!(said.contains("write package = \"fan-operator\""), "{said}");
     }
     from_image(&case, "1.2.3", "package = \"fan-operator\"");

@@ -109,7 +109,7 @@ fn an_upload_never_goes_over_http_for_a_registry_with_https() {
     let seen = project.run(&["vendor", "--to", &format!("{}/mirror", server.host())]);
     assert_eq!(seen.code, Some(2), "{}", seen.stderr);
     assert!(seen.stderr.contains("error[unsafe-redirect]"), "{}", seen.stderr);
-    assert!(seen.stderr.contains("which is not https"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("which is not HTTPS"), "{}", seen.stderr);
     assert!(plain.asked().is_empty(), "the blob was sent");
     assert!(server.count("/uploads/") > 0, "{REPOSITORY}");
 }

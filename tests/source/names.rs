@@ -193,7 +193,7 @@ fn indexes_do_not_nest_without_end() {
         entry = layout.json_blob(&index, OCI_INDEX);
     }
     layout.list(entry, None);
-    assert_error(&layout.read(), Code::InvalidLayout, &["leads to more than"]);
+    assert_error(&layout.read(), Code::InvalidLayout, &["nests more than"]);
 }
 
 #[test]

@@ -96,13 +96,14 @@ impl Builder<'_> {
                 let (value, size) = (value.clone(), *size);
                 self.copy(size, mark)?;
                 if self.stack.len() + size.depth > MAX_DEPTH {
-                    let message = format!("lists and maps nest more than {MAX_DEPTH} deep");
+                    let message =
+                        format!("lists and maps are nested more than {MAX_DEPTH} levels deep");
                     return Err(self.problem(mark, message, true));
                 }
                 self.place(value, mark)?;
             }
             None => {
-                let message = "an alias stands inside the value that it refers to";
+                let message = "an alias is inside the value that it refers to";
                 return Err(self.problem(mark, message.to_owned(), false));
             }
         }

@@ -12,7 +12,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn merges_no_map(&self, mark: Mark) -> Box<Problem> {
-        self.problem(mark, "`<<` merges maps, and this is none".to_owned(), false)
+        self.problem(mark, "`<<` must refer to a map".to_owned(), false)
     }
 }
 

@@ -66,25 +66,26 @@ impl Reader<'_> {
         if let (Some((_, range)), true) =
             (elsewhere, route.as_ref().is_some_and(|route| route.gateway_class.is_some()))
         {
-            let message = "`gateway-class` makes the Gateway in the namespace of the release";
-            let hint =
-                "remove `gateway-namespace`, or `gateway-class` when the Gateway is there already";
+            let message = "`gateway-class` creates the Gateway in the release namespace";
+            let hint = "remove `gateway-namespace`, or remove `gateway-class` if the Gateway already \
+                    exists";
             self.error(Code::InvalidValue, &range, message, hint);
         }
         if let (Some(table), Some("gke")) =
             (&policy_fields, route.as_ref().map(|route| route.provider.as_str()))
         {
-            let message = "a NetworkPolicy cannot let GKE's Gateways in, which are no pods";
-            let hint = "remove `network-policy`, or write one by hand for the ranges of addresses \
-                        of your load balancers";
+            let message = "a NetworkPolicy cannot allow GKE Gateways, because they have no pods";
+            let hint = "remove `network-policy`, or write one by hand for the IP ranges of your \
+                load balancers";
             self.error(Code::InvalidValue, &table.header, message, hint);
         }
         if let Some(table) = &policy_fields
             && Self::strings(table, "monitoring-namespaces").is_none_or(|names| names.is_empty())
             && (monitoring_fields.is_some() || scaling_fields.is_some())
         {
-            let message = "this NetworkPolicy keeps Prometheus out, which `monitoring` and `autoscaling` need";
-            let hint = "name its namespace: `monitoring-namespaces = [\"monitoring\"]`";
+            let message = "this NetworkPolicy blocks Prometheus, which `monitoring` and \
+                `autoscaling` need";
+            let hint = "add its namespace: `monitoring-namespaces = [\"monitoring\"]`";
             self.error(Code::InvalidValue, &table.header, message, hint);
         }
         let own_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
@@ -161,7 +162,7 @@ impl Reader<'_> {
             for (text, range) in texts {
                 if !Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text)) {
                     let message =
-                        format!("`{}` is not a value of `{}`", text.escape_debug(), key.name);
+                        format!("invalid value `{}` of `{}`", text.escape_debug(), key.name);
                     self.error(Code::InvalidValue, &range, message, key.doc);
                 }
             }
@@ -187,10 +188,10 @@ impl Reader<'_> {
         let (name, range) = at;
         let letter = name.starts_with(|c: char| c.is_ascii_lowercase());
         if name.len() > NAME_LIMIT || (!letter && !name.is_empty()) {
-            let message = format!("`{name}` cannot be the name of a model's objects");
+            let message = format!("`{name}` is not a valid name for a model");
             let hint = format!(
-                "names of LeaderWorkerSets begin with a letter, and with what is added to them must \
-                 stay DNS labels: take at most {NAME_LIMIT} characters"
+                "start with a letter and use at most {NAME_LIMIT} characters: the names of \
+                    LeaderWorkerSets and their pods must be DNS labels"
             );
             self.error(Code::InvalidValue, range, message, hint);
         }
@@ -216,7 +217,7 @@ impl Reader<'_> {
             rest("s3://").map(|_| Model::Bucket(text.to_owned()))
         };
         if found.is_none() {
-            let message = format!("`{text}` is not the place of a model");
+            let message = format!("invalid model source `{text}`");
             self.error(Code::InvalidValue, &range, message, hint);
         }
         found
@@ -280,8 +281,9 @@ impl Reader<'_> {
         let vendor = fields.and_then(|fields| fields.text("vendor"));
         for (key, range) in fields.into_iter().flat_map(Fields::places) {
             if key.name != "vendor" && matches!(vendor, Some(("none", _))) {
-                let message = format!("there is no accelerator that `{}` could be about", key.name);
-                self.error(Code::InvalidValue, &range, message, "remove it, or name a `vendor`");
+                let message =
+                    format!("`{}` requires an accelerator, but `vendor` is \"none\"", key.name);
+                self.error(Code::InvalidValue, &range, message, "remove it, or set a `vendor`");
             }
         }
         let number = |key: &str| fields.and_then(|fields| fields.integer(key));
@@ -308,7 +310,7 @@ impl Reader<'_> {
         let Some(fields) = fields else { return usual };
         let config = fields.json("config");
         if let (Some(_), Some((_, range))) = (fields.text("preset"), &config) {
-            let message = "`preset` and `config` both say how the picker works";
+            let message = "`preset` and `config` are mutually exclusive";
             self.error(Code::InvalidValue, range, message, "remove one of them");
         }
         let mut flags = JsonMap::new();
@@ -319,7 +321,7 @@ impl Reader<'_> {
                     flags.insert(name, value);
                 } else {
                     let message = format!("`{name}` is not a flag with one value");
-                    let hint = "write `flags = { tracing = false }`, without dashes in front";
+                    let hint = "write `flags = { tracing = false }`, without leading dashes";
                     self.error(Code::InvalidValue, &range, message, hint);
                 }
             }
@@ -361,8 +363,9 @@ impl Reader<'_> {
         for (name, priority) in given {
             let number = priority.as_i64().filter(|number| i32::try_from(*number).is_ok());
             if name.split('.').any(|label| label_fault(label, NAMESPACE_LIMIT).is_some()) {
-                let message = format!("`{name}` cannot be the name of an InferenceObjective");
-                let hint = "use lower-case letters, digits and dashes, not at the ends";
+                let message = format!("`{name}` is not a valid name for an InferenceObjective");
+                let hint = "use lower-case letters, digits and dashes; start and end with a letter \
+                    or digit";
                 self.error(Code::InvalidValue, &range, message, hint);
             }
             match number {
@@ -370,7 +373,7 @@ impl Reader<'_> {
                     objectives.insert(name, number);
                 }
                 None => {
-                    let message = format!("the priority of `{name}` is not a whole number");
+                    let message = format!("the priority of `{name}` is not an integer");
                     let hint = "write `objectives = { premium = 100, batch = -10 }`";
                     self.error(Code::InvalidValue, &range, message, hint);
                 }
@@ -396,7 +399,7 @@ impl Reader<'_> {
             match (rewrite.get("model").and_then(Json::as_str), targets) {
                 (Some(model), Some(targets)) => rewrites.push((model.to_owned(), targets)),
                 _ => {
-                    let message = format!("this is not a rewrite: {rewrite}");
+                    let message = format!("invalid rewrite: {rewrite}");
                     let hint = "write `{ model = \"other\", targets = [{ model = \"served\", \
                                 weight = 1 }] }`, with weights from 1 to 1000000";
                     self.error(Code::InvalidValue, &range, message, hint);
@@ -416,7 +419,7 @@ impl Reader<'_> {
                 || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
             let value = value.as_str().unwrap_or_default();
             if !host || name.is_empty() || !is_label_value(name) || !is_label_value(value) {
-                let message = format!("`{key}: {value}` is not a label");
+                let message = format!("invalid label `{key}: {value}`");
                 let hint = "use at most 63 letters, digits, dashes, dots and underscores";
                 self.error(Code::InvalidValue, &range, message, hint);
             }
@@ -429,14 +432,14 @@ impl Reader<'_> {
         let prometheus = Self::string(fields, "prometheus");
         if keda && prometheus.is_none() {
             let range = fields.header.clone();
-            let hint = "name it: `prometheus = \"http://prometheus.monitoring:9090\"`";
-            self.error(Code::MissingKey, &range, "`keda` needs the address of Prometheus", hint);
+            let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
+            self.error(Code::MissingKey, &range, "`keda` requires the URL of Prometheus", hint);
         }
         let (min, max) = (fields.integer("min").unwrap_or(1), fields.integer("max")?);
         if min > max {
             let range = fields.header.clone();
-            let message = format!("there cannot be from {min} to {max} replicas");
-            let hint = "`min` is at most `max`";
+            let message = format!("invalid range of replicas: {min} to {max}");
+            let hint = "set `min` to at most `max`";
             self.error(Code::InvalidValue, &range, message, hint);
         }
         let waiting = fields.integer("waiting").unwrap_or(5);

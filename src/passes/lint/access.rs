@@ -32,12 +32,12 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
                 Diagnostic::warning(
                     Code::AccountMissing,
                     format!(
-                        "{} runs as ServiceAccount/{name}, which the chart does not have",
+                        "{} uses ServiceAccount/{name}, which is not in the chart",
                         deployment.label()
                     ),
                 )
                 .at(deployment.place())
-                .hint("create it before installing the chart, or its pods will not start"),
+                .hint("create it before installing the chart: pods do not start without it"),
             );
         }
     }
@@ -102,7 +102,10 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
                 Diagnostic::note(
                     Code::AuthReaderMissing,
                     format!(
-                        "ServiceAccount/{name} cannot read kube-system/extension-apiserver-authentication, which OpenShift lets everybody read; if the operator serves delegated authentication, it needs `auth-reader`"
+                        "ServiceAccount/{name} cannot read \
+                            kube-system/extension-apiserver-authentication, which everyone can \
+                            read on OpenShift; set `auth-reader` if the operator uses delegated \
+                            authentication"
                     ),
                 )
                 .at(deployment.place()),
@@ -119,9 +122,9 @@ fn refused(role: &Object) -> Option<(usize, &'static str)> {
         let why = if !any("verbs") {
             "has no verbs"
         } else if urls && role.kind() == "Role" {
-            "is for nonResourceURLs, which are in no namespace"
+            "has nonResourceURLs, which are not namespaced"
         } else if urls && (resources || any("apiGroups")) {
-            "is for resources and nonResourceURLs, which need a rule each"
+            "has both resources and nonResourceURLs, which need separate rules"
         } else if urls {
             return None;
         } else if !resources {
@@ -145,7 +148,10 @@ pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
                     format!("rule {} of {} {why}", index + 1, role.label()),
                 )
                 .at(role.place_at(&format!(".rules[{index}]")))
-                .hint("the API server refuses the role; put it right with a `[[bundle.patch]]`, or exclude the role and its binding"),
+                .hint(
+                    "fix the rule with a `[[bundle.patch]]`, or exclude the role and its \
+                    binding: the API server rejects the role",
+                ),
             );
         }
     }
@@ -176,14 +182,14 @@ pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
         .iter()
         .any(|rule| texts(rule, "resources").any(|name| name == "securitycontextconstraints"));
     let also = if constraints {
-        "; its pods or those that it makes count on SecurityContextConstraints"
+        "; its pods or operands may depend on SecurityContextConstraints"
     } else {
         ""
     };
     diagnostics.push(
         Diagnostic::note(
             Code::OpenshiftOnly,
-            format!("asks for OpenShift APIs that are missing elsewhere: {}{also}", few(&groups)),
+            format!("has RBAC for OpenShift-only APIs: {}{also}", few(&groups)),
         )
         .at(first.place()),
     );

@@ -15,9 +15,9 @@ pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
         let Some(Found { path, character }) = find(object) else { continue };
         let code_point = u32::from(character);
         let fate = if is_line_break(character) {
-            "is a blank after server-side apply"
+            "server-side apply turns into a space"
         } else {
-            "is refused by server-side apply (\"control characters are not allowed\")"
+            "server-side apply rejects (\"control characters are not allowed\")"
         };
         let message = format!("{} has U+{code_point:04X} at {path}, which {fate}", object.label());
         let remove = match object.origin {

@@ -28,22 +28,25 @@ pub(super) fn files(
     let mut size = 0;
     let mut has_csv = false;
     for data in &properties.manifests {
-        let bytes =
-            STANDARD.decode(data).map_err(|error| format!("a manifest is not base64 ({error})"))?;
+        let bytes = STANDARD
+            .decode(data)
+            .map_err(|error| format!("a manifest is not valid base64 ({error})"))?;
         size += bytes.len() as u64;
         let (file, all) = (limits.kept_file_bytes, limits.kept_bytes);
         if bytes.len() as u64 > file {
-            return Err(format!("a manifest has more than {}", in_bytes(file)));
+            return Err(format!("a manifest is larger than {}", in_bytes(file)));
         }
         if size > all {
-            return Err(format!("its manifests have more than {}", in_bytes(all)));
+            return Err(format!("its manifests are larger than {}", in_bytes(all)));
         }
         let (kind, name) = identity(&bytes)?;
         has_csv |= kind == "clusterserviceversion";
         manifests.insert(free_name(&manifests, &kind, &name), bytes);
     }
     if !has_csv {
-        return Err("the catalog has manifests of it, but no ClusterServiceVersion".to_owned());
+        return Err(
+            "the catalog has manifests of the bundle, but no ClusterServiceVersion".to_owned()
+        );
     }
     let mut dependencies = Vec::new();
     let mut others = Vec::new();
@@ -120,8 +123,8 @@ fn identity(bytes: &[u8]) -> Result<(String, String), String> {
         kind: Option<String>,
         metadata: Option<Metadata>,
     }
-    let manifest: Manifest =
-        super::objects::read(bytes).map_err(|error| format!("a manifest is not JSON ({error})"))?;
+    let manifest: Manifest = super::objects::read(bytes)
+        .map_err(|error| format!("a manifest is not valid JSON ({error})"))?;
     let name = manifest.metadata.unwrap_or_default().name;
     Ok((plain(&manifest.kind.unwrap_or_default()), plain(&name.unwrap_or_default())))
 }

@@ -36,10 +36,10 @@ pub(super) fn choose<'c>(
         Ok(version) => Ok(Choice { channel: name, bundle, version }),
         Err(why) => Err(Diagnostic::error(
             Code::CatalogInvalid,
-            format!("the bundle `{}` does not state a version: {why}", bundle.name),
+            format!("the bundle `{}` has no valid version: {why}", bundle.name),
         )
         .at(Place::file(bundle.file.clone()))
-        .hint("Choose another version, or report this to whoever makes the catalog.")
+        .hint("set another `version`, or report this to the owner of the catalog")
         .into()),
     }
 }
@@ -58,17 +58,17 @@ fn channel<'c>(
                 format!("the package `{}` has no default channel", contents.package),
             )
             .at(Place::span(source.package.span.clone()))
-            .hint(format!("add `channel`; the package has {}", listed(&names)))
+            .hint(format!("set `channel`; the package has {}", listed(&names)))
             .into());
         }
     };
     match contents.channels.get_key_value(wanted) {
         Some((name, entries)) if entries.len() > MOST_ENTRIES => Err(Diagnostic::error(
             Code::SourceLimit,
-            format!("the channel `{name}` has {} entries", entries.len()),
+            format!("the channel `{name}` has too many entries ({})", entries.len()),
         )
         .at(Place::span(span.clone()))
-        .hint(format!("No real channel has more than {MOST_ENTRIES}; is this a catalog?"))
+        .hint(format!("check that this is a catalog: real channels have at most {MOST_ENTRIES}"))
         .into()),
         Some((name, entries)) => Ok((name, entries)),
         None => {
@@ -90,7 +90,7 @@ fn channel<'c>(
 
 /// The version that a bundle states.
 fn version(bundle: &Bundle) -> Result<Version, String> {
-    let text = bundle.version.as_deref().ok_or("it has no property olm.package with one")?;
+    let text = bundle.version.as_deref().ok_or("it has no olm.package property with a version")?;
     Version::parse(text).map_err(|error| format!("`{}`: {error}", text.escape_debug()))
 }
 
@@ -116,12 +116,11 @@ impl<'c> Channel<'c> {
                 error(
                     Code::CatalogInvalid,
                     format!(
-                        "the channel `{name}` leads to the bundle `{}`, which the catalog does \
-                         not have",
+                        "the channel `{name}` refers to the bundle `{}`, which is not in the \
+                            catalog",
                         head.name
                     ),
-                    "Set `version` to another one, or report this to whoever makes the catalog."
-                        .to_owned(),
+                    "set another `version`, or report this to the owner of the catalog".to_owned(),
                 )
             }),
             [] => error_of_none(self.entries.is_empty(), name, error),
@@ -130,8 +129,7 @@ impl<'c> Channel<'c> {
                 Err(error(
                     Code::ChannelHead,
                     format!("the channel `{name}` has {} heads: {}", names.len(), listed(&names)),
-                    "OLM refuses such a catalog. Set `version` to say which bundle is meant."
-                        .to_owned(),
+                    "set `version` to select a bundle; OLM rejects this catalog".to_owned(),
                 ))
             }
         }
@@ -183,13 +181,13 @@ impl<'c> Channel<'c> {
                 Err(error(
                     Code::AmbiguousVersion,
                     format!(
-                        "the channel `{name}` has {} bundles that fit version {}: {}",
+                        "the channel `{name}` has {} bundles with version {}: {}",
                         names.len(),
                         version.unwrap_or_default(),
                         listed(&names)
                     ),
-                    "Name the version with its build metadata (`1.0.0+2`), or use the image of \
-                     the bundle that you mean."
+                    "write the version with its build metadata (`1.0.0+2`), or set `image` to the \
+                        bundle you want"
                         .to_owned(),
                 )
                 .into())
@@ -226,9 +224,9 @@ impl<'c> Channel<'c> {
         let texts: Vec<String> = near.iter().map(ToString::to_string).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mut hint = match all.len() - near.len() {
-            _ if all.is_empty() => "the channel has no version at all".to_owned(),
+            _ if all.is_empty() => "the channel has no versions".to_owned(),
             0 => format!("it has {}", listed(&texts)),
-            more => format!("of {} versions the nearest are {}", near.len() + more, listed(&texts)),
+            more => format!("of {} versions the closest are {}", near.len() + more, listed(&texts)),
         };
         if let Some((name, _)) = elsewhere {
             hint = format!("the channel `{name}` has it; {hint}");
@@ -237,8 +235,8 @@ impl<'c> Channel<'c> {
             && matches!(request, VersionRequest::Range(_))
         {
             hint.push_str(
-                "; a range fits pre-releases (with `-`) only where it names one of the same \
-                 numbers, as in `>=4.18.0-0`",
+                "; a range matches pre-releases (with `-`) only if it has a pre-release of the \
+                    same version, as in `>=4.18.0-0`",
             );
         }
         hint
@@ -279,8 +277,7 @@ fn error_of_none<T>(
     Err(error(
         Code::ChannelHead,
         format!("the channel `{name}` has no head: {why}"),
-        "OLM refuses such a catalog. Set `channel` or `version` to say which bundle is meant."
-            .to_owned(),
+        "set `channel` or `version` to select a bundle; OLM rejects this catalog".to_owned(),
     ))
 }
 

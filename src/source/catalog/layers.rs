@@ -47,13 +47,13 @@ pub(super) fn walk(
                 }
             }
             if climbs {
-                let message = format!("`{}` climbs with `..`", show(&entry.path));
+                let message = format!("`{}` escapes the image with `..`", show(&entry.path));
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             name_bytes += path.len() as u64 + 64;
             if name_bytes > limits.name_bytes {
                 let limit = in_bytes(limits.name_bytes);
-                return Err(exceeded(format!("its file names take more than {limit}")));
+                return Err(exceeded(format!("the file names are longer than {limit} in total")));
             }
             let shown = show(&path);
             if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {
@@ -74,7 +74,7 @@ fn take(entry: &mut Entry<'_>, shown: &str, inside: bool, visit: &mut Visit<'_>)
     let what = match &entry.kind {
         EntryKind::Folder => return Ok(()),
         EntryKind::File if inside => return visit(shown, Item::File(entry.stream())),
-        EntryKind::File => "is a file and not the catalog's folder",
+        EntryKind::File => "is a file, not the catalog directory",
         EntryKind::Symlink(_) => "is a symbolic link",
         EntryKind::HardLink(_) => "is a hard link",
         EntryKind::Special(_) => "is a special file",
@@ -88,15 +88,15 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
     if label.is_none() && image.labels.contains_key(BUNDLE_LABEL) {
         return Err(failure(
             Code::NotACatalog,
-            "this is a bundle, not a catalog",
-            "Name it with `image` instead of `catalog`, without `package`.",
+            "the image is a bundle, not a catalog",
+            "use `image` instead of `catalog`, without `package`",
         ));
     }
     if label.is_none() && image.labels.contains_key(DATABASE_LABEL) {
         return Err(failure(
             Code::NotACatalog,
-            "this is a catalog of the old kind, an SQLite database",
-            "Use a release of the catalog that is file-based, or convert it with `opm migrate`.",
+            "SQLite database catalogs are not supported",
+            "use a file-based release of the catalog, or convert it with `opm migrate`",
         ));
     }
     let text = label.map_or(DEFAULT_CONFIGS, String::as_str);
@@ -105,8 +105,8 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
         let text: String = text.chars().take(200).collect();
         return Err(failure(
             Code::NotACatalog,
-            format!("the label `{CONFIGS_LABEL}` is {text:?}, which is no folder of the image"),
-            "It is normally `/configs`.",
+            format!("the label `{CONFIGS_LABEL}` is not a directory of the image: {text:?}"),
+            "set the label to a directory, usually `/configs`",
         ));
     }
     Ok(path)
@@ -114,14 +114,14 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
 
 fn no_catalog(image: &Opened, folder: &str) -> Diagnostics {
     let message = match image.labels.contains_key(CONFIGS_LABEL) {
-        true => format!("this image says that it is a catalog, but `/{folder}` has no files"),
-        false => format!("this image is no catalog: it has no files in `/{folder}`"),
+        true => format!("the catalog image has no files in `/{folder}`"),
+        false => format!("the image is not a catalog: it has no files in `/{folder}`"),
     };
     failure(
         Code::NotACatalog,
         message,
-        "A catalog image holds JSON and YAML files in the folder that its label \
-         `operators.operatorframework.io.index.configs.v1` names.",
+        "use an image with JSON and YAML files in the directory named by its label \
+            `operators.operatorframework.io.index.configs.v1`",
     )
 }
 

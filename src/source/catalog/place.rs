@@ -74,7 +74,7 @@ pub(super) fn open<'s>(
         _ if spelt => Err(failure(
             Code::SourceNotFound,
             format!("`{}` does not exist", text.escape_debug()),
-            "A relative path starts from the folder of the configuration file.",
+            "check the path: relative paths are relative to the directory of the configuration file",
         )),
         _ => {
             let Located { blobs, root, notes } = supply.open(text, digest)?;
@@ -177,7 +177,7 @@ fn failed(shown: &str, error: &io::Error) -> Diagnostics {
     if is_exceeded(error) {
         return Diagnostic::error(Code::SourceLimit, format!("`{shown}`: {error}"))
             .hint(format!(
-                "Is this a catalog? All of its files may have {} together.",
+                "check that this is a catalog: all its files may have {} together",
                 in_bytes(Limits::default().expanded_bytes)
             ))
             .into();

@@ -83,8 +83,11 @@ fn json(
         if let Some(error) = problem {
             let text = error.to_string();
             let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-            let message =
-                if error.is_eof() { format!("it ends too early ({why})") } else { why.to_owned() };
+            let message = if error.is_eof() {
+                format!("unexpected end of file ({why})")
+            } else {
+                why.to_owned()
+            };
             let line = lines + error.line().max(1);
             return Ok(Err(Fault { message, line, limit: false }));
         }
@@ -239,7 +242,7 @@ mod tests {
         assert_eq!(names.len(), 1);
         assert_eq!(outcome.unwrap_err().line, 4);
         let (_, outcome) = heads(&format!("{good}{{\"schema\": \"olm"), &Limits::default());
-        assert!(outcome.unwrap_err().message.contains("too early"));
+        assert!(outcome.unwrap_err().message.contains("unexpected end of file"));
         let (_, outcome) = heads("a: b\n---\nname: lamp\nb: c: d\n", &Limits::default());
         assert_eq!(outcome.unwrap_err().line, 4);
     }

@@ -109,7 +109,7 @@ pub(super) fn find(
         // What the reader says may quote the file.
         let file: AuthFile = serde_json::from_slice(&text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
-            invalid(&path, &format!("it is not JSON of its kind at {place}"))
+            invalid(&path, &format!("invalid JSON at {place}"))
         })?;
         if let Some(found) = find_in(&file, &path, host, repository, environment)? {
             return Ok(Some(found));
@@ -214,7 +214,7 @@ impl Entry {
             let decoded = STANDARD.decode(auth.trim()).ok().and_then(|b| String::from_utf8(b).ok());
             let pair = decoded.as_deref().and_then(|text| text.split_once(':'));
             let Some((user, password)) = pair else {
-                return Err(invalid(path, "an `auth` in it is not USER:PASSWORD in base64"));
+                return Err(invalid(path, "`auth` is not USER:PASSWORD in base64"));
             };
             let password = Secret::new(password.trim_end_matches('\0'));
             return Ok(Some(Login::Password { user: user.to_owned(), password }));
@@ -239,14 +239,14 @@ fn ask(
     }
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if helper.is_empty() || !helper.chars().all(fits) {
-        let message = format!("`{}` is not the name of a credential helper", helper.escape_debug());
-        return Err(told(message, "Correct it in the file that docker or podman log in to."));
+        let message = format!("invalid name of a credential helper: `{}`", helper.escape_debug());
+        return Err(told(message, "fix it in the credentials file of docker or podman"));
     }
     let program = format!("docker-credential-{helper}");
     let failed = |why: String| {
         told(
             format!("the credential helper `{program}` failed: {why}"),
-            "Run it by hand, or log in again.",
+            "run it by hand, or log in again",
         )
     };
     let server = if host == "docker.io" { "https://index.docker.io/v1/" } else { host };
@@ -263,10 +263,11 @@ fn ask(
         if text.trim().starts_with("credentials not found") || text.contains("no credentials") {
             return Ok(None);
         }
-        return Err(failed(format!("it ended with {status}")));
+        return Err(failed(format!("it exited with {status}")));
     }
-    let answer: Answer = serde_json::from_slice(&text)
-        .map_err(|_| failed("its answer is not the JSON of its protocol".to_owned()))?;
+    let answer: Answer = serde_json::from_slice(&text).map_err(|_| {
+        failed("its output is not valid JSON of the credential helper protocol".to_owned())
+    })?;
     if answer.secret.is_empty() {
         return Ok(None);
     }
@@ -281,8 +282,8 @@ fn ask(
 
 fn invalid(path: &Path, why: &str) -> Failure {
     told(
-        format!("the file of credentials `{}` cannot be used: {why}", path.display()),
-        "Log in again, or name another file in REGISTRY_AUTH_FILE.",
+        format!("cannot use the credentials file `{}`: {why}", path.display()),
+        "log in again, or set another file in REGISTRY_AUTH_FILE",
     )
 }
 

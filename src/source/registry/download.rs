@@ -90,17 +90,16 @@ impl Repository<'_> {
         let fetched = self.patiently(|| self.fetch(descriptor, &mut partial, progress.as_deref()));
         fetched.map_err(|failure| {
             let failure = match failure {
-                Failure::NotFound(said) => Failure::NotFound(format!(
-                    "the registry has no blob {digest} in {}{said}",
-                    self.shown()
-                )),
+                Failure::NotFound(said) => {
+                    Failure::NotFound(format!("blob {digest} not found in {}{said}", self.shown()))
+                }
                 other => other,
             };
             failure.diagnostic(&self.host.name)
         })?;
         let (name, has) = (self.shown(), partial.commit()?);
         has.map_err(|found| {
-            let message = format!("the blob {digest} of {name} has the digest {found}");
+            let message = format!("blob {digest} of {name} has digest {found}");
             Failure::Mismatch(message).diagnostic(&self.host.name).into()
         })
     }
@@ -141,7 +140,7 @@ impl Repository<'_> {
         let left = size - partial.size();
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
         if announced.is_some_and(|announced| announced > left) {
-            let message = format!("{place} has more than the {size} bytes of its descriptor");
+            let message = format!("{place} is longer than the {size} bytes in its descriptor");
             return Err(Failure::Mismatch(message));
         }
         let mut body = Paced::new(response.body, self.client.network.timeout, left);
@@ -152,7 +151,7 @@ impl Repository<'_> {
                 break;
             }
             if partial.size() + count as u64 > size {
-                let message = format!("{place} has more than the {size} bytes of its descriptor");
+                let message = format!("{place} is longer than the {size} bytes in its descriptor");
                 return Err(Failure::Mismatch(message));
             }
             partial.write(&buffer[..count]).map_err(first)?;
@@ -164,7 +163,7 @@ impl Repository<'_> {
             return Ok(());
         }
         // A registry that says itself that it has less will not have more the next time.
-        let message = format!("{place} ends after {} of {size} bytes", partial.size());
+        let message = format!("{place} ended after {} of {size} bytes", partial.size());
         if announced.is_some_and(|announced| announced < left) {
             return Err(Failure::Mismatch(message));
         }

@@ -121,14 +121,11 @@ impl Http {
                 return Ok(response);
             };
             let next = join(&uri, target).ok_or_else(|| {
-                Failure::UnsafeRedirect(format!(
-                    "{} redirects to an address that cannot be read",
-                    shown(&uri)
-                ))
+                Failure::UnsafeRedirect(format!("{} redirects to an invalid address", shown(&uri)))
             })?;
             if next.scheme_str() != Some("https") && next.scheme_str() != query.uri.scheme_str() {
                 return Err(Failure::UnsafeRedirect(format!(
-                    "{} redirects to {}, which is not https",
+                    "{} redirects to {}, which is not HTTPS",
                     shown(&uri),
                     shown(&next)
                 )));
@@ -157,7 +154,7 @@ impl Http {
         let (agent, proxy) = self.agent(uri)?;
         let failed = |error: ureq::Error| failure(uri, proxy, &error);
         let unbuilt = |error: ureq::http::Error| {
-            Failure::Refused(format!("the request to {} cannot be made: {error}", shown(uri)))
+            Failure::Refused(format!("cannot send the request to {}: {error}", shown(uri)))
         };
         let response = match query.body {
             Content::None => agent.run(request.body(()).map_err(unbuilt)?),
@@ -210,7 +207,7 @@ pub(super) fn read_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String
             Err(error) => return Err(error.to_string()),
         }
     }
-    if roots.is_empty() { Err("it holds no certificate".to_owned()) } else { Ok(roots) }
+    if roots.is_empty() { Err("no certificate found".to_owned()) } else { Ok(roots) }
 }
 
 /// Whether a host is this machine by its name.
@@ -367,17 +364,14 @@ struct Forbidden;
 
 impl std::fmt::Display for Forbidden {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "it is an address of this machine, of its link or of a cloud's metadata service, where no \
-             registry is looked for",
-        )
+        f.write_str("it is a loopback, link-local or cloud metadata address")
     }
 }
 
 impl std::error::Error for Forbidden {}
 
 fn forbidden(uri: &Uri) -> Failure {
-    Failure::UnsafeRedirect(format!("{} is not asked: {Forbidden}", shown(uri)))
+    Failure::UnsafeRedirect(format!("{} is not contacted: {Forbidden}", shown(uri)))
 }
 
 /// What an error of the connection means.
@@ -389,9 +383,9 @@ fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
     match error {
         ureq::Error::Other(inner) if inner.is::<Forbidden>() => forbidden(uri),
         ureq::Error::HostNotFound => {
-            Failure::Unreachable(format!("the name of {place} leads to no address"))
+            Failure::Unreachable(format!("cannot resolve the host of {place}"))
         }
-        ureq::Error::Timeout(_) => Failure::Unreachable(format!("{place} does not answer in time")),
+        ureq::Error::Timeout(_) => Failure::Unreachable(format!("{place} timed out")),
         ureq::Error::Rustls(_) | ureq::Error::Tls(_) | ureq::Error::TlsRequired => {
             Failure::Tls(format!("no secure connection to {place}: {error}"))
         }

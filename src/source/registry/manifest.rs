@@ -67,7 +67,7 @@ impl Repository<'_> {
         let (descriptor, bytes) = fetched.map_err(|failure| {
             let failure = match failure {
                 Failure::NotFound(said) => {
-                    Failure::NotFound(format!("the registry has no `{shown}`{said}"))
+                    Failure::NotFound(format!("`{shown}` not found in the registry{said}"))
                 }
                 other => other,
             };
@@ -88,7 +88,7 @@ impl Repository<'_> {
         let limit = self.limits.document_bytes;
         let too_much = || {
             let limit = in_bytes(limit);
-            Failure::TooMuch(format!("{place}: the manifest has more than {limit}"))
+            Failure::TooMuch(format!("{place}: the manifest is larger than {limit}"))
         };
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
         if announced.is_some_and(|size| size > limit) {
@@ -104,14 +104,14 @@ impl Repository<'_> {
             return Err(too_much());
         }
         if announced.is_some_and(|size| size > bytes.len() as u64) {
-            let message = format!("{place} ends after {} bytes", bytes.len());
+            let message = format!("{place} ended after {} bytes", bytes.len());
             return Err(Failure::Unreachable(message));
         }
         let digest = match digest {
             Some(wanted) => {
                 let found = digest_of(&bytes, Hasher::like(wanted).map_err(first)?)?;
                 if found != *wanted {
-                    let message = format!("{place} has the digest {found}");
+                    let message = format!("{place} has digest {found}");
                     return Err(Failure::Mismatch(message));
                 }
                 found
@@ -125,7 +125,7 @@ impl Repository<'_> {
                 let found = digest_of(&bytes, hasher)?;
                 if let Some(stated) = stated.filter(|stated| *stated != found) {
                     let message =
-                        format!("{place} has the digest {found}, but the registry says {stated}");
+                        format!("{place} has digest {found}, but the registry reports {stated}");
                     return Err(Failure::Mismatch(message));
                 }
                 found
@@ -133,7 +133,8 @@ impl Repository<'_> {
         };
         let Some(media_type) = media_type_of(content_type.as_deref(), &bytes) else {
             let kind = content_type.unwrap_or_default();
-            let message = format!("{place} is of the type `{}`, no image", kind.escape_debug());
+            let message =
+                format!("{place} has media type `{}`, which is not an image", kind.escape_debug());
             return Err(Failure::Refused(message));
         };
         Ok((Descriptor::new(media_type, bytes.len() as u64, digest), bytes))
@@ -159,5 +160,5 @@ fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> 
 fn digest_of(bytes: &[u8], mut hasher: Hasher) -> Result<Digest, Failure> {
     hasher.update(bytes);
     Digest::from_str(&hasher.finish())
-        .map_err(|error| Failure::Refused(format!("no digest can be computed: {error}")))
+        .map_err(|error| Failure::Refused(format!("cannot compute the digest: {error}")))
 }

@@ -154,10 +154,10 @@ impl Client {
                 Failure::Told(Box::new(
                     Diagnostic::error(
                         Code::InvalidValue,
-                        format!("`{}` cannot be used as `ca`: {why}", ca.display()),
+                        format!("cannot use `{}` as `ca`: {why}", ca.display()),
                     )
                     .at(Place::span(registry.span.clone()))
-                    .hint("Name a PEM file with the certificates of the authority."),
+                    .hint("set a PEM file with the CA certificates"),
                 ))
             })?;
             roots.extend(own);
@@ -248,7 +248,7 @@ impl Repository<'_> {
                 Failure::Busy(message, Some(seconds)) => {
                     let asked = Duration::from_secs(*seconds);
                     if asked > LONGEST_PAUSE {
-                        let message = format!("{message} and asks to come back in {seconds} s");
+                        let message = format!("{message}, with Retry-After {seconds} s");
                         return Err(Failure::Busy(message, None));
                     }
                     // "At once" from a busy registry would use up all tries at once.
@@ -261,7 +261,7 @@ impl Repository<'_> {
                 let (Failure::Unreachable(why) | Failure::Busy(why, _)) = &failure else {
                     return String::new();
                 };
-                format!("{why}; trying again in {} ms", pause.as_millis())
+                format!("{why}; retrying in {} ms", pause.as_millis())
             });
             wait(pause);
         }
@@ -282,9 +282,10 @@ impl Repository<'_> {
         let offers = challenge::parse(values.iter().filter_map(|value| value.to_str().ok()));
         let credentials =
             credentials::find(&host.name, &self.name, &self.client.access.environment)?;
-        let registry = host.endpoint.parse().map_err(|_| {
-            Failure::Refused(format!("`{}` is not the host of a registry", host.name))
-        })?;
+        let registry = host
+            .endpoint
+            .parse()
+            .map_err(|_| Failure::Refused(format!("invalid registry host `{}`", host.name)))?;
         let purpose = token::Purpose {
             registry: &registry,
             scope: &scope,
@@ -313,9 +314,9 @@ impl Repository<'_> {
         } else {
             format!("{}/v2/{}/{}", host.endpoint, self.name, request.path)
         };
-        let uri: Uri = address.parse().map_err(|_| {
-            Failure::Refused(format!("`{}` gives an address that cannot be read", host.name))
-        })?;
+        let uri: Uri = address
+            .parse()
+            .map_err(|_| Failure::Refused(format!("`{}` returned an invalid URL", host.name)))?;
         let authority = |uri: &Uri| uri.authority().map(ToString::to_string);
         let own = host.endpoint.parse::<Uri>().ok();
         let is_own = own
@@ -355,7 +356,7 @@ impl Repository<'_> {
         let place = shown(&response.from);
         let after = response.header("retry-after").and_then(retry_after);
         let said = said(response, self.client.network.timeout);
-        let answers = format!("{place} answers {status}{said}");
+        let answers = format!("{place} returned {status}{said}");
         Err(match status.as_u16() {
             401 | 403 => {
                 let from = credentials.map(|found| format!("`{}`", found.from.trim_matches('`')));
@@ -421,7 +422,7 @@ fn headers_of(response: &Response) -> String {
 
 /// Diagnostics of one finding as a failure.
 fn first(found: Diagnostics) -> Failure {
-    let unknown = || Diagnostic::error(Code::RegistryFailed, "it failed for no known reason");
+    let unknown = || Diagnostic::error(Code::RegistryFailed, "unknown error");
     Failure::Told(Box::new(found.into_iter().next().unwrap_or_else(unknown)))
 }
 
@@ -432,27 +433,24 @@ fn broken(place: &str, error: &io::Error) -> Failure {
     }
     Failure::Unreachable(match error.kind() {
         io::ErrorKind::TimedOut => format!("{place} is too slow: {error}"),
-        _ => format!("the connection to {place} broke: {error}"),
+        _ => format!("connection to {place} broke: {error}"),
     })
 }
 
 /// That a blob or a manifest is not in the cache.
 fn offline(shown: &str) -> Diagnostic {
-    Diagnostic::error(
-        Code::Offline,
-        format!("`{shown}` is not in the cache, and nothing is fetched with `--offline`"),
-    )
-    .hint("Run once without `--offline`, or vendor the images: `bundle2chart vendor DIR`.")
+    Diagnostic::error(Code::Offline, format!("`{shown}` is not in the cache and --offline is set"))
+        .hint("run once without `--offline`, or vendor the images with `bundle2chart vendor DIR`")
 }
 
 /// That only the registry knows what a tag means.
 fn offline_tag(shown: &str) -> Diagnostic {
     Diagnostic::error(
         Code::Offline,
-        format!("only its registry knows what `{shown}` is now, and nothing is asked with `--offline`"),
+        format!("cannot resolve tag `{shown}` with --offline: it is not in bundles.lock"),
     )
     .hint(
-        "Lock it with `bundle2chart lock`, without `--offline`. Builds then go by the digest in the \
-         lock file, with what is in the cache or what `bundle2chart vendor DIR` copied.",
+        "run `bundle2chart lock` without `--offline`; builds then use the digest in bundles.lock, \
+            from the cache or from what `bundle2chart vendor DIR` copied",
     )
 }

@@ -85,7 +85,7 @@ pub(super) struct Overdue(Duration);
 
 impl std::fmt::Display for Overdue {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "it is not done after {} seconds", self.0.as_secs())
+        write!(formatter, "not complete after {} seconds", self.0.as_secs())
     }
 }
 
@@ -102,7 +102,7 @@ impl<R: Read> Read for Paced<R> {
         if self.begun.elapsed() > self.patience {
             if self.count < LEAST_BYTES && count > 0 {
                 let message =
-                    format!("it gave {} bytes in {} seconds", self.count, self.patience.as_secs());
+                    format!("only {} bytes in {} seconds", self.count, self.patience.as_secs());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
             self.begun = Instant::now();

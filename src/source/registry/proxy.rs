@@ -75,9 +75,9 @@ fn proxy(name: &str, value: &str) -> Result<Proxy, Box<Diagnostic>> {
     let made = Proxy::new(value.trim()).ok().filter(|_| spoken);
     made.ok_or_else(|| {
         // What is wrong with it is not repeated: it may hold a password.
-        let message = format!("the variable `{name}` does not hold the address of a proxy");
-        let hint = "write http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ before HOST if \
-                    it asks for them; other kinds, such as SOCKS, are not spoken";
+        let message = format!("invalid proxy address in the environment variable `{name}`");
+        let hint = "write http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ before HOST \
+            if required; SOCKS and other proxies are not supported";
         Box::new(Diagnostic::error(Code::InvalidValue, message).hint(hint))
     })
 }

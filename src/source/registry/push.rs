@@ -39,16 +39,16 @@ impl Repository<'_> {
         let _slot = self.client.slots.take();
         let pushed = self.patiently(|| {
             file.seek(SeekFrom::Start(0))
-                .map_err(|error| Failure::Refused(format!("a copy cannot be read: {error}")))?;
+                .map_err(|error| Failure::Refused(format!("cannot read a copied blob: {error}")))?;
             let begun = self.send(&request(Method::POST, "blobs/uploads/"))?;
             let place = shown(&begun.from);
             let location = begun.header("location").and_then(|l| join(&begun.from, l));
             let Some(location) = location else {
-                return Err(Failure::Refused(format!("{place} does not say where to push to")));
+                return Err(Failure::Refused(format!("{place} returned no upload location")));
             };
             if is_https(&begun.from) && !is_https(&location) {
                 return Err(Failure::UnsafeRedirect(format!(
-                    "{place} wants the upload at {}, which is not https",
+                    "{place} returned the upload location {}, which is not HTTPS",
                     shown(&location)
                 )));
             }
@@ -91,7 +91,7 @@ impl Repository<'_> {
     fn not_pushed(&self, failure: Failure) -> Diagnostics {
         let failure = match failure {
             Failure::NotFound(said) => {
-                Failure::NotFound(format!("the registry has no place for {}{said}", self.shown()))
+                Failure::NotFound(format!("repository not found for {}{said}", self.shown()))
             }
             other => other,
         };

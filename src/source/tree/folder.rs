@@ -38,7 +38,7 @@ impl Tree {
                 }
                 (Node::File(_), None) => problems.push(
                     unexpected(path, "has a name that is not UTF-8 or has control characters")
-                        .hint("Rename the file and build the bundle again."),
+                        .hint("rename the file and build the bundle again"),
                 ),
                 (node, _) => problems.extend(problem(path, node)),
             }
@@ -47,7 +47,7 @@ impl Tree {
             let more = problems.len().saturating_sub(MOST_PROBLEMS);
             problems.truncate(MOST_PROBLEMS);
             if more > 0 {
-                let message = format!("`{folder}` has {more} more entries that may not be there");
+                let message = format!("{more} more invalid entries in `{folder}`");
                 problems.push(Diagnostic::error(Code::UnexpectedEntry, message));
             }
             return Some(Err(problems));
@@ -60,20 +60,20 @@ impl Tree {
 fn problem(path: &[u8], node: &Node) -> Option<Diagnostic> {
     let what = match node {
         Node::Folder => return None,
-        Node::File(_) => "is a file, not a folder".to_owned(),
+        Node::File(_) => "is a file, not a directory".to_owned(),
         Node::Symlink(target) => format!("is a symbolic link to `{}`", show(target)),
         Node::Refused(what) => what.clone(),
     };
     Some(unexpected(path, &what).hint(
-        "The manifests and metadata folders of a bundle may hold regular files only. Build the \
-         bundle again with the file itself in this place.",
+        "replace it with a regular file and build the bundle again: the manifests and metadata \
+            directories may contain regular files only",
     ))
 }
 
 fn nested(path: &[u8], folder: &str) -> Diagnostic {
-    unexpected(path, &format!("is a folder inside the manifests folder `{folder}`")).hint(
-        "OLM refuses a bundle with folders in its manifests folder. Move the files up and build \
-         the bundle again.",
+    unexpected(path, &format!("is a directory inside the manifests directory `{folder}`")).hint(
+        "move the files up and build the bundle again: OLM rejects bundles with subdirectories of \
+            the manifests directory",
     )
 }
 

@@ -37,7 +37,7 @@ impl Tree {
             let marker = show(&entry.path);
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("`{marker}` hides files of the bundle through `..` or a symbolic link"),
+                format!("`{marker}` deletes files of the bundle through `..` or a symbolic link"),
             ));
         }
         self.hide(hidden, only_below, layer)

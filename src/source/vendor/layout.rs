@@ -65,8 +65,8 @@ impl LayoutWriter {
         if !folder.read_dir().map_or(true, |mut entries| entries.all(is_ours)) {
             return Err(failure(
                 Code::OutputFailed,
-                format!("`{shown}` has files, and is not an OCI image layout"),
-                "Name a new folder, or one with a file `oci-layout`.",
+                format!("`{shown}` is not empty and not an OCI image layout"),
+                "use a new directory, or one with a file `oci-layout`",
             ));
         }
         writer.sweep();
@@ -177,8 +177,9 @@ impl LayoutWriter {
     fn failed(&self, error: &io::Error) -> Diagnostics {
         failure(
             Code::OutputFailed,
-            format!("the layout `{}` cannot be written: {error}", self.shown),
-            "Make room or fix its permissions. Another run goes on where this one ended.",
+            format!("cannot write the layout `{}`: {error}", self.shown),
+            "free disk space or fix the permissions, and run it again: it continues where it \
+                stopped",
         )
     }
 }

@@ -116,7 +116,7 @@ impl Supply {
             return Err(failure(
                 Code::InvalidLayout,
                 format!("`{reference}` is locked to an index, {digest}, not to an image"),
-                "Run `bundle2chart lock --upgrade`.",
+                "run `bundle2chart lock --upgrade`",
             ));
         };
         let mut seen = BTreeSet::new();
