@@ -29,21 +29,21 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a build gives: for each chart a `C`, which [`build_with`] makes of its files.
+/// The result of a build: for each chart a `C`, which [`build_with`] makes of its files.
 pub struct Build<C = ChartFiles> {
     /// The charts, in the order of the configuration; none when any bundle has an error.
     pub charts: Vec<C>,
-    /// How these charts are installed, in the same order.
+    /// The releases of these charts, in the same order.
     pub releases: Vec<ChartRelease>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
     /// Entries that the lock has, with the decisions of their bundles, where it does not have these.
     pub decided: Vec<Locked>,
-    /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
+    /// Upper bound of the release Secret's size for each chart, by the chart's directory.
     pub release_bytes: BTreeMap<PathBuf, usize>,
-    /// What the filters and patches of each bundle did, in words.
+    /// Reports of the filters and patches of each bundle.
     pub counts: Vec<String>,
-    /// What was found.
+    /// The findings.
     pub diagnostics: Diagnostics,
 }
 
@@ -255,23 +255,23 @@ fn select<'c>(
 struct Built<'c, C> {
     /// Its charts in the order of their installation.
     charts: Vec<C>,
-    /// How they are installed.
+    /// The releases.
     releases: Vec<ChartRelease>,
-    /// Bytes of a release of each, by its folder.
+    /// Upper bound of the release Secret's size for each chart, by directory.
     release_bytes: Vec<(PathBuf, usize)>,
-    /// How often each of its filters was true.
+    /// Number of matches of each filter.
     hits: Hits,
-    /// How often each of its patches was used.
+    /// Number of matches of each patch.
     patched: Hits,
-    /// What it needs of others, and has for them.
+    /// Its dependencies and what it provides.
     member: Member<'c>,
-    /// What it is locked to, when it was not.
+    /// The new lock entry, if it was not locked.
     locked: Option<Locked>,
     /// Its entry in the lock with the decisions, when these are missing there.
     decided: Option<Locked>,
 }
 
-/// Fetches a bundle, as it is locked if it is, and compiles it.
+/// Fetches a bundle, by its lock entry if there is one, and compiles it.
 fn compile_fetched(
     supply: &Supply,
     lock: &Lock,
@@ -382,7 +382,7 @@ fn counts<C>(bundle: &BundleConfig, built: &Built<'_, C>) -> Vec<String> {
     filters.chain(patches).collect()
 }
 
-/// How the chart of a model is installed.
+/// Returns the release of a model's chart.
 fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
     let parts: Vec<String> =
         chart.dir.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -398,7 +398,7 @@ fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
     }
 }
 
-/// How the chart of a bundle is installed.
+/// Returns the release of a bundle's chart.
 fn release(bundle: &BundleConfig, namespace: &str, chart: &Chart, layout: Layout) -> ChartRelease {
     let part = match chart.name.strip_prefix(bundle.name.as_str()) {
         Some(CRDS_SUFFIX) => Part::Crds,
@@ -452,7 +452,7 @@ fn chart_files(chart: Chart, layout: Layout) -> ChartFiles {
     ChartFiles { dir, version: chart.version.to_string(), files: chart.files }
 }
 
-/// Folder of a chart in the output folder.
+/// Returns the directory of a chart in the output directory.
 fn chart_dir(chart: &Chart, layout: Layout) -> PathBuf {
     match layout {
         Layout::Versioned => PathBuf::from(&chart.name).join(chart.version.to_string()),
@@ -460,9 +460,9 @@ fn chart_dir(chart: &Chart, layout: Layout) -> PathBuf {
     }
 }
 
-/// Stack of a thread that compiles or compares, in bytes: trees are walked by recursion, as deep as
-/// the reader of YAML lets them nest ([`crate::yaml::MAX_DEPTH`]), and a bundle that nests so must
-/// not abort the program. Unoptimized code takes about 20 KiB a level.
+/// Stack size in bytes of threads that compile or compare. Trees are processed recursively, nested
+/// as deep as the YAML reader allows ([`crate::yaml::MAX_DEPTH`]), and such a bundle must not
+/// overflow the stack. Unoptimized code needs about 20 KiB per level.
 pub(crate) const COMPILER_STACK: usize = 32 << 20;
 
 /// Applies `work` to every item on up to `jobs` threads; results in the order of the items.

@@ -34,7 +34,7 @@ pub struct ClusterServiceVersion {
     pub related_images: Vec<(String, String)>,
 }
 
-/// How many namespaces an operator can watch.
+/// The install modes: the number of namespaces that an operator can watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InstallMode {
     /// All namespaces of the cluster.
@@ -68,7 +68,7 @@ pub struct StrategyDeployment {
     pub label: Option<Value>,
     /// The Deployment's spec.
     pub spec: Value,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub origin: Origin,
 }
 
@@ -79,7 +79,7 @@ pub struct Permission {
     pub service_account: String,
     /// The rules, a list.
     pub rules: Value,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub origin: Origin,
 }
 
@@ -97,8 +97,7 @@ pub struct CrdReference {
 }
 
 impl ClusterServiceVersion {
-    /// Checks `object` and takes the view. All wrong types are reported; there is no CSV when
-    /// there is any.
+    /// Checks `object` and reads it. All wrong types are reported; returns `None` if there are any.
     pub(super) fn read(object: Object, diagnostics: &mut Diagnostics) -> Option<Self> {
         let mut reader = Reader { object: &object, diagnostics: Diagnostics::new() };
         let null = Value::Null;
@@ -172,7 +171,7 @@ impl ClusterServiceVersion {
         self.object.at(&["metadata", "annotations", key]).and_then(Value::as_str)
     }
 
-    /// Whether `mode` is supported.
+    /// Returns true if `mode` is supported.
     pub fn supports(&self, mode: InstallMode) -> bool {
         self.install_modes.contains(&mode)
     }
@@ -189,7 +188,7 @@ impl ClusterServiceVersion {
         served.into_values().collect()
     }
 
-    /// Where a diagnostic about this JSON path of the CSV points.
+    /// Returns the place of this JSON path of the CSV, for diagnostics.
     pub fn place(&self, path: &str) -> Place {
         self.object.place().path(path)
     }
@@ -360,7 +359,8 @@ impl<'a> Reader<'a> {
         deployments
     }
 
-    /// Whether the spec has the types that the API demands; k8s-openapi only reads here.
+    /// Checks the types of the spec against the Kubernetes API; k8s-openapi is only used for
+    /// reading.
     fn deployment_spec_fits(&mut self, spec: &Value, path: &str) -> bool {
         use k8s_openapi::api::apps::v1::DeploymentSpec;
         if spec.as_map().is_none() {

@@ -1,4 +1,4 @@
-//! What the operator serves to the API server: `spec.webhookdefinitions` and
+//! Webhooks and APIServices of the operator: `spec.webhookdefinitions` and
 //! `spec.apiservicedefinitions.owned` of a CSV.
 
 use super::csv::Reader;
@@ -28,7 +28,7 @@ const WEBHOOK_FIELDS: [&str; 15] = [
     "webhookPath",
 ];
 
-/// When the API server calls a webhook.
+/// The type of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WebhookKind {
     /// To accept or refuse an object.
@@ -74,7 +74,7 @@ pub struct WebhookDescription {
     pub definition: Map,
     /// JSON path of the entry in the CSV.
     pub place: String,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub origin: Origin,
 }
 
@@ -93,7 +93,7 @@ pub struct ApiServiceDescription {
     pub port: i64,
     /// JSON path of the entry in the CSV.
     pub place: String,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub origin: Origin,
 }
 
@@ -203,7 +203,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing, 0 and an empty name mean the Service's port, as the API server has it.
+    /// Reads a target port. Missing, 0 and empty values default to the Service's port, as in the
+    /// API server.
     fn target_port(&mut self, entry: &Value, place: &str, port: i64) -> Value {
         let path = format!("{place}.targetPort");
         match entry.get("targetPort") {

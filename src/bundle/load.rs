@@ -12,12 +12,12 @@ use indexmap::IndexMap;
 const PACKAGE: &str = "operators.operatorframework.io.bundle.package.v1";
 const MEDIATYPE: &str = "operators.operatorframework.io.bundle.mediatype.v1";
 
-/// Reads all files of a bundle. All problems are reported; there is no bundle when any of them is
-/// an error.
+/// Reads all files of a bundle. All problems are reported; there is no bundle if any of them is an
+/// error.
 ///
 /// OLM: operator-controller, bundle source: every file of manifests/ in lexical order, every
-/// document of it, Lists flattened, routed by kind alone. Unlike there, several CSVs are an error
-/// (the reference takes the last in silence).
+/// document of it, Lists flattened, routed by kind alone. In contrast to OLM, several CSVs are an
+/// error (OLM silently uses the last one).
 pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let annotations = annotations(files, &mut diagnostics);
@@ -292,13 +292,13 @@ pub fn manifests(file: &str, bytes: &[u8]) -> (Vec<Object>, Diagnostics) {
     (objects, diagnostics)
 }
 
-/// Where a document is.
+/// The place of a document.
 pub(super) struct Position<'a> {
     pub(super) file: &'a str,
     pub(super) document: usize,
     pub(super) line: usize,
     pub(super) path: String,
-    /// Whether it is kept beside the bundle.
+    /// True for documents of overlays.
     pub(super) overlay: bool,
 }
 
@@ -312,7 +312,7 @@ impl Position<'_> {
     }
 }
 
-/// Turns a document into objects; the items of a List become objects of their own.
+/// Converts a document to objects; the items of a List become separate objects.
 pub(super) fn flatten(
     value: Value,
     position: &Position<'_>,
@@ -393,7 +393,8 @@ pub(super) fn flatten(
     ));
 }
 
-/// In a typed list such as RoleList the items may leave out their type.
+/// Fills in apiVersion and kind of an item of a typed list such as RoleList, where they are
+/// optional.
 fn fill_list_item(item: &mut Map, kind: &str, api_version: Option<&Value>) {
     if kind.is_empty() {
         return;
@@ -438,10 +439,8 @@ fn single_csv(
     csv
 }
 
-/// Drops what an API server writes and a client never should: the only fields that get lost.
-///
-/// `metadata.creationTimestamp: null`, and a `status` without content (an empty map, or one that
-/// holds nothing but empty values, as controller-gen writes into CRDs).
+/// Removes fields that only the API server writes: `metadata.creationTimestamp: null`, and an empty
+/// `status` (recursively, as controller-gen writes into CRDs). No other fields are removed.
 pub(super) fn drop_server_fields(object: &mut Object) {
     if let Some(metadata) = object.root.get_mut("metadata").and_then(Value::as_map_mut)
         && metadata.get("creationTimestamp").is_some_and(Value::is_null)

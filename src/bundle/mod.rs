@@ -27,11 +27,11 @@ use crate::ir::{Object, Value};
 use crate::source::ImageIdentity;
 use indexmap::IndexMap;
 
-/// The documents of a YAML or JSON text, without empty ones, as Kubernetes reads them: what
-/// [`load`] reads of a file, before it looks for objects.
+/// Parses the documents of a YAML or JSON text as Kubernetes does, without empty ones: the first
+/// step of [`load`].
 ///
 /// # Errors
-/// When the text is no YAML or goes beyond the limits of a manifest; says where and why.
+/// If the text is not valid YAML or exceeds a limit of manifests, with line and reason.
 pub fn parse(text: &str) -> Result<Vec<Value>, String> {
     match yaml::read(text) {
         Ok(read) => Ok(read.documents.into_iter().map(|document| document.value).collect()),
@@ -53,7 +53,7 @@ pub struct Bundle {
     pub csv: ClusterServiceVersion,
     /// The CustomResourceDefinitions, in file order.
     pub crds: Vec<Object>,
-    /// What it needs from other bundles, and has for them.
+    /// The dependencies of the bundle, and the APIs and packages that it provides.
     pub requirements: Requirements,
     /// All other objects, in file order.
     pub objects: Vec<Object>,

@@ -1,4 +1,4 @@
-//! Objects that are kept by hand beside a bundle, read as the bundle's own are.
+//! Objects of overlays, parsed like the bundle's own objects.
 
 use super::load::{Position, documents, drop_server_fields, flatten};
 use crate::config::text::{locate, value_at};
@@ -43,7 +43,7 @@ pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
     (objects, diagnostics)
 }
 
-/// Places in overlays that stand in the configuration itself become places there.
+/// Maps places in inline overlays to places in the configuration.
 pub fn locate_inline(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
     if files.overlays.iter().all(|file| file.inline.is_none()) {
         return diagnostics;

@@ -12,8 +12,8 @@ const FILE: &str = "properties.yaml";
 const ANNOTATION: &str = "olm.properties";
 
 /// Adds the properties of the file to the annotation `olm.properties` of the CSV, a JSON list of
-/// `{type, value}` as Go spells it: those that the annotation has come first. Nothing changes when
-/// neither has any. What is wrong with either is reported where they are read as requirements.
+/// `{type, value}` in Go's format, after those of the annotation. Changes nothing if there are no
+/// properties. Invalid properties are reported when they are read as requirements.
 ///
 /// OLM: operator-controller, bundle source.
 pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
@@ -51,12 +51,12 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     }
 }
 
-/// What is read of an item: OLM has no other fields.
+/// Keeps the fields of an item that OLM knows.
 fn property(item: &Json) -> Json {
     json!({"type": item["type"], "value": item["value"]})
 }
 
-/// JSON without characters that HTML knows, which stand in texts only.
+/// Formats JSON like Go, which escapes HTML characters; these only occur in strings.
 fn spelled_by_go(properties: Vec<Json>) -> String {
     let mut text = Json::from(properties).to_string();
     for (character, escape) in [

@@ -1,5 +1,6 @@
-//! What a bundle needs from others, and what it has for them: metadata/dependencies.yaml,
-//! metadata/properties.yaml, and the ClusterServiceVersion's required APIs.
+//! Dependencies of a bundle, and the APIs and packages that it provides:
+//! metadata/dependencies.yaml, metadata/properties.yaml, and the ClusterServiceVersion's required
+//! APIs.
 //!
 //! <https://olm.operatorframework.io/docs/concepts/olm-architecture/dependency-resolution/>
 
@@ -31,22 +32,22 @@ impl fmt::Display for Api {
 /// Something that a bundle needs.
 #[derive(Clone, Debug)]
 pub struct Dependency {
-    /// What it is.
+    /// The requirement.
     pub requirement: Requirement,
     /// The bundle's own words for the case that it is missing; often empty.
     pub message: String,
-    /// Where it stands in the bundle.
+    /// The place in the bundle.
     pub place: Place,
 }
 
-/// What can be needed.
+/// The kind of a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requirement {
     /// Another operator (`olm.package`).
     Package {
         /// Name of its package.
         name: String,
-        /// Which versions will do.
+        /// The matching versions.
         range: VersionRange,
         /// The same, as written.
         text: String,
@@ -82,10 +83,10 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// What a bundle needs and has.
+/// The dependencies of a bundle and the APIs that it provides.
 #[derive(Clone, Debug, Default)]
 pub struct Requirements {
-    /// What it needs, in the order of the files, each once.
+    /// The dependencies, in the order of the files, without duplicates.
     pub dependencies: Vec<Dependency>,
     /// The APIs that it brings.
     pub provides: BTreeSet<Api>,
@@ -129,8 +130,8 @@ pub(super) fn read(
     reader.found
 }
 
-/// Whether a file of any name has dependencies or properties of OLM, and not something else that
-/// is called so.
+/// Returns true if a file has OLM dependencies or properties, and not another list with the same
+/// name.
 fn is_typed_list(list: &Value) -> bool {
     list.as_seq().is_some_and(|items| {
         items.iter().all(|item| item.get("type").is_some() && item.get("value").is_some())
@@ -139,7 +140,7 @@ fn is_typed_list(list: &Value) -> bool {
 
 struct Reader {
     found: Requirements,
-    /// How many more requirements may come, those inside constraints included.
+    /// The remaining number of requirements, including those in constraints.
     rest: usize,
     diagnostics: Diagnostics,
 }
@@ -279,7 +280,7 @@ impl Reader {
     }
 }
 
-/// Whether an entry says what the bundle needs; a property of the same type says what it is.
+/// Returns true for dependencies; a property of the same type describes the bundle itself.
 fn place_is_dependency(place: &Place) -> bool {
     place.path.as_deref().is_some_and(|path| path.starts_with(".dependencies"))
 }

@@ -1,4 +1,4 @@
-//! Whether a tree has the types and fields of a Kubernetes API type, and where not.
+//! Checks a tree against the types and fields of a Kubernetes API type.
 
 use crate::ir::{Step, push_key};
 use k8s_openapi::api::admissionregistration::v1::{
@@ -14,27 +14,27 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-/// Where a tree does not fit a type.
+/// A value that does not match its type.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// JSON path in the tree; empty for the tree itself.
     pub path: String,
-    /// What is wrong there, in words, without the value, which may be a secret.
+    /// The reason, without the value, which may be a secret.
     pub why: String,
 }
 
 impl Misfit {
-    /// Whether quotes around the value would do.
+    /// Returns true if the value only lacks quotes.
     pub fn lacks_quotes(&self) -> bool {
         let found = self.why.strip_prefix("it must be a string, but it is ");
         matches!(found, Some("a boolean" | "an integer" | "a number with a fraction"))
     }
 }
 
-/// How a tree differs from a type.
+/// The differences between a tree and a type.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TypeCheck {
-    /// Where it does not fit.
+    /// The values that do not match.
     pub misfits: Vec<Misfit>,
     /// Entries of maps that the type has no field for; those of a tree that fits.
     pub unknown_fields: Vec<Vec<Step>>,
@@ -70,8 +70,8 @@ const TYPES: [(&str, &str, Check); 15] = [
     ("v1", "ServiceAccount", check::<ServiceAccount>),
 ];
 
-/// The `apiVersion` that Kubernetes has of a kind of its own, by group and kind; nothing for kinds
-/// that bundles do not ship.
+/// Returns the current `apiVersion` of a built-in kind, by group and kind; `None` for kinds that
+/// bundles do not ship.
 pub fn api_version(group: &str, kind: &str) -> Option<&'static str> {
     let row = TYPES.iter().find(|(version, name, _)| {
         *name == kind && version.split_once('/').map_or("", |(group, _)| group) == group
@@ -87,7 +87,7 @@ pub fn check_object(object: Json) -> TypeCheck {
     row.map(|(_, _, check)| check(object)).unwrap_or_default()
 }
 
-/// Compares `json` with `T`. Free-form parts of `T`, such as the default of a schema, hold any
+/// Compares `json` with `T`. Free-form parts of `T`, such as the default of a schema, allow any
 /// field.
 fn check<T: DeserializeOwned>(mut json: Json) -> TypeCheck {
     // The API server takes null for a missing value everywhere, `T` only for its own fields.
@@ -123,14 +123,14 @@ fn steps(path: &serde_ignored::Path<'_>) -> Vec<Step> {
     steps
 }
 
-/// How many places of a tree are told of.
+/// Maximum number of reported values per tree.
 const MOST: usize = 20;
 
-/// The places where `json` does not fit `T`. What `T` makes of it is thrown away.
+/// Finds the values in `json` that do not match `T`.
 ///
-/// The API server takes null for a missing value everywhere, `T` does not.
-/// serde stops at the first place, and tells a line and no path. So the text is one in which each
-/// line has one path, and what stands there is taken away to find the next.
+/// The API server accepts null for missing values everywhere, but `T` does not. serde stops at the
+/// first error, and reports a line instead of a path. So `json` is written with one path per line,
+/// and each value found is removed to find the next one.
 pub(super) fn misfits<T: DeserializeOwned>(mut json: Json) -> Vec<Misfit> {
     let mut found: Vec<Misfit> = Vec::new();
     drop_nulls(&mut json);
@@ -194,8 +194,7 @@ fn lines(json: &Json, at: (String, String), paths: &mut Vec<(String, String)>) {
     }
 }
 
-/// Why a value does not fit its type, from serde's words but without the value, which may be a
-/// secret.
+/// Rewrites serde's error message without the value, which may be a secret.
 fn in_words(error: &str) -> String {
     let Some((found, expected)) = error.split_once(", expected ") else {
         return error.to_owned();

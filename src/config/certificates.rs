@@ -4,7 +4,7 @@ use super::keys::ISSUER;
 use super::tree::{Fields, Reader};
 use crate::diag::Code;
 
-/// Who makes the certificates of operators that serve webhooks or APIServices.
+/// The source of certificates for operators with webhooks or APIServices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CertificateProvider {
     /// cert-manager, by objects of its kinds.
@@ -39,7 +39,7 @@ impl CertificateProvider {
 pub struct Issuer {
     /// Its name.
     pub name: String,
-    /// Its kind, `Issuer` unless said otherwise.
+    /// The kind of the issuer; `Issuer` by default.
     pub kind: String,
     /// Its API group, where it is not cert-manager's.
     pub group: Option<String>,
@@ -64,7 +64,7 @@ impl Reader<'_> {
         Some(Issuer { name: name?, kind: kind?, group })
     }
 
-    /// Reports an issuer that nobody would ask.
+    /// Reports an issuer that is not used.
     pub(super) fn issuer_is_used(&mut self, fields: &Fields<'_>, provider: CertificateProvider) {
         let Some((_, range)) = fields.table("issuer") else { return };
         if provider != CertificateProvider::CertManager {

@@ -1,4 +1,4 @@
-//! Rules that concern several bundles at once: names, dependencies and output folders.
+//! Rules for several bundles together: names, dependencies and output directories.
 
 use super::keys::NAME_LIMIT;
 use super::read::Draft;
@@ -32,7 +32,7 @@ pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
     }
 }
 
-/// The charts beside a bundle's own have names that fit, and that no other bundle has.
+/// Checks that the names of companion charts are valid and not used by another bundle.
 pub(super) fn companions(
     reader: &mut Reader<'_>,
     bundles: &[BundleConfig],

@@ -7,16 +7,16 @@ use super::{BundleConfig, CertificateProvider, Output};
 use crate::diag::{Code, Diagnostic, Place};
 use std::path::{Component, Path};
 
-/// Durations as Flux takes them (the pattern of its CustomResourceDefinitions).
+/// The syntax of durations in Flux (the pattern in its CustomResourceDefinitions).
 pub(super) const DURATION: &str = "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$";
 
-/// `[deploy]`. Paths are `/`-separated, without `.` and without an end in `/`; empty for the
-/// folder that they start from.
+/// `[deploy]`. Paths are `/`-separated, without `.` and without a trailing `/`; an empty path is
+/// the base directory itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deploy {
-    /// Name of helmfile's file in the output folder, where one is written.
+    /// File name of the helmfile in the output directory, if one is generated.
     pub helmfile: Option<String>,
-    /// Whether helmfile has Helm apply on the server.
+    /// True if helmfile uses server-side apply.
     pub server_side: bool,
     /// Folder of the charts in the repository.
     pub charts: String,
@@ -28,12 +28,12 @@ pub struct Deploy {
     pub flux: Option<Flux>,
 }
 
-/// Where the values of charts are.
+/// Location of the values files of charts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// The folder, from the output folder.
+    /// Path of the directory, relative to the output directory.
     pub from_output: String,
-    /// The folder in the repository.
+    /// Path of the directory in the repository.
     pub in_repository: String,
 }
 
@@ -44,7 +44,7 @@ pub struct ArgoCd {
     pub repo: String,
     /// Branch, tag or commit.
     pub revision: String,
-    /// Which objects are written.
+    /// The kind of objects to generate.
     pub style: ArgoStyle,
     /// Name of the outermost object.
     pub name: String,
@@ -54,15 +54,15 @@ pub struct ArgoCd {
     pub destination: String,
     /// Namespace of Argo CD's objects.
     pub namespace: String,
-    /// Whether what is no longer in a chart is deleted.
+    /// True if objects that are no longer in a chart are deleted.
     pub prune: bool,
-    /// Folder in the output folder.
+    /// Directory in the output directory.
     pub dir: String,
     /// Fields that are no differences, besides those that never are.
     pub ignore: Vec<IgnoreDifference>,
 }
 
-/// Which objects of Argo CD are written.
+/// The kind of Argo CD objects to generate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArgoStyle {
     /// One ApplicationSet.
@@ -98,16 +98,16 @@ pub struct Flux {
     pub source_namespace: String,
     /// Namespace of the HelmReleases.
     pub namespace: String,
-    /// How often Flux looks for changes.
+    /// The reconcile interval.
     pub interval: String,
-    /// How long a release may take.
+    /// The timeout of a release.
     pub timeout: String,
-    /// Folder in the output folder.
+    /// Directory in the output directory.
     pub dir: String,
 }
 
 impl Reader<'_> {
-    /// What `[deploy]` says; nothing is written without it.
+    /// Reads `[deploy]`; without it, no deployment files are generated.
     pub(super) fn deploy(
         &mut self,
         root: &Fields<'_>,
@@ -337,7 +337,7 @@ impl Reader<'_> {
         None
     }
 
-    /// A folder inside of another one, without `.`; empty for that folder itself.
+    /// Reads a relative subdirectory, without `.`; empty for the base directory itself.
     fn folder_inside(&mut self, key: &str, (text, range): At<&str>) -> Option<String> {
         let fits = !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('\\');
         let inner = fits.then(|| below("", Path::new(text))).flatten();
@@ -366,7 +366,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether this is a duration as [`DURATION`] has it.
+/// Returns true if the text is a duration as defined by [`DURATION`].
 fn is_duration(text: &str) -> bool {
     let mut rest = text;
     while !rest.is_empty() {

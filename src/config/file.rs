@@ -13,7 +13,7 @@ const SIZE_LIMIT: u64 = 1 << 20;
 impl Config {
     /// Reads and checks the file at `path`, as [`Config::parse`] does.
     ///
-    /// A file that cannot be read, is not UTF-8 or is larger than 1 MiB is an error of its own.
+    /// Reports an error if the file cannot be read, is not UTF-8, or is larger than 1 MiB.
     pub fn read(path: &Path) -> (Option<Config>, Diagnostics) {
         let name = path.display().to_string();
         match content(path) {

@@ -1,4 +1,4 @@
-//! What is said about the jq programs of a configuration.
+//! Diagnostics about the jq programs of a configuration.
 
 use super::Filter;
 use crate::diag::{Code, Diagnostic, Place};
@@ -58,7 +58,7 @@ impl Filter {
             )
     }
 
-    /// Where the program is in the configuration.
+    /// Returns the place of the program in the configuration.
     pub fn place(&self) -> Place {
         Place::span(self.span.clone())
     }

@@ -5,15 +5,15 @@ pub mod serving;
 
 pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 
-/// What values a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// `true` or `false`.
     Boolean,
     /// A whole number between these two, both included.
     Integer(u32, u32),
-    /// A string; when there is a pattern (a regular expression both in ECMA 262 and here), it
-    /// must match. The reader gives better messages than the pattern; editors use it.
+    /// A string. If there is a pattern (a regular expression valid both in ECMA 262 and here), the
+    /// value must match it. Editors use the pattern; the reader gives better messages.
     String(Option<&'static str>),
     /// One of these strings.
     OneOf(&'static [&'static str]),
@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a value must be, for messages: "must be …".
+    /// Describes the expected value, for messages: "must be …".
     pub fn expected(self) -> &'static str {
         match self {
             Kind::Boolean => "a boolean",
@@ -69,11 +69,11 @@ impl Kind {
 pub struct Key {
     /// The name.
     pub name: &'static str,
-    /// What values it takes.
+    /// The type of the value.
     pub kind: Kind,
-    /// Whether the table is an error without it.
+    /// True if the table is invalid without the key.
     pub required: bool,
-    /// What it does, in a sentence or two, and what happens without it.
+    /// The description: one or two sentences, and the default.
     pub doc: &'static str,
     /// Keys of the same table that must be there with it.
     pub needs: &'static [&'static str],
@@ -89,9 +89,9 @@ impl Key {
 /// A table of the file.
 #[derive(Debug)]
 pub struct Table {
-    /// As written in the file, for example `[[bundle]]`; empty for the file itself.
+    /// The header as written in the file, for example `[[bundle]]`; empty for the top level.
     pub header: &'static str,
-    /// What it is for.
+    /// The description.
     pub doc: &'static str,
     /// Its keys, in the order of the documentation.
     pub keys: &'static [Key],
@@ -105,7 +105,7 @@ impl Table {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// Where a key is, for messages: "in `[[bundle]]`".
+    /// Names the place of a key, for messages: "in `[[bundle]]`".
     pub(super) fn place(&self) -> String {
         match self.header {
             "" => "at the top of the file".to_owned(),
@@ -129,7 +129,7 @@ pub(crate) const CERTIFICATES: &[&str] =
     &["cert-manager", "service-ca", "helm", "existing-secret", "none"];
 /// Values of `layout`, the default first.
 pub(super) const LAYOUTS: &[&str] = &["versioned", "flat"];
-/// What `to` of a mirror starts with.
+/// The prefix of a mirror's `to` for image layouts.
 pub(super) const OCI_LAYOUT: &str = "oci-layout:";
 
 /// Longest name of a bundle: Helm's limit for the name of a release, which is often the chart's.
@@ -304,7 +304,7 @@ pub static PATCH: Table = Table {
     ],
 };
 
-/// In `[bundle.service-accounts]`, the namespace that the chart is installed into.
+/// The key in `[bundle.service-accounts]` for the release namespace.
 pub(super) const RELEASE: &str = "release";
 
 /// `[[bundle.adopt]]`

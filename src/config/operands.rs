@@ -8,7 +8,7 @@ use crate::diag::{Code, Diagnostic, Place, Span};
 use crate::ir::{Scope, Scopes, dns_subdomain};
 use std::collections::BTreeMap;
 
-/// What an operator's operands need before the operator makes them.
+/// Objects that an operator's operands need before the operator creates them.
 #[derive(Clone, Debug, Default)]
 pub struct Operands {
     /// Namespaces besides the release's, by the name of their value.
@@ -24,9 +24,9 @@ pub struct Account {
     pub name: String,
     /// The value that names its namespace; nothing for the release's.
     pub namespace: Option<String>,
-    /// The Helm release that takes it over, when there is one.
+    /// The Helm release that adopts it, if any.
     pub adopted_by: Option<Adoption>,
-    /// Where the file has its name.
+    /// The span of its name in the file.
     pub span: Span,
 }
 

@@ -1,5 +1,5 @@
-//! `[[bundle.overlay]]` and `[[bundle.patch]]`: what people keep by hand beside a bundle, and what
-//! they change in it.
+//! `[[bundle.overlay]]` and `[[bundle.patch]]`: the user's own manifests, and changes to the
+//! bundle's objects.
 
 use super::keys::{OVERLAY, PATCH};
 use super::tree::{At, Fields, Reader};
@@ -12,18 +12,18 @@ use serde_json::Value as Json;
 /// `[[bundle.overlay]]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
-    /// Where the objects are.
+    /// The source of the objects.
     pub source: OverlaySource,
-    /// When they are installed.
+    /// The installation phase.
     pub phase: Phase,
     /// The value in the file.
     pub span: Span,
 }
 
-/// Where the objects of an overlay are.
+/// The source of an overlay's objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OverlaySource {
-    /// A file or folder, relative to the configuration.
+    /// A file or directory, relative to the configuration.
     Path(String),
     /// YAML in the configuration.
     Text(String),
@@ -36,7 +36,7 @@ pub enum OverlaySource {
 pub struct PatchConfig {
     /// The objects that are changed.
     pub matches: Filter,
-    /// What becomes of each.
+    /// The jq program that changes a matched object.
     pub patch: Filter,
 }
 

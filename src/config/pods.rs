@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// What is changed in the Deployments of a CSV. Everything is checked against the types of the API.
+/// Overrides for the Deployments of a CSV, checked against the Kubernetes API types.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodConfig {
     /// Variables of every container; one of the same name is replaced.
@@ -26,11 +26,12 @@ pub struct PodConfig {
     pub volume_mounts: Vec<Json>,
     /// Added to those of the pods.
     pub tolerations: Vec<Json>,
-    /// In place of those of every container.
+    /// Replaces the resources of all containers.
     pub resources: Option<Json>,
-    /// In place of that of the pods.
+    /// Replaces the node selector of the pods.
     pub node_selector: Option<Json>,
-    /// By its three parts in place of that of the pods; an empty part takes it away.
+    /// Replaces the affinity of the pods, each of its three parts separately; an empty part removes
+    /// it.
     pub affinity: Option<Json>,
     /// Added to Deployments and pods where they have none of the same key.
     pub annotations: BTreeMap<String, String>,

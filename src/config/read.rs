@@ -25,7 +25,7 @@ pub(super) struct Draft<'t> {
     pub(super) depends_on: Vec<At<&'t str>>,
 }
 
-/// What `[defaults]` says, and what a bundle says itself.
+/// Settings that can be in `[defaults]` or in a bundle.
 #[derive(Default)]
 struct Settings {
     include: Vec<Filter>,
@@ -43,11 +43,11 @@ struct Settings {
 }
 
 impl Config {
-    /// Checks `source` and resolves its defaults; relative paths start from the folder `base`.
+    /// Parses `source` and resolves its defaults; relative paths are relative to `base`.
     ///
-    /// All problems are reported, in the order of the file, and there is a configuration only
-    /// when none is an error. A file that is not TOML is reported only as such: the rest of it
-    /// cannot be trusted. Filters are compiled on a thread of their own.
+    /// All problems are reported, in the order of the file; the configuration is only returned if
+    /// none is an error. If the file is not valid TOML, only this is reported. Filters are compiled
+    /// on a separate thread.
     pub fn parse(source: &Arc<SourceText>, base: &Path) -> (Option<Config>, Diagnostics) {
         let (tree, errors) = DeTable::parse_recoverable(&source.text);
         if !errors.is_empty() {

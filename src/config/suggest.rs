@@ -1,9 +1,9 @@
-//! Which known word was meant.
+//! Suggestions for misspelled words.
 
 use similar::get_close_matches;
 use std::collections::BTreeSet;
 
-/// How alike two words must be (0 to 1) for one to be suggested for the other.
+/// Minimum similarity (0 to 1) for a suggestion.
 const LIKENESS: f32 = 0.6;
 
 /// The known word nearest to `word`, when any is near.

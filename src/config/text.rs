@@ -1,4 +1,4 @@
-//! Where a part of a TOML value stands in the file.
+//! Maps a part of a TOML string value to its place in the file.
 
 use crate::ir::Step;
 use std::ops::Range;
@@ -47,11 +47,10 @@ fn standing_at<'t>(
     inside.or_else(|| (value.get_ref().is_table() && value.span() == *range).then_some(value))
 }
 
-/// The range in `source` of `part` of the value of the TOML string that stands at `literal`.
+/// Returns the range in `source` of `part` of the TOML string value whose literal is at `literal`.
 ///
-/// The end of `part` may be its start: an empty range is widened to the character after it (or
-/// the closing quote), so that there is something to underline. When the string cannot be
-/// followed, the whole of it is the answer.
+/// If `part` is empty, the range includes the next character (or the closing quote), so that there
+/// is something to underline. Falls back to the whole literal if the escapes cannot be mapped.
 pub(crate) fn locate(source: &str, literal: Range<usize>, part: Range<usize>) -> Range<usize> {
     let Some(raw) = source.get(literal.clone()) else { return literal };
     let Some(starts) = value_starts(raw) else { return literal };
@@ -63,7 +62,7 @@ pub(crate) fn locate(source: &str, literal: Range<usize>, part: Range<usize>) ->
     }
 }
 
-/// For each byte of the value (and its end), where in `raw` it comes from.
+/// Maps each byte of the value (and its end) to an offset in `raw`.
 fn value_starts(raw: &str) -> Option<Vec<usize>> {
     let (quote, escapes) = match raw.as_bytes() {
         [b'\'', b'\'', b'\'', ..] => ("'''", false),
@@ -101,7 +100,7 @@ fn value_starts(raw: &str) -> Option<Vec<usize>> {
     Some(starts)
 }
 
-/// How many bytes an escape takes, and how many bytes its value has.
+/// Returns the length of an escape in bytes, and the length of its value.
 fn escape(text: &str) -> Option<(usize, usize)> {
     let mut characters = text.chars();
     characters.next();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it stands.
+/// A value and its range in the file.
 pub(super) type At<T> = (T, Range<usize>);
 
 /// An entry of a table of one's own names.

@@ -1,4 +1,4 @@
-//! Rules of single values: names, references, folders, versions.
+//! Rules of single values: names, references, directories, versions.
 
 use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
 use super::tree::{At, Fields, Reader};
@@ -135,7 +135,7 @@ impl Reader<'_> {
         Some(Text { text: text.to_owned(), span: self.span(range) })
     }
 
-    /// What is provided by other means.
+    /// Reads `provided`: dependencies that the cluster already provides.
     pub(super) fn provided(&mut self, fields: &Fields<'_>) -> Vec<Text> {
         let (items, _) = fields.texts("provided").unwrap_or_default();
         let mut provided = Vec::new();
@@ -215,7 +215,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// Where a mirror's bytes are.
+    /// Reads the target of a mirror.
     pub(super) fn mirror_to(&mut self, at: At<&str>) -> Option<MirrorTarget> {
         let range = at.1.clone();
         if let Some(folder) = at.0.strip_prefix(OCI_LAYOUT) {
@@ -344,7 +344,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether this bundle2chart may build the file.
+    /// Checks that this bundle2chart version may build the file.
     pub(super) fn required_version(&mut self, (text, range): At<&str>) {
         let own = env!("CARGO_PKG_VERSION");
         match (semver::VersionReq::parse(text), semver::Version::parse(own)) {
@@ -365,7 +365,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The output folder, relative to the configuration, without `.` and needless `..`.
+    /// Reads the output directory, relative to the configuration, without `.` and redundant `..`.
     pub(super) fn output_dir(&mut self, at: At<&str>, base: &Path) -> Option<PathBuf> {
         let range = at.1.clone();
         let text = self.filled("dir", at)?;
@@ -395,7 +395,7 @@ impl Reader<'_> {
     }
 }
 
-/// `path` without `.`, and without `..` where the folder before it is known; never touches disk.
+/// Returns `path` without `.`, and without `..` if the parent is known; does not access the disk.
 pub(super) fn plain(path: &Path) -> PathBuf {
     let mut result = PathBuf::new();
     for component in path.components() {

@@ -1,7 +1,7 @@
-//! Whether the bundles of a configuration have what they need of each other.
+//! Checks the dependencies between the bundles of a configuration.
 //!
-//! OLM resolves this by looking for operators in its catalogs. Here a person decides what is
-//! installed, so nothing is added: what is missing is said.
+//! OLM resolves dependencies from its catalogs. Here the user decides what is installed, so missing
+//! dependencies are reported instead of added.
 
 mod words;
 
@@ -14,20 +14,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A bundle of the configuration, as far as others depend on it.
 #[derive(Clone, Debug)]
 pub struct Member<'c> {
-    /// How it is configured.
+    /// The configuration of the bundle.
     pub config: &'c BundleConfig,
     /// Name of its package.
     pub package: String,
     /// Its version.
     pub version: String,
-    /// What it needs and has.
+    /// Its dependencies and what it provides.
     pub requirements: Requirements,
-    /// Whether cert-manager issues its certificates.
+    /// True if cert-manager issues its certificates.
     pub cert_manager: bool,
 }
 
 impl<'c> Member<'c> {
-    /// What others depend on of a bundle.
+    /// Reads the parts of a bundle that are relevant for dependencies.
     pub fn new(config: &'c BundleConfig, bundle: &Bundle) -> Self {
         let serves = !(bundle.csv.webhooks.is_empty() && bundle.csv.api_services.is_empty());
         Member {
@@ -70,7 +70,7 @@ pub fn check(members: &[Member<'_>]) -> Diagnostics {
     found
 }
 
-/// Whether a requirement is met.
+/// The result for a requirement.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     /// By one bundle of each of these lists.
@@ -83,10 +83,10 @@ enum Outcome {
 /// Checks one bundle.
 struct Checker<'m, 'u> {
     members: &'m [Member<'m>],
-    /// For each of them, those that `depends-on` leads to.
+    /// For each bundle, the bundles that `depends-on` leads to (transitively).
     before: &'m [BTreeSet<usize>],
     index: usize,
-    /// Where the entries of `provided` start that something needs.
+    /// Start offsets of the used entries of `provided`.
     used: &'u mut BTreeSet<usize>,
 }
 
@@ -211,7 +211,7 @@ impl<'m> Checker<'m, '_> {
         list.iter().map(|requirement| self.evaluate(requirement)).collect()
     }
 
-    /// Whether the configuration says that the cluster has it; takes note that it is needed.
+    /// Returns true if `provided` has the requirement, and marks the entry as used.
     fn provided(&mut self, wanted: &str) -> bool {
         let entries = self.own().config.provided.iter().filter(|entry| entry.text == wanted);
         let starts: Vec<usize> = entries.map(|entry| entry.span.range.start).collect();
@@ -238,7 +238,7 @@ impl<'m> Checker<'m, '_> {
     }
 }
 
-/// For each bundle, those that must be installed before it.
+/// Returns, for each bundle, the bundles that must be installed before it.
 fn installed_before(members: &[Member<'_>]) -> Vec<BTreeSet<usize>> {
     let index: BTreeMap<&str, usize> = members
         .iter()

@@ -1,4 +1,4 @@
-//! What is missing, and what to write into bundles.toml.
+//! Diagnostics for missing dependencies.
 
 use super::Member;
 use crate::bundle::{Api, Dependency, Requirement};
@@ -106,8 +106,8 @@ pub(super) fn missing_apis(
     diagnostic
 }
 
-/// A note about two bundles whose order is not said: `own` has the need, and `declared` is where the
-/// bundle says so, where it does.
+/// Returns a note about an undeclared install order: `own` has the need, and `declared` is the
+/// place of the dependency, if any.
 pub(super) fn order(
     own: &Member<'_>,
     provider: &Member<'_>,
@@ -157,7 +157,7 @@ pub(super) fn unchecked(dependency: &Dependency) -> Diagnostic {
         .hint("check it by hand: only OLM evaluates properties of other operators")
 }
 
-/// What to add for a bundle that is missing.
+/// Returns the hint for a missing bundle.
 fn to_add(own: &Member<'_>, name: &str, package: Option<&str>, provided: &[&str]) -> String {
     let source = match (&own.config.source, package) {
         (Source::Catalog(source), _) => {
@@ -189,7 +189,7 @@ fn list(key: &str, known: &[String], more: &[&str]) -> String {
     format!("{key} = [{}]", all.join(", "))
 }
 
-/// What would make a requirement met, as entries of `provided`.
+/// Collects the entries of `provided` that would satisfy a requirement.
 fn collect(requirement: &Requirement, names: &mut Vec<String>) {
     let name = match requirement {
         Requirement::Package { name, .. } => name.clone(),

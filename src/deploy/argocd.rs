@@ -31,8 +31,8 @@ const WRITTEN_BY_OTHERS: &[(&str, &str, &str)] = &[
     ("apiregistration.k8s.io", "APIService", ".spec.caBundle"),
 ];
 
-/// Values of a chart with stub CRDs. Argo CD would delete what a hook created before it creates it
-/// again, and the chart tells it to skip the hook.
+/// Values of a chart with stub CRDs. Argo CD would delete the objects of a hook before creating
+/// them again, so the chart makes it skip the hook.
 const WITHOUT_HOOK: &str = "stubs:\n  hook: false\n";
 
 /// Server-side: CRDs may be too large for the annotation of client-side apply. Ignored fields are

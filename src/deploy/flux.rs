@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Folder of the HelmReleases.
 const RELEASES: &str = "releases";
 
-/// How often a release that failed is tried again before Flux gives up until the next interval.
+/// Number of retries of a failed release before Flux waits for the next interval.
 const RETRIES: i64 = 5;
 
 pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<String, String> {

@@ -1,7 +1,7 @@
-//! From the list of charts to the files that install them: helmfile, Argo CD and Flux.
+//! Generates the files that install the charts: helmfile, Argo CD and Flux.
 //!
-//! All of them are made from one [`Plan`], which says what each release needs and how early it may
-//! come. Files hold no template text and no secrets, and comments only at their head.
+//! All are generated from one [`Plan`] with the dependencies and the order of the releases. The
+//! files contain no templates and no secrets, and comments only at the top.
 
 mod argocd;
 mod flux;
@@ -24,11 +24,11 @@ pub struct Release {
     pub name: String,
     /// The bundle that it was made of.
     pub bundle: String,
-    /// What part of the bundle it holds.
+    /// The part of the bundle.
     pub part: Part,
     /// Namespace of the release.
     pub namespace: String,
-    /// Folder of the chart in the output folder, `/`-separated.
+    /// Directory of the chart in the output directory, `/`-separated.
     pub dir: String,
     /// Folder in the chart with CRDs that Helm does not upgrade, with a slash at the end.
     pub crds: Option<&'static str>,
@@ -38,7 +38,7 @@ pub struct Release {
     pub depends_on: Vec<String>,
 }
 
-/// What part of a bundle a chart holds. The parts of a bundle are installed in this order.
+/// The part of a bundle that a chart contains, in installation order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// CustomResourceDefinitions and nothing else.
@@ -49,7 +49,8 @@ pub enum Part {
     Operands,
 }
 
-/// The files that `deploy` asks for, by `/`-separated path from the output folder.
+/// Returns the files that `deploy` requests, by `/`-separated path relative to the output
+/// directory.
 pub fn files(releases: &[Release], deploy: &Deploy) -> BTreeMap<String, Vec<u8>> {
     let plan = Plan::new(releases);
     let mut files = BTreeMap::new();
@@ -83,7 +84,7 @@ fn present<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
     Value::map(entries.into_iter().filter_map(|(key, value)| Some((key, value?))))
 }
 
-/// `folder/path`, where `folder` may be empty.
+/// Joins two paths; `folder` may be empty.
 fn join(folder: &str, path: &str) -> String {
     if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
 }

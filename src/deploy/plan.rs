@@ -1,4 +1,4 @@
-//! In which order releases are installed.
+//! The installation order of releases.
 
 use super::{Part, Release};
 

@@ -67,8 +67,8 @@ fn command(diagnostic: &Diagnostic, locate: &Locate<'_>) -> String {
     format!("::{name} {}::{}\n", properties.join(","), escape_data(&message))
 }
 
-/// What the runner decodes in a message; anything else could end the command. What is hidden could
-/// steer a terminal that shows the log, and is shown.
+/// Escapes a message: the characters that the runner decodes, which could end the command, and
+/// hidden characters, which could control the terminal that shows the log.
 fn escape_data(text: &str) -> String {
     let lines: Vec<String> = text
         .split('\n')

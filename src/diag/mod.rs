@@ -18,14 +18,14 @@ pub use location::{Locate, Location};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How bad a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Nothing is written; the exit code is 2.
+    /// An error: nothing is written, and the exit code is 2.
     Error,
     /// The output is written, but a person should look.
     Warning,
-    /// For information.
+    /// Information only.
     Note,
 }
 
@@ -74,7 +74,7 @@ impl Span {
     }
 }
 
-/// Where a diagnostic applies. Every field is optional; what is known is filled in.
+/// The place of a diagnostic: all fields that are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Name of the `[[bundle]]` concerned.
@@ -132,17 +132,17 @@ impl Place {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What kind of finding.
+    /// The kind of finding.
     pub code: Code,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
-    /// What is wrong, in one sentence without a final period.
+    /// The problem, in one sentence without a final period.
     pub message: String,
-    /// Where.
+    /// The place.
     pub place: Place,
     /// Other places that matter, each with why (for example where the name was first used).
     pub related: Vec<(Place, String)>,
-    /// What to do.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
@@ -214,12 +214,12 @@ impl Diagnostics {
         self.list.extend(other.list);
     }
 
-    /// Whether any is an error.
+    /// Returns true if there is an error.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|d| d.severity == Severity::Error)
     }
 
-    /// How many have this severity.
+    /// Counts the findings of this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.list.iter().filter(|d| d.severity == severity).count()
     }
@@ -229,7 +229,7 @@ impl Diagnostics {
         self.list.iter()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no findings.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -9,8 +9,7 @@ use crate::source::Reference;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// For people: the images of each bundle, one a line, with what is wrong with them and where they
-/// are used.
+/// Formats the images of each bundle as text, one per line, with their problems and uses.
 pub fn list(bundles: &[BundleImages]) -> Lines {
     let mut lines = Lines::new();
     for (index, BundleImages { bundle, images }) in bundles.iter().enumerate() {
@@ -59,7 +58,7 @@ fn in_words(used: &Use) -> String {
     }
 }
 
-/// For programs: an array with an object for each image of each bundle.
+/// Formats the images as JSON: an array with an object for each image of each bundle.
 pub fn json(bundles: &[BundleImages]) -> String {
     let uses = |used: &Use| {
         let mut json = json!({ "kind": used.kind.as_str() });
@@ -87,9 +86,9 @@ pub fn json(bundles: &[BundleImages]) -> String {
     escape::json(&format!("{:#}\n", Json::Array(images.collect()))).into_owned()
 }
 
-/// For `skopeo sync --src yaml --dest docker`. Without `--all`, skopeo copies one platform of an
-/// index and fails where the digest is that of the index; without `--scoped`, it leaves all of a
-/// repository's path out but its last part, and the images of two operators become one.
+/// Formats the images for `skopeo sync --src yaml --dest docker`. Without `--all`, skopeo copies
+/// one platform of an index and fails if the digest is that of the index; without `--scoped`, it
+/// only keeps the last segment of a repository's path, so that images of two operators may collide.
 pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
     let (references, found) = references(bundles);
     let mut hosts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
@@ -108,7 +107,7 @@ pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
     (format!("{note}{}", plain(&hosts.collect())), found)
 }
 
-/// For `oc mirror --v2 --config`.
+/// Formats the images for `oc mirror --v2 --config`.
 pub fn image_set(bundles: &[BundleImages]) -> (String, Diagnostics) {
     let (references, found) = references(bundles);
     let images = references.keys().map(|name| Value::map([("name", Value::text(name))]));
@@ -121,10 +120,10 @@ pub fn image_set(bundles: &[BundleImages]) -> (String, Diagnostics) {
     (plain(&root), found)
 }
 
-/// An ImageDigestMirrorSet that has nodes pull from `mirror`, a host with or without a prefix:
-/// below it, repositories keep their names without their host, where `oc mirror` puts them, or with
-/// it, where `skopeo sync --scoped` does. Nodes try both. Only references by digest are mirrored by
-/// OpenShift; others are left out with a warning.
+/// Creates an ImageDigestMirrorSet that makes nodes pull from `mirror`, a host with an optional
+/// prefix. Below it, repositories are either without their host, as `oc mirror` writes them, or
+/// with it, as `skopeo sync --scoped` does; nodes try both. OpenShift mirrors references by digest
+/// only; others are skipped with a warning.
 pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostics) {
     let (references, mut found) = references(bundles);
     let mirror = mirror.trim_end_matches('/');
@@ -164,8 +163,8 @@ struct Wanted {
     place: Place,
 }
 
-/// What is to be copied, by how it is written: all but what only annotations name. References
-/// that name no registry are left out with a warning.
+/// Returns the images to copy, by reference: all except those that are only in annotations.
+/// References without a registry are skipped with a warning.
 fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostics) {
     let mut references = BTreeMap::new();
     let mut found = Diagnostics::new();
@@ -195,7 +194,7 @@ fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostic
     (references, found)
 }
 
-/// These maps hold no expressions, so they are always plain.
+/// Formats a map without expressions as plain YAML.
 fn plain(root: &Map) -> String {
     yaml::plain(root).unwrap_or_default()
 }

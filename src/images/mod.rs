@@ -25,13 +25,13 @@ pub struct BundleImages {
 /// An image.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// As it is written where it is used.
+    /// The reference as written.
     pub reference: String,
-    /// Where it is used; never empty.
+    /// The uses; never empty.
     pub uses: Vec<Use>,
 }
 
-/// Where an image is used.
+/// A use of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
     /// By what.
@@ -42,7 +42,7 @@ pub struct Use {
     pub container: String,
     /// Name of the variable, annotation or related image; empty where it has none.
     pub name: String,
-    /// Where it stands in the bundle.
+    /// The place in the bundle.
     pub place: Place,
 }
 
@@ -61,7 +61,7 @@ pub enum UseKind {
     Argument,
     /// The ClusterServiceVersion's list of images.
     RelatedImage,
-    /// An annotation: said about the operator, and pulled by nothing.
+    /// An annotation: informational, not pulled.
     Annotation,
     /// A container or volume of pods that serve a model, which no list declares.
     Model,
@@ -82,7 +82,7 @@ impl UseKind {
         }
     }
 
-    /// Whether it is part of a pod.
+    /// Returns true if the use is in a pod.
     fn is_in_pod(self) -> bool {
         use UseKind::{Argument, Container, Environment, InitContainer};
         matches!(self, Container | InitContainer | Environment | Argument)
@@ -90,19 +90,19 @@ impl UseKind {
 }
 
 impl Image {
-    /// Whether the reference has a digest, so that it always means the same.
+    /// Returns true if the reference has a digest.
     pub fn is_pinned(&self) -> bool {
         is_by_digest(&self.reference)
     }
 
-    /// Whether a cluster pulls it for the chart.
+    /// Returns true if the cluster pulls the image for this chart.
     pub fn is_pulled(&self) -> bool {
         let others = [UseKind::RelatedImage, UseKind::Model];
         self.uses.iter().any(|used| used.kind.is_in_pod() || others.contains(&used.kind))
     }
 
-    /// Whether pods use it and the ClusterServiceVersion does not list it, so that tools that copy
-    /// what is listed leave it behind.
+    /// Returns true if pods use the image and the ClusterServiceVersion does not list it, so that
+    /// mirroring tools skip it.
     pub fn is_undeclared(&self) -> bool {
         let uses = |fits: fn(UseKind) -> bool| self.uses.iter().any(|used| fits(used.kind));
         uses(UseKind::is_in_pod) && !uses(|kind| kind == UseKind::RelatedImage)
@@ -166,7 +166,7 @@ impl Found {
         }
     }
 
-    /// What is listed by digest is listed with a tag beside the digest too.
+    /// Marks images that are listed by digest as listed when they have a tag and the same digest.
     fn declare(&mut self) {
         let key = |text: &str| {
             let reference = Reference::parse(text).ok()?;
@@ -195,12 +195,12 @@ impl Found {
     }
 }
 
-/// Whether a text is a reference with a digest, and nothing else.
+/// Returns true if the text is a reference with a digest, and nothing else.
 fn is_by_digest(text: &str) -> bool {
     text.contains('@') && Reference::parse(text).is_ok_and(|reference| reference.digest.is_some())
 }
 
-/// What keeps images of a bundle from being copied to where they are needed.
+/// Reports images that cannot be mirrored.
 pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
     let mut found = Diagnostics::new();
     let pulled = || images.iter().filter(|image| image.is_pulled());
@@ -238,7 +238,7 @@ pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
     found
 }
 
-/// Where the image is first used.
+/// Returns the place of the first use.
 fn place(image: &Image) -> Place {
     let first = image.uses.iter().find(|used| used.kind.is_in_pod()).or(image.uses.first());
     first.map(|used| used.place.clone()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a bundle takes for granted that only OpenShift or OLM gives.
+//! Properties of a bundle that depend on OpenShift or OLM.
 
 use super::layout;
 use crate::bundle::Bundle;

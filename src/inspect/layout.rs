@@ -5,7 +5,7 @@ use crate::escape::{self, Lines};
 /// Columns of a report.
 pub(super) const WIDTH: usize = 100;
 
-/// `text` behind `lead`; what does not fit goes on the next lines, `indent` columns in.
+/// Wraps `text` after `lead`; continuation lines are indented by `indent` columns.
 pub(super) fn paragraph(lead: &str, indent: usize, text: &str) -> Lines {
     let text = escape::visible(text);
     let mut lines = Lines::new();

@@ -1,4 +1,4 @@
-//! What a person wants to know of a bundle before using it.
+//! A report about a bundle, for users who evaluate it.
 
 mod attention;
 mod layout;
@@ -13,8 +13,8 @@ use crate::ir::{Map, Number, Object, Value};
 use crate::olm;
 use std::collections::BTreeMap;
 
-/// A readable report. `objects` are what the bundle compiles to, empty when it is refused, and
-/// `diagnostics` what was said about it. `watch` is what was asked for; nothing stands for the default.
+/// Returns the report. `objects` are the compiled objects, empty if the bundle is rejected, and
+/// `diagnostics` the findings. `watch` is the requested install mode; `None` is the default.
 pub fn report(
     bundle: &Bundle,
     objects: &[Object],

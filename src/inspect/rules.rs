@@ -5,8 +5,8 @@ use crate::escape::Lines;
 use crate::ir::Value;
 use indexmap::{IndexMap, IndexSet};
 
-/// What rules allow, as lines: rules with the same verbs are one line, and what deserves a second
-/// look comes first, marked with `!`.
+/// Formats RBAC rules: one line for rules with the same verbs; sensitive ones come first, marked
+/// with `!`.
 pub(super) fn lines(rules: &[Value], indent: usize) -> Lines {
     let mut lines: Vec<Line> = Vec::new();
     for rule in rules {
@@ -114,7 +114,7 @@ fn in_short(verbs: &[&str]) -> String {
     words.join(", ")
 }
 
-/// Why a rule deserves a second look.
+/// Returns the reasons why a rule is sensitive.
 fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static str> {
     let any = |list: &[&str], wanted: &[&str]| list.iter().any(|item| wanted.contains(item));
     let may = |group: &str, wanted: &[&str], actions: &[&str]| {

@@ -1,4 +1,4 @@
-//! What differs between two locks, for people.
+//! The differences between two lock files, as text.
 
 use super::{Bytes, Lock, Locked};
 use crate::config::Watch;
@@ -77,7 +77,7 @@ fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
     keys.into_iter().filter_map(line).collect()
 }
 
-/// What a move means to those who install the chart.
+/// Describes a changed entry.
 fn meaning(old: &Locked, new: &Locked) -> String {
     if old.csv_version != new.csv_version {
         return format!("{} → {}", old.csv_version, new.csv_version);

@@ -1,4 +1,4 @@
-//! What a bundle decides where bundles.toml does not: nothing of it changes in silence.
+//! Decisions that bundles make where bundles.toml is silent; changes must be explicit.
 
 use super::{Decisions, Locked};
 use crate::bundle::{Bundle, Permission};
@@ -8,7 +8,7 @@ use crate::ir::Value;
 use crate::olm;
 
 impl Decisions {
-    /// Returns the decisions that hold for a bundle: those of bundles.toml, else the bundle's own.
+    /// Returns the effective decisions of a bundle: those of bundles.toml, else the bundle's own.
     pub(super) fn of(config: &BundleConfig, bundle: &Bundle) -> Self {
         let watch = config.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
         Decisions { package: Some(bundle.package.clone()), watch }
@@ -89,7 +89,7 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
     .hint(choices)
 }
 
-/// Returns what the change means for the permissions that hold in watched namespaces.
+/// Describes the RBAC effect of the change for permissions in watched namespaces.
 fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
     let rules = || permissions.iter().flat_map(|entry| entry.rules.as_seq().unwrap_or_default());
     let count = rules().count();
@@ -111,7 +111,7 @@ fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
     format!("RBAC: these {count} rules become ClusterRoles for all namespaces{of_secrets}")
 }
 
-/// Whether the list `key` of a rule has `wanted` or stands for everything.
+/// Returns true if the list `key` of a rule contains `wanted` or a wildcard.
 fn lists(rule: &Value, key: &str, wanted: &str) -> bool {
     let items = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
     items.iter().filter_map(Value::as_str).any(|item| item == wanted || item == "*")

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Largest lock file, in bytes; one of a thousand bundles has about 1 MiB.
 const SIZE_LIMIT: u64 = 16 << 20;
 
-/// Where the lock of a configuration is: beside it, `bundles.lock` for `bundles.toml`.
+/// Returns the path of the lock file: `bundles.lock` next to `bundles.toml`.
 pub fn path_of(config: &Path) -> PathBuf {
     config.with_extension("lock")
 }
@@ -61,11 +61,11 @@ fn content(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
-/// Writes a lock file, unless it has this content already; whether it was written. Readers see the
-/// old file or the new one.
+/// Writes the lock file atomically, unless its content is unchanged; returns true if it was
+/// written.
 ///
 /// # Errors
-/// When it cannot be written, or would lose what a later version has put into it.
+/// If it cannot be written, or if writing would lose data of a later version.
 pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
     let name = path.display().to_string();
     let text = format::text(lock);
@@ -100,7 +100,7 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
     }
 }
 
-/// Those of the file as it is, else what others may read.
+/// Keeps the permissions of the existing file, else makes the file readable for others.
 #[cfg(unix)]
 fn permissions(path: &Path) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;

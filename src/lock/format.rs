@@ -10,9 +10,8 @@ use std::ops::Range;
 /// Version of the format; files of another one are not read.
 pub(super) const VERSION: u32 = 1;
 
-/// What has been added to the format since its version began; files of a later revision are read,
-/// but not written, because that would lose what was added.
-/// Revision 1 added `package` and `watch`.
+/// Revision of additions to the format of one version. Files of a later revision are read, but not
+/// written, because that would lose the additions. Revision 1 added `package` and `watch`.
 pub(super) const REVISION: u32 = 1;
 
 const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
@@ -24,7 +23,7 @@ pub(super) struct Read {
     pub(super) revision: u32,
 }
 
-/// Why a text is no lock file, and where.
+/// The reason why a text is not a valid lock file, and the place.
 pub(super) struct Fault {
     pub(super) message: String,
     pub(super) range: Range<usize>,

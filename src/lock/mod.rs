@@ -1,8 +1,8 @@
-//! `bundles.lock`: which bytes each bundle of `bundles.toml` was, so that it stays them.
+//! `bundles.lock`: pins each bundle of `bundles.toml` to a digest.
 //!
-//! A bundle is locked by the digest of its image's manifest, or of its files when a catalog holds
-//! them. `build` adds what is missing and never
-//! moves a digest; `lock --upgrade` does, and [`change`] says what that means.
+//! A bundle is pinned to the digest of its image manifest, or of its files if they are embedded in
+//! a catalog. `build` adds missing entries and never changes a digest; `lock --upgrade` does, and
+//! [`change`] reports the differences.
 
 pub mod change;
 mod decision;
@@ -23,7 +23,7 @@ pub struct Lock {
     pub bundles: Vec<Locked>,
 }
 
-/// What a bundle was when it was locked.
+/// The locked state of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locked {
     /// Name in bundles.toml.
@@ -37,27 +37,27 @@ pub struct Locked {
     pub csv: String,
     /// Version of the ClusterServiceVersion.
     pub csv_version: String,
-    /// What was decided when it was locked.
+    /// The recorded decisions.
     pub decisions: Decisions,
 }
 
-/// What a bundle decides where bundles.toml does not. A later bundle that decides it otherwise stops
-/// the build. Lock files of revision 0 do not have them.
+/// Decisions of a bundle that bundles.toml does not make. If a later version of the bundle decides
+/// differently, the build stops. Lock files of revision 0 do not have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
     /// The package.
     pub package: Option<String>,
-    /// Which namespaces the operator watches: what bundles.toml says, else the install mode that
-    /// the bundle makes the default.
+    /// Namespaces that the operator watches: from bundles.toml, else the default install mode of
+    /// the bundle.
     pub watch: Option<Watch>,
 }
 
-/// What tells the bytes of a bundle from others.
+/// The identity of a bundle's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bytes {
     /// An image; for a bundle of a catalog, the one that the catalog named.
     Image(LockedImage),
-    /// Files that a catalog holds itself.
+    /// Files that are embedded in a catalog.
     Embedded {
         /// Their digest, as [`BundleFiles::digest`] has it.
         digest: String,
@@ -66,12 +66,12 @@ pub enum Bytes {
     },
 }
 
-/// What an image was.
+/// The locked state of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockedImage {
     /// Its reference.
     pub reference: String,
-    /// What the reference led to.
+    /// The image that the reference resolved to.
     pub identity: ImageIdentity,
 }
 
@@ -124,7 +124,8 @@ impl Locked {
         (self.decisions != decisions).then(|| Locked { decisions, ..self.clone() })
     }
 
-    /// How to read the image again, the bundle's or that of the catalog that holds it.
+    /// Returns the pin for reading the image again: the bundle's image, or the catalog's if it
+    /// embeds the bundle.
     pub fn pin(&self) -> Option<Pin<'_>> {
         let (image, is_catalog) = match &self.bytes {
             Bytes::Image(image) => (image, false),
@@ -133,8 +134,8 @@ impl Locked {
         Some(Pin { reference: &image.reference, digest: &image.identity.digest, is_catalog })
     }
 
-    /// An error when the files are not those that were locked. Images are read by digest, so this
-    /// is about files that a catalog at a path holds.
+    /// Returns an error if the files differ from the locked ones. Images are read by digest, so
+    /// this only applies to files embedded in a local catalog.
     pub fn check(&self, config: &BundleConfig, files: &BundleFiles) -> Diagnostics {
         let Bytes::Embedded { digest, .. } = &self.bytes else { return Diagnostics::new() };
         if files.image.is_none() && files.digest() == *digest {

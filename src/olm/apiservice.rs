@@ -1,7 +1,7 @@
-//! Owned APIServices: an operator that is an aggregated API server.
+//! Owned APIServices: operators that are aggregated API servers.
 //!
-//! OLM v0: certificate resources of its installer, which v1 does not have. The bindings let the API
-//! server behind the Service ask who its callers are and what they may do.
+//! OLM v0: certificate resources of its installer, which v1 does not have. The bindings allow the
+//! API server behind the Service to authenticate and authorize its callers.
 
 use super::certificate::Certificates;
 use super::rbac::role_base;

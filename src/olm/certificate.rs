@@ -13,7 +13,7 @@ use crate::ir::{
 };
 use serde_json::json;
 
-/// The annotation that has cert-manager put a CA into an object: `NAMESPACE/CERTIFICATE`.
+/// The annotation for CA injection by cert-manager: `NAMESPACE/CERTIFICATE`.
 const INJECT_CA_FROM: &str = "cert-manager.io/inject-ca-from";
 /// Longest common name (RFC 5280, appendix A.1, `ub-common-name`).
 const LONGEST_COMMON_NAME: usize = 64;
@@ -25,7 +25,7 @@ const VOLUMES: [(&str, &str, [&str; 2]); 2] = [
     ("apiservice-cert", "/apiserver.local.config/certificates", ["apiserver.crt", "apiserver.key"]),
 ];
 
-/// How certificates are made.
+/// The certificate settings.
 pub(super) struct Certificates<'a> {
     pub(super) provider: CertificateProvider,
     /// The issuer of cert-manager to use instead of one of the release's own.
@@ -99,8 +99,8 @@ impl Certificates<'_> {
         }
     }
 
-    /// Annotates an object that the API server calls the Service by, so that the provider puts its
-    /// CA there. What the object was shipped with is for another Certificate.
+    /// Annotates an object with a CA bundle for the Service, so that the provider injects its CA.
+    /// Existing injection annotations are removed, because they refer to another Certificate.
     pub(super) fn annotate_client(&self, server: &Server<'_>, object: &mut Object) {
         let shipped = object.metadata_mut().get_mut("annotations").and_then(Value::as_map_mut);
         if let Some(annotations) = shipped {
@@ -182,7 +182,7 @@ impl Certificates<'_> {
         ]
     }
 
-    /// Says when a server will have no certificate.
+    /// Reports a server without a certificate.
     pub(super) fn report(&self, server: &Server<'_>, diagnostics: &mut Diagnostics) {
         if self.provider == CertificateProvider::None {
             diagnostics.push(
@@ -303,7 +303,8 @@ fn is_ours(mount: &Value) -> bool {
     VOLUMES.iter().any(|(_, own, _)| *own == path)
 }
 
-/// Replaces the mounts of a container; an init container has those volumes only that it asked for.
+/// Replaces the mounts of a container; init containers only get the volumes that they already
+/// mount.
 fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
     let had: Vec<String> = container
         .get("volumeMounts")

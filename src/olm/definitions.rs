@@ -1,7 +1,7 @@
-//! What makes the webhooks and APIServices of a bundle wrong.
+//! Validation of the webhooks and APIServices of a bundle.
 //!
-//! OLM: operator-controller, registryv1 validators 6 to 12, in their order; messages follow theirs
-//! where a person would search for them.
+//! OLM: operator-controller, registryv1 validators 6 to 12, in their order; messages follow OLM's
+//! where users would search for them.
 
 use super::webhook;
 use crate::bundle::{ApiServiceDescription, Bundle, InstallMode, WebhookDescription, WebhookKind};
@@ -221,7 +221,7 @@ fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What no webhook may intercept.
+/// Reports rules for resources that webhooks may not intercept.
 fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagnostics) {
     let texts = |rule: &Value, key: &str| -> Vec<String> {
         let list = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
@@ -258,14 +258,15 @@ fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagno
     }
 }
 
-/// Whether a resource of admissionregistration.k8s.io is a webhook configuration, or may be.
+/// Returns true if a resource of admissionregistration.k8s.io is, or can match, a webhook
+/// configuration.
 fn configures(resource: &str) -> bool {
     let name = resource.to_lowercase();
     let name = name.strip_suffix('s').unwrap_or(&name);
     matches!(name, "*" | "mutatingwebhookconfiguration" | "validatingwebhookconfiguration")
 }
 
-/// What the API server demands of a webhook, and the CSV's own CRD too.
+/// Reports missing fields of webhooks that the API server, and the CSV's own CRD, require.
 fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for webhook in &bundle.csv.webhooks {
         let has = |key: &str| match webhook.definition.get(key) {

@@ -74,7 +74,7 @@ fn map_entry<'a>(map: &'a mut Map, key: &str) -> &'a mut Map {
     }
 }
 
-/// Where the CSV lets the operator read OperatorConditions.
+/// Returns the permission of the CSV for OperatorConditions, if any.
 fn operator_condition_rule(bundle: &Bundle) -> Option<&Permission> {
     let csv = &bundle.csv;
     csv.permissions.iter().chain(&csv.cluster_permissions).find(|permission| {
@@ -86,7 +86,7 @@ fn operator_condition_rule(bundle: &Bundle) -> Option<&Permission> {
     })
 }
 
-/// Says that OLM makes an object that the operator may read, and its CRD.
+/// Reports RBAC for an OperatorCondition, which OLM creates together with its CRD.
 pub(super) fn report_operator_condition(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let Some(permission) = operator_condition_rule(bundle) else { return };
     let Origin::Csv { file, document, path } = &permission.origin else { return };

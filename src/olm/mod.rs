@@ -1,7 +1,8 @@
-//! What OLM would create from a bundle: the objects of the install strategy, and those shipped.
+//! Converts a bundle to the objects that OLM would create: those of the install strategy, and
+//! shipped manifests.
 //!
-//! The reference is OLM v1's renderer (operator-controller, `rukpak/render`); where we differ on
-//! purpose, `docs/deviations.md` says so and why.
+//! The reference is OLM v1's renderer (operator-controller, `rukpak/render`); `docs/deviations.md`
+//! lists intended differences with reasons.
 
 mod aggregate;
 mod apiservice;
@@ -27,26 +28,26 @@ use crate::diag::Diagnostics;
 use crate::ir::{Object, ValueSpec};
 use certificate::Certificates;
 
-/// What the objects of a bundle depend on besides the bundle.
+/// Settings for the objects of a bundle.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// Name of the chart: cluster-wide names derive from it.
     pub chart: &'a str,
     /// Namespace that the release is expected in, for comparing with watched namespaces.
     pub namespace: &'a str,
-    /// Which namespaces the operator shall watch; nothing chooses by install mode.
+    /// Namespaces that the operator watches; `None` selects the default install mode.
     pub watch: Option<&'a Watch>,
-    /// Who makes the certificates of what the operator serves.
+    /// Source of the certificates for webhooks and APIServices.
     pub certificates: CertificateProvider,
     /// The issuer of cert-manager, where it is not one of the release's own.
     pub issuer: Option<&'a Issuer>,
-    /// Whether the cluster's own roles get the operator's APIs.
+    /// True if the operator's APIs are aggregated to the cluster roles admin, edit and view.
     pub aggregate_roles: bool,
-    /// What is changed in the operator's pods.
+    /// Overrides for the operator's pods.
     pub pods: &'a PodConfig,
 }
 
-/// What a bundle is lowered to.
+/// The objects of a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Lowered {
     /// The objects, in no particular order.

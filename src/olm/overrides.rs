@@ -1,7 +1,7 @@
-//! What a person wants of an operator's pods.
+//! User overrides for an operator's pods.
 //!
 //! OLM: Subscription `spec.config`, in operator-controller the generator's deployment options. Init
-//! containers stay as they are, as there.
+//! containers are not changed, as in OLM.
 
 use crate::config::PodConfig;
 use crate::ir::{Map, Object, Value};
@@ -67,8 +67,8 @@ fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
     value.as_seq_mut()
 }
 
-/// Puts each item in place of the last one with its name that the operator has, or at the end. A
-/// volume may be mounted more than once, so items of one name do not replace each other.
+/// Replaces the last item with the same name, or appends the item. Items of `items` with the same
+/// name do not replace each other, because a volume can be mounted several times.
 fn replace_named(map: &mut Map, key: &str, items: &[Json]) {
     if items.is_empty() {
         return;
@@ -127,7 +127,7 @@ fn affine(pod: &mut Map, affinity: &Json) {
     }
 }
 
-/// Whether a part of an affinity has neither required nor preferred terms.
+/// Returns true if a part of an affinity has neither required nor preferred terms.
 fn selects_nothing(part: &Value) -> bool {
     match part {
         Value::Null => true,

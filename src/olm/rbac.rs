@@ -138,9 +138,9 @@ fn object<const N: usize>(
     Object::new(root, origin.clone())
 }
 
-/// What the names of an account's roles begin with: the account, with the chart's name before it
-/// where it does not hold that, since cluster-wide names must not meet those of another operator's
-/// `controller-manager`.
+/// Returns the name prefix of an account's roles: the account, prefixed with the chart's name
+/// unless it contains it, because cluster-wide names must not collide with those of another
+/// operator's `controller-manager`.
 pub fn role_base(chart: &str, account: &str) -> String {
     if account.contains(chart) { account.to_owned() } else { format!("{chart}-{account}") }
 }

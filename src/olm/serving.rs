@@ -21,7 +21,7 @@ pub(super) struct Server<'a> {
     pub(super) secret: String,
     /// Ports of the Service with their targets, in order.
     ports: Vec<(i64, Value)>,
-    /// Where it is first said that it serves something.
+    /// The first definition that uses the server.
     pub(super) origin: &'a Origin,
 }
 

@@ -36,10 +36,11 @@ impl Target {
     }
 }
 
-/// Returns what an operator watches when bundles.toml does not say it: all namespaces where the CSV
-/// supports that, else its own where it supports that.
+/// Returns the default install mode if `watch` is not set: AllNamespaces if the CSV supports it,
+/// else OwnNamespace if supported.
 ///
-/// OLM: all namespaces by default. Without support for them, v1 gives up where we take the own one.
+/// OLM: AllNamespaces by default. Without support for it, v1 reports an error instead of using
+/// OwnNamespace.
 pub fn default_watch(csv: &ClusterServiceVersion) -> Option<Watch> {
     if csv.supports(InstallMode::AllNamespaces) {
         Some(Watch::All)
@@ -49,11 +50,11 @@ pub fn default_watch(csv: &ClusterServiceVersion) -> Option<Watch> {
 }
 
 impl Targets {
-    /// Chooses and checks.
+    /// Selects the target namespaces and checks the install modes.
     ///
-    /// OLM: all namespaces unless told otherwise, if the CSV supports it; `OwnNamespace` is needed
-    /// for the operator's own namespace, `SingleNamespace` for one other, `MultiNamespace` for
-    /// several. When nothing is said, [`default_watch`] decides.
+    /// OLM: AllNamespaces by default, if the CSV supports it; `OwnNamespace` is required for the
+    /// operator's own namespace, `SingleNamespace` for one other, `MultiNamespace` for several.
+    /// Without `watch`, [`default_watch`] decides.
     pub(super) fn choose(
         csv: &ClusterServiceVersion,
         options: &Options<'_>,

@@ -1,7 +1,7 @@
-//! What makes a bundle wrong, whatever it is compiled for.
+//! Validation of a bundle, independent of the configuration.
 //!
-//! OLM: operator-controller, registryv1 validators, in their order; messages follow theirs where
-//! a person would search for them.
+//! OLM: operator-controller, registryv1 validators, in their order; messages follow OLM's where
+//! users would search for them.
 
 use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
@@ -29,7 +29,7 @@ const ANNOTATIONS: [&str; 5] = [
     "olm.targetNamespaces",
 ];
 
-/// What the registries of OLM refuse and a chart can be made of all the same.
+/// Reports problems that operator catalogs reject, but that do not affect the chart.
 ///
 /// OLM: operator-framework/api, validators of CSVs and bundles.
 fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {

@@ -100,7 +100,7 @@ fn client_config(
     Value::from(config)
 }
 
-/// How the API server converts the CRDs of a conversion webhook: replaces `spec.conversion`.
+/// Configures the conversion webhook of a CRD: replaces `spec.conversion`.
 pub(super) fn convert(
     crds: &mut [Object],
     webhooks: &[WebhookDescription],

@@ -1,5 +1,5 @@
-//! Overlays against the CRDs of the same charts: what the API server would say when they are
-//! installed is said when they are built. So it is of custom resources that a bundle ships.
+//! Validates overlays, and custom resources of the bundle, against the CRDs of the same charts:
+//! finds at build time what the API server would reject on installation.
 
 use super::definitions::{Definition, Definitions};
 use super::scope::is_built_in;
@@ -13,8 +13,8 @@ const OLM: &str = "operators.coreos.com";
 /// Findings about one object that are shown; more of them have one reason.
 const MOST_FINDINGS: usize = 20;
 
-/// Checks the overlays among `objects`, and the bundle's own custom resources. They hold no
-/// expressions yet.
+/// Checks the overlays among `objects`, and the bundle's own custom resources, before they contain
+/// expressions.
 pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Diagnostics {
     let definitions = Definitions::of(objects.iter());
     let mut found = Diagnostics::new();
@@ -52,8 +52,8 @@ pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Di
     found
 }
 
-/// Returns the custom resources that keep the CRDs of their kinds out of the templates of the same
-/// release. They hold no expressions yet.
+/// Returns the custom resources that require the CRDs of their kinds in an earlier release, before
+/// they contain expressions.
 pub fn kept_apart(objects: &[Object]) -> impl Iterator<Item = &Object> {
     let definitions = Definitions::of(objects.iter());
     objects.iter().filter(move |object| {
@@ -69,7 +69,8 @@ fn is_shipped(object: &Object) -> bool {
     matches!(object.origin, Origin::File { .. })
 }
 
-/// What somebody else ships is carried through.
+/// Reports an invalid object: an error in overlays, a warning in shipped objects, which are not
+/// changed.
 fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagnostic {
     let diagnostic = if is_shipped(object) {
         Diagnostic::warning(Code::ApiRefuses, message)
@@ -131,7 +132,8 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
     }
 }
 
-/// Helm asks the cluster about all kinds of a release before it makes any object.
+/// Reports custom resources in the same release as their CRD: Helm looks up all kinds of a release
+/// before it creates any object.
 fn together(
     object: &Object,
     definition: &Definition<'_>,

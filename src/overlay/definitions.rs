@@ -16,7 +16,7 @@ pub(super) struct Version<'o> {
     pub(super) served: bool,
     /// The schema, where there is one.
     pub(super) schema: Option<&'o Value>,
-    /// Whether `status` is written apart from the object.
+    /// True if the version has a status subresource.
     pub(super) status: bool,
 }
 
@@ -56,7 +56,7 @@ impl<'o> Definitions<'o> {
         )
     }
 
-    /// What defines the object's kind.
+    /// Returns the definition of the object's kind.
     pub(crate) fn of_object(&self, object: &Object) -> Option<&Definition<'o>> {
         let fits = |d: &&Definition<'o>| d.kind == object.kind() && d.group == object.group();
         self.0.iter().find(fits)

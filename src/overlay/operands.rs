@@ -72,9 +72,9 @@ fn namespace_object(name: &str) -> Map {
     root("Namespace", metadata)
 }
 
-/// An account that another release takes over is a hook: Helm writes its own release's name over
-/// that of another one in everything else that it installs. It is made when the chart is installed
-/// and at no other time, and left alone from then on.
+/// Creates a ServiceAccount. One that another release adopts is a hook, because Helm overwrites the
+/// release annotations of all other objects. It is created on installation only, and not changed
+/// later.
 fn account_object(account: &Account) -> Map {
     let namespace = match &account.namespace {
         Some(name) => Expr::Text(namespace_value(name)),

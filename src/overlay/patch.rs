@@ -5,12 +5,12 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Release};
 use crate::jq::{Input, Session, Stopped};
 
-/// What [`patch`] leaves.
+/// The result of [`patch`].
 #[derive(Clone, Debug, Default)]
 pub struct Patched {
     /// The objects, in their order.
     pub objects: Vec<Object>,
-    /// How many objects each patch changed or left as they are.
+    /// Number of objects that each patch matched.
     pub hits: Vec<usize>,
     /// Patches that failed.
     pub diagnostics: Diagnostics,
@@ -102,7 +102,7 @@ fn apply(
     true
 }
 
-/// Why a patch fails, and what to do.
+/// Returns the reason why a patch failed, and a hint.
 fn failed(reason: String) -> (String, &'static str) {
     let hint = if reason.starts_with("null has no ") {
         "`.metadata.labels += {name: \"value\"}` adds to a map or creates it: fields of a missing \

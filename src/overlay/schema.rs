@@ -15,16 +15,16 @@ const PATTERN_LIMIT: usize = 1 << 20;
 /// Longest list of values that a hint shows.
 const MOST_VALUES: usize = 12;
 
-/// What is wrong with a value.
+/// A validation error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// JSON path.
     pub(super) path: String,
-    /// What is wrong with what is there.
+    /// The problem.
     pub(super) message: String,
-    /// What to do.
+    /// The remedy.
     pub(super) hint: String,
-    /// Whether the API server drops it without a word, and takes the rest.
+    /// True if the API server silently drops the field and accepts the rest.
     pub(super) dropped: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
     validator.faults
 }
 
-/// Whether a map is a whole object, of which the server knows some fields by itself.
+/// Marks maps that are whole objects, with fields that the API server knows without the schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Root {
     Yes,
@@ -329,7 +329,7 @@ impl Validator {
         }
     }
 
-    /// What is wrong with a value as a part of a combination says, which has no fields of its own.
+    /// Validates a value against a part of a combination, which has no fields of its own.
     fn inside(part: &Value, value: &Value, path: &str) -> Vec<Fault> {
         let mut validator = Validator { faults: Vec::new() };
         let Some(part) = part.as_map() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Whether objects of a kind live in a namespace.
+//! The scope of kinds: namespaced or cluster-scoped.
 
 use super::definitions::Definitions;
 use crate::ir::Object;
@@ -66,13 +66,13 @@ const CLUSTER: [&str; 32] = [
     "VolumeAttributesClass",
 ];
 
-/// Whether the object's kind is Kubernetes' own.
+/// Returns true if the object's kind is built into Kubernetes.
 pub(crate) fn is_built_in(object: &Object) -> bool {
     object.group().is_empty() || GROUPS.contains(&object.group())
 }
 
-/// The scope of an object of a kind that Kubernetes has, one of these CRDs defines, or somebody has
-/// said; nothing for others.
+/// Returns the scope of an object whose kind is built in, defined by one of these CRDs, or
+/// configured; else `None`.
 pub(crate) fn scope(
     object: &Object,
     definitions: &Definitions<'_>,

@@ -1,17 +1,17 @@
-//! Stub CRDs: small CRDs of other projects that operators expect and clusters may not have.
+//! Stub CRDs: minimal CRDs of other projects that operators expect and clusters may not have.
 //!
-//! A stub must never change a real CRD, so it is no object of the release but a hook, rendered only
-//! while the cluster has no CRD of its name. Helm never deletes hooks of this kind, neither before it
-//! creates them nor with the release (pkg/action/hooks.go). Argo CD does delete hooks before it
-//! creates them, and has no `lookup`, so it is told to skip this one.
+//! A stub must never change a real CRD, so it is not an object of the release but a hook, which is
+//! rendered only if the cluster has no CRD with its name. Helm never deletes such hooks, neither
+//! before it creates them nor with the release (pkg/action/hooks.go). Argo CD deletes hooks before
+//! it creates them, and has no `lookup`, so an annotation makes it skip this one.
 
 use crate::bundle;
 use crate::config::Text;
 use crate::ir::{Condition, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath};
 use serde_json::json;
 
-/// OpenShift's description of a cluster. Operators ask it for the platform; its status is no
-/// subresource here, because people write it themselves.
+/// OpenShift's cluster configuration. Operators read the platform from it; here its status is not a
+/// subresource, because users write it.
 const INFRASTRUCTURES: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -47,8 +47,8 @@ spec:
             x-kubernetes-preserve-unknown-fields: true
 ";
 
-/// What the Prometheus operator collects metrics by. Operators make such objects, and nobody looks
-/// at them where that operator is not.
+/// The scrape configuration of the Prometheus Operator. Operators create such objects, and without
+/// the Prometheus Operator they have no effect.
 const SERVICE_MONITORS: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

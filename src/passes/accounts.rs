@@ -1,4 +1,4 @@
-//! Annotations of ServiceAccounts: clouds give identities by them.
+//! Annotations of ServiceAccounts, for cloud workload identity.
 
 use super::Context;
 use super::pods::annotate;

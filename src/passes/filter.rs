@@ -6,29 +6,29 @@ use crate::ir::{Object, Release};
 use crate::jq::{Failure, Input, Session};
 use std::collections::BTreeMap;
 
-/// How many failing objects a diagnostic names.
+/// Maximum number of objects that a diagnostic names.
 const NAMED: usize = 3;
 
-/// What [`filter`] leaves.
+/// The result of [`filter`].
 #[derive(Clone, Debug, Default)]
 pub struct Filtered {
     /// The objects that are kept, in their order.
     pub objects: Vec<Object>,
-    /// For each `include` filter, how many objects it is true for.
+    /// Number of matched objects for each `include` filter.
     pub include_hits: Vec<usize>,
-    /// For each `exclude` filter, how many objects it is true for.
+    /// Number of matched objects for each `exclude` filter.
     pub exclude_hits: Vec<usize>,
     /// Filters that failed, or left too little.
     pub diagnostics: Diagnostics,
 }
 
-/// Keeps the objects for which any of `include` is true (all, when there is none), and of these
-/// drops those for which any of `exclude` is true. Filters see objects as they are in `release`.
-/// The first programs of `session` are these filters, in this order.
+/// Keeps the objects that match any of `include` (all, if there are none), and drops those that
+/// match any of `exclude`. Filters see objects as rendered in `release`. The first programs of
+/// `session` are these filters, in this order.
 ///
-/// Every filter is asked about every object, so that hits can be counted. A filter that fails on
-/// an object is an error, and one that goes over its budget is one at once. Filters that leave no
-/// object at all are an error; no Deployment or no CRD left, where there were some, is a warning.
+/// Every filter runs on every object, so that matches can be counted. A filter that fails on an
+/// object is an error; one that exceeds its budget stops immediately. Removing all objects is an
+/// error; removing all Deployments or all CRDs is a warning.
 pub fn filter(
     objects: Vec<Object>,
     include: &[Filter],
@@ -82,7 +82,7 @@ pub fn filter(
     Filtered { objects, include_hits, exclude_hits, diagnostics }
 }
 
-/// What becomes of an object.
+/// The outcome of the filters for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Kept,
@@ -106,7 +106,7 @@ impl Fate {
     }
 }
 
-/// What the filters removed that a chart is seldom meant to lose.
+/// Reports filters that removed everything, all Deployments, or all CRDs.
 fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostics {
     let lost =
         |plural: &str, severity: fn(Code, String) -> Diagnostic, meant: &dyn Fn(&str) -> bool| {
@@ -152,10 +152,10 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
     deployments.into_iter().chain(crds).collect()
 }
 
-/// A warning for each filter that is true for no object of any bundle.
+/// Returns a warning for each filter that matches no object of any bundle.
 ///
-/// `hits` holds every filter that ran with its hits, for all bundles. Filters of `[defaults]`
-/// come once for every bundle; one hit in any of them is enough.
+/// `hits` contains every filter that ran with its matches, for all bundles. Filters of `[defaults]`
+/// occur once per bundle; a match in any of them is enough.
 pub fn unused_filters<'a>(hits: impl IntoIterator<Item = (&'a Filter, usize)>) -> Diagnostics {
     let mut sums: BTreeMap<(&str, usize), (&Filter, usize)> = BTreeMap::new();
     for (filter, count) in hits {
@@ -174,13 +174,13 @@ pub fn unused_filters<'a>(hits: impl IntoIterator<Item = (&'a Filter, usize)>) -
         .collect()
 }
 
-/// What is known about a filter after it was asked about objects.
+/// A filter and its failures.
 struct Question<'f> {
     filter: &'f Filter,
     hits: usize,
     /// The first objects that it fails on, as the diagnostic has them: label, place and reason.
     failures: Vec<(String, Place, Failure)>,
-    /// How many it fails on.
+    /// Number of objects that it fails on.
     failed: usize,
 }
 
@@ -189,7 +189,7 @@ impl<'f> Question<'f> {
         Question { filter, hits: 0, failures: Vec::new(), failed: 0 }
     }
 
-    /// Whether the filter is true for this object; a failure counts as false.
+    /// Records the result for an object; a failure counts as false.
     fn note(&mut self, object: &Object, answer: Result<bool, Failure>) -> bool {
         match answer {
             Ok(answer) => {
@@ -206,7 +206,7 @@ impl<'f> Question<'f> {
         }
     }
 
-    /// What went wrong, if anything did.
+    /// Returns a diagnostic if the filter failed.
     fn failure(self) -> Option<Diagnostic> {
         let mut names: Vec<String> =
             self.failures.iter().map(|(label, ..)| label.clone()).collect();

@@ -1,4 +1,4 @@
-//! Images: a cluster that gets them from a registry of its own says so when installing the chart.
+//! Makes images configurable, for clusters that use their own registry.
 
 use super::Context;
 use crate::diag::Diagnostics;
@@ -9,7 +9,7 @@ use crate::ir::{
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes values of the images that pods run, or that they are told of for what they start:
+/// Makes values of the images in pods, and of the images that operators get to start:
 /// `imageRegistries` for all, and `images.NAME` for each.
 pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let images: BTreeMap<String, Vec<Use>> = of_pods(&unit.objects)
@@ -81,18 +81,18 @@ fn own(name: &str) -> ValuesPath {
     ValuesPath::new(["images", name])
 }
 
-/// Whether something is pulled because of it. What the CSV's `containerImage` says is only told.
+/// Returns true if the image is pulled. The CSV's `containerImage` is informational only.
 fn is_used(used: &Use) -> bool {
     used.name != "containerImage"
 }
 
-/// Whether a text can be a reference at all: `RELATED_IMAGE_` variables may hold anything.
+/// Returns true if a text is an image reference: `RELATED_IMAGE_` variables can contain anything.
 fn is_reference(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte))
 }
 
-/// Puts the values in place of the reference.
+/// Replaces the reference by an expression with the values.
 fn replace(leaf: Leaf<'_>, name: &str) {
     let (host, path) = in_registry(&leaf.reference);
     let (own, registry) = (own(name), registry(&host));

@@ -6,12 +6,12 @@ use crate::diag::Diagnostics;
 use crate::ir::{CRD_VERSION, Condition, Origin, Phase, Unit, ValueSpec, ValuesPath};
 use serde_json::json;
 
-/// Adds `helm.sh/resource-policy: keep` to every CRD that becomes a template, by configuration or
-/// because it holds an expression: deleting a CRD would delete every custom resource of its kind.
-/// So that no chart replaces a newer one without being asked, it says which version it is from.
+/// Adds `helm.sh/resource-policy: keep` to every CRD that is a template (by configuration, or
+/// because it contains an expression): deleting a CRD would delete all its custom resources. Adds
+/// the version, so that a chart does not replace a newer CRD unintentionally.
 ///
-/// CRDs with expressions, which are templates of the chart itself, are switched off together with the
-/// subchart of the others.
+/// CRDs with expressions, which are templates of the chart itself, are disabled together with the
+/// CRD subchart.
 pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let configured = match context.crds {
         CrdPlacement::Templates | CrdPlacement::Separate => true,

@@ -48,9 +48,9 @@ pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
     }
 }
 
-/// Why an object cannot have this name, if it cannot.
+/// Returns the reason why the name is invalid, if it is.
 ///
-/// Kubernetes: names of RBAC's kinds are segments of paths, those of Services DNS labels that begin
+/// Kubernetes: names of RBAC objects are path segments, those of Services DNS labels that start
 /// with a letter, all others DNS subdomains.
 fn refused(object: &Object, name: &str) -> Option<String> {
     let limit = if object.kind() == "Service" && object.group().is_empty() { 63 } else { 253 };

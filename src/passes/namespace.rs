@@ -54,8 +54,8 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
     }
 }
 
-/// The Service of a conversion webhook, where the chart has it. Another one is left alone, whatever
-/// its namespace, so that the CRD needs no template: nobody knows where it will be.
+/// Rewrites the Service of a conversion webhook, if it is in the chart. Other Services are not
+/// changed, whatever their namespace, so that the CRD needs no template.
 fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context: &Context) {
     let service = ["conversion", "webhook", "clientConfig", "service"]
         .into_iter()
@@ -214,8 +214,8 @@ fn find_mentions(
     }
 }
 
-/// Whether `word` stands in `text` with no letter, digit, dash or dot beside it, and is no part of
-/// a path.
+/// Returns true if `text` contains `word` without an adjacent letter, digit, dash or dot, and not
+/// as part of a path.
 fn mentions_word(text: &str, word: &str) -> bool {
     let joins =
         |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || b"-._".contains(b));

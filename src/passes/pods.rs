@@ -1,4 +1,4 @@
-//! What a person may set of an operator's pods when installing the chart.
+//! Values for the operator's pods.
 
 use super::Context;
 use crate::diag::Diagnostics;
@@ -7,11 +7,11 @@ use crate::ir::{
 };
 use serde_json::{Value as Json, json};
 
-/// Makes values of the Deployments of the CSV, under `deployments.KEY`. Replicas, resources, node
-/// selector and affinity have as defaults what the operator has; to lists the values are added.
+/// Makes values of the Deployments of the CSV, under `deployments.KEY`. The defaults of replicas,
+/// resources, node selector and affinity are the operator's; values for lists are appended.
 ///
-/// A list of the API whose items have names takes each name once, and Helm's server-side apply
-/// insists on it, so names that the operator has are refused by the schema.
+/// In lists of named items, names must be unique (Helm's server-side apply enforces this), so the
+/// schema rejects the names that the operator uses.
 pub(super) fn pods(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let is_deployment = |object: &Object| {
         object.kind() == "Deployment" && matches!(object.origin, Origin::Csv { .. })
@@ -240,8 +240,8 @@ fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
     })
 }
 
-/// Adds the entries of the value to the annotations; gives its schema, which refuses keys that are
-/// there.
+/// Adds the entries of the value to the annotations; returns its schema, which rejects existing
+/// keys.
 pub(super) fn annotate(metadata: &mut Map, path: &ValuesPath) -> Json {
     let annotations = metadata.entry("annotations".to_owned()).or_insert(Value::Null);
     if annotations.as_map().is_none() {
@@ -264,8 +264,8 @@ fn names(list: Option<&Value>) -> Vec<String> {
     items.iter().filter_map(name).collect()
 }
 
-/// Puts the value in place of the map at `key`, which becomes its default; nothing where an
-/// expression stands there already.
+/// Replaces the map at `key` by the value, with the map as its default; does nothing if there
+/// already is an expression.
 fn settable(map: &mut Map, key: &str, path: &ValuesPath) -> Option<Json> {
     let default = match map.get(key) {
         None | Some(Value::Null) => json!({}),

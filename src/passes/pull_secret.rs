@@ -10,8 +10,8 @@ use crate::overlay::namespace_value;
 use serde_json::json;
 
 /// Adds the pull secrets of the values to every ServiceAccount, and to the pods of Deployments
-/// that use a ServiceAccount which is not in the chart (such as `default`); and a Secret that is
-/// created when the values hold its content.
+/// whose ServiceAccount is not in the chart (such as `default`); and adds a Secret that is created
+/// if the values have its content.
 pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let accounts = unit.names("ServiceAccount");
     // The namespaces of what pulls images, each with the phase of the first chart that needs it.

@@ -7,11 +7,10 @@ use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
 const QUOTES: &str = "put the value in quotes, in the source or with a `[[bundle.patch]]`";
 
-/// Refuses objects of Kubernetes' own kinds whose fields have types that it does not read, drops
-/// fields that it does not have, and tells of versions that it has no longer.
+/// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports
+/// removed API versions.
 ///
-/// It comes first, when objects are still as they were written: what the other passes look at is
-/// what the API server sees.
+/// Runs first, when objects are still as written: the other passes see what the API server sees.
 pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
     let release = Release { namespace: "namespace", values: &values };
@@ -89,9 +88,9 @@ fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
     })
 }
 
-/// Says that a field does not exist. OLM drops it from what a CSV and a CRD say, and the API server
-/// from any object, unless it is applied by the server (Helm 4): then it refuses the object. An
-/// overlay is the user's own, who can correct it.
+/// Reports an unknown field. OLM drops unknown fields of CSVs and CRDs, and the API server those of
+/// any object, except with server-side apply (Helm 4), which rejects the object. In overlays it is
+/// an error, because users can fix them.
 fn unknown_field(object: &Object, path: &str) -> Diagnostic {
     let message = format!("{} has unknown field `{path}`", object.label());
     let diagnostic = match object.origin {
@@ -103,12 +102,12 @@ fn unknown_field(object: &Object, path: &str) -> Diagnostic {
     diagnostic.at(object.place_at(path))
 }
 
-/// Whether somebody else wrote the object, or the CSV that it is made from.
+/// Returns true if the object, or the CSV that it is generated from, is input.
 pub(super) fn is_given(object: &Object) -> bool {
     !matches!(object.origin, Origin::Stub | Origin::Added(_))
 }
 
-/// What to do with an object that the API server refuses.
+/// Returns the hint for an object that the API server rejects.
 pub(super) fn way_out(object: &Object) -> &'static str {
     match object.origin {
         Origin::Overlay { .. } => "fix the overlay: the API server would reject it",

@@ -1,11 +1,11 @@
-//! The versions of a chart in an output folder.
+//! The versions of a chart in an output directory.
 
 use super::operand::documents;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::source::chart::{self as charts, ChartTree};
 use std::path::Path;
 
-/// Versions of a chart and their folders below the output folder, in a tree of that folder.
+/// Returns the versions of a chart and their directories, relative to the output directory.
 pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
     tree.keys()
         .filter_map(|path| path.strip_suffix("/Chart.yaml"))
@@ -42,7 +42,7 @@ fn version_of(content: &[u8]) -> Option<String> {
     documents.first()?.get("version")?.as_str().map(str::to_owned)
 }
 
-/// The folder and version that are wanted, or the highest.
+/// Selects the directory of the requested version, or of the highest one.
 pub(super) fn pick(
     name: &str,
     version: Option<&str>,

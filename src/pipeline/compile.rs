@@ -10,7 +10,7 @@ use crate::overlay;
 use crate::passes::{self, Context, Filtered};
 use crate::source::BundleFiles;
 
-/// How many objects each filter matched.
+/// Number of matched objects per filter.
 pub type Hits = Vec<(Filter, usize)>;
 
 /// A bundle compiled to the objects and values of a chart.
@@ -18,17 +18,17 @@ pub type Hits = Vec<(Filter, usize)>;
 pub struct Compiled {
     /// The bundle, without the objects that are now in `unit`.
     pub bundle: Bundle,
-    /// What became of it.
+    /// The compiled objects and values.
     pub unit: Unit,
     /// The namespace that it is meant for.
     pub namespace: String,
-    /// Which namespaces the operator watches.
+    /// Namespaces that the operator watches.
     pub watch: Watch,
-    /// Where its CRDs go.
+    /// Placement of its CRDs.
     pub crds: CrdPlacement,
-    /// How many objects each filter matched.
+    /// Number of matched objects per filter.
     pub hits: Hits,
-    /// How many objects each patch matched, by its own filter.
+    /// Number of matched objects per patch, by its own filter.
     pub patched: Hits,
 }
 
@@ -176,7 +176,7 @@ struct Chosen {
     patched: Hits,
 }
 
-/// Runs filters and patches; nothing when the rest would be about objects that nobody chose.
+/// Runs filters and patches; returns `None` after errors that make later findings meaningless.
 fn choose(
     objects: Vec<Object>,
     config: &BundleConfig,
@@ -225,14 +225,15 @@ fn choose(
     Some(Chosen { objects: patched.objects, hits, patched: patched_hits })
 }
 
-/// Returns the version of CRDs: the operator's, which tells better than the chart's what they can do.
+/// Returns the version for CRDs: the operator's, because it is more meaningful for CRDs than the
+/// chart's.
 fn crd_version(bundle: &Bundle, config: &BundleConfig) -> String {
     let own = semver::Version::parse(&bundle.csv.version).ok();
     let version = own.or_else(|| config.chart_version.clone());
     version.map_or_else(String::new, |version| version.to_string())
 }
 
-/// Returns where the CRDs go. Helm asks the cluster for all kinds of a release before it creates any
+/// Returns the placement of CRDs. Helm looks up all kinds of a release before it creates any
 /// object, so CRDs cannot be templates of a release with custom resources of their kinds.
 fn placement(
     objects: &[Object],
@@ -267,7 +268,7 @@ fn placement(
     CrdPlacement::Separate
 }
 
-/// Adds what the configuration has beside the bundle to the objects.
+/// Adds the objects of the configuration (overlays and others) to the bundle's objects.
 fn add(
     mut objects: Vec<Object>,
     values: &mut Vec<ValueSpec>,

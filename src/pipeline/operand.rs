@@ -1,4 +1,4 @@
-//! What `diff` compares: a chart or a bundle to the objects that it puts into a cluster.
+//! Loads the operands of `diff`: converts a chart or a bundle to its objects in the cluster.
 
 use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::bundle;
@@ -17,32 +17,32 @@ use std::path::Path;
 /// Folder of a subchart's templates that bundle2chart writes.
 const SUBCHART_TEMPLATES: &str = "charts/crds/templates";
 
-/// What reports call the namespace of the release, which identities leave out.
+/// Placeholder for the release namespace in reports; identities omit it.
 pub const NAMESPACE: &str = "release-namespace";
 
-/// Where operands are looked for, and how they are rendered.
+/// Loads and renders operands.
 pub struct Operands<'a> {
     /// Reads bundles.
     pub supply: &'a Supply,
-    /// Says how bundles are compiled, where it knows them.
+    /// The configuration, which defines how bundles are compiled, if any.
     pub config: Option<&'a Config>,
     /// The lock of the configuration, for what a bundle was in a Git revision.
     pub lock: Option<&'a Path>,
-    /// The output folder, for `NAME@VERSION`.
+    /// The output directory, for `NAME@VERSION`.
     pub out: &'a Path,
     /// Name of the release namespace.
     pub namespace: &'a str,
     /// Values over the defaults of charts.
     pub values: Json,
-    /// Whether the `helm` program may render what bundle2chart cannot.
+    /// True if the `helm` program can be used to render charts that bundle2chart cannot.
     pub helm: bool,
 }
 
 impl Operands<'_> {
-    /// What `text` names: a chart folder or package, `NAME@VERSION` or `NAME` in the output folder,
-    /// a bundle folder, layout, tar or image. With a Git revision, a chart in the output folder as
-    /// it was then; where the output folder is not committed, the bundle that was locked then,
-    /// compiled as the configuration says now.
+    /// Loads `text`: a chart directory or package, `NAME@VERSION` or `NAME` in the output
+    /// directory, a bundle directory, layout, tar or image. With a Git revision: a chart in the
+    /// output directory at this revision, or, if the output directory is not committed, the bundle
+    /// locked at this revision, compiled with the current configuration.
     pub fn load(&self, text: &str, revision: Option<&str>) -> (Option<Side>, Diagnostics) {
         let mut diagnostics = Diagnostics::new();
         let side = self.side(text, revision, &mut diagnostics).unwrap_or_else(|problems| {
@@ -102,7 +102,7 @@ impl Operands<'_> {
         self.bundle(text, diagnostics)
     }
 
-    /// `NAME@VERSION`, `NAME`, or the folder of a chart in the output folder.
+    /// Parses `NAME@VERSION`, `NAME`, or the directory of a chart in the output directory.
     fn name_of(&self, text: &str) -> (String, Option<String>) {
         let inside = Path::new(text).strip_prefix(self.out).ok().and_then(Path::to_str);
         let text = inside.unwrap_or(text);
@@ -343,7 +343,8 @@ impl Operands<'_> {
     }
 }
 
-/// Whether a folder of a chart is `crds/` of it or of a subchart, which may itself be called so.
+/// Returns true for the `crds/` directory of a chart or of a subchart, which may itself be named
+/// `crds`.
 fn is_crds(folder: &str) -> bool {
     let mut parts = folder.split('/');
     loop {
@@ -355,7 +356,7 @@ fn is_crds(folder: &str) -> bool {
     }
 }
 
-/// Reads a chart folder or package; nothing when the path is none.
+/// Reads a chart directory or package; `None` if the path is neither.
 fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     if path.is_dir() && charts::is_chart(path) {
         let tree = charts::read_folder(path)?;

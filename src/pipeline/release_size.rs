@@ -6,7 +6,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 
 /// Keys of bundles.toml that make a release smaller.
 struct Remedy {
-    /// As written in the file.
+    /// The setting, as written in bundles.toml.
     written: &'static str,
     apply: fn(&mut BundleConfig),
 }
@@ -34,8 +34,8 @@ const REMEDIES: [Remedy; 4] = [
     },
 ];
 
-/// Returns a finding for each chart whose release takes most of its Secret, or more than all of it.
-/// `compile` compiles the bundle with other settings; it is asked only when there is such a chart.
+/// Returns a finding for each chart whose release takes most of its Secret, or does not fit.
+/// `compile` compiles the bundle with other settings; it is called only if there is such a chart.
 pub(super) fn check(
     charts: &[Chart],
     config: &BundleConfig,
@@ -68,7 +68,7 @@ fn finding(chart: &Chart) -> Diagnostic {
     }
 }
 
-/// Returns what to write, with the share that each chart then takes.
+/// Returns a hint with the settings that reduce the size, and the resulting percentages.
 fn hint(
     largest: usize,
     config: &BundleConfig,

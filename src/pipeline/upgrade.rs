@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// A chart that was built, as far as reports depend on it.
 #[derive(Debug)]
 pub struct BuiltChart {
-    /// Folder of the chart relative to the output folder.
+    /// Directory of the chart relative to the output directory.
     pub dir: PathBuf,
     /// Version of the chart.
     pub version: String,
@@ -33,7 +33,7 @@ pub struct BuiltChart {
     pub upgrade: Option<Upgrade>,
 }
 
-/// An upgrade from the version of a chart that is in the output folder.
+/// An upgrade from the version of a chart in the output directory.
 #[derive(Debug)]
 pub struct Upgrade {
     from: String,
@@ -59,8 +59,9 @@ impl BuiltChart {
     }
 }
 
-/// Compares charts with their earlier versions in the output folder. Only charts that bundle2chart
-/// wrote and can render itself are compared, so that the report is the same wherever the build runs.
+/// Compares charts with their previous versions in the output directory. Only charts that were
+/// generated and can be rendered by bundle2chart are compared, so that the report does not depend
+/// on the environment of the build.
 pub struct Upgrades<'a> {
     operands: Operands<'a>,
     options: Options,
@@ -68,7 +69,7 @@ pub struct Upgrades<'a> {
 }
 
 impl<'a> Upgrades<'a> {
-    /// The upgrades from what is in the output folder `out`.
+    /// Prepares the upgrades from the charts in the output directory `out`.
     pub fn new(out: &'a Path, config: &'a Config, supply: &'a Supply) -> Self {
         let operands = Operands {
             supply,
@@ -83,11 +84,10 @@ impl<'a> Upgrades<'a> {
         Upgrades { operands, options, layout: config.output.layout }
     }
 
-    /// Adds UPGRADE.md to a chart that has an earlier version in the output folder, and returns what
-    /// the upgrade does. With the flat layout the new version takes the place of the old one, and
-    /// there is no report.
+    /// Adds UPGRADE.md to a chart with a previous version in the output directory, and returns the
+    /// upgrade. With the flat layout, the new version replaces the old one, and there is no report.
     ///
-    /// The diagnostics are warnings about an earlier version that cannot be compared.
+    /// The diagnostics are warnings about previous versions that cannot be compared.
     pub fn report(&self, chart: &mut ChartFiles) -> (Option<Upgrade>, Diagnostics) {
         if self.layout == Layout::Flat {
             return (None, Diagnostics::new());

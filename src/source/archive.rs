@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::rc::Rc;
 use tar::EntryType;
 
-/// What reading has cost so far, shared by the streams and the walks of one image.
+/// Counts the resources used for one image, shared by its streams and archive walks.
 pub(super) struct Meter {
     limits: Limits,
     expanded: Cell<u64>,
@@ -68,7 +68,7 @@ impl Meter {
     }
 }
 
-/// Counts the bytes that a decoder takes.
+/// Counts the bytes that a decoder reads.
 pub(super) struct Taken<R> {
     inner: R,
     count: Rc<Cell<u64>>,
@@ -82,7 +82,7 @@ impl<R: Read> Read for Taken<R> {
     }
 }
 
-/// A decompressed stream whose bytes are metered, and hashed where that is asked for.
+/// A decompressed stream with counted and, optionally, hashed bytes.
 pub(super) struct Expanded<R: Read> {
     decoder: Decoder<Taken<R>>,
     meter: Rc<Meter>,
@@ -128,7 +128,7 @@ impl<R: Read> Read for Expanded<R> {
     }
 }
 
-/// What an entry is, as far as anything here cares.
+/// The type of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,
@@ -148,7 +148,7 @@ pub(super) struct Entry<'a> {
     pub(super) kind: EntryKind,
     /// Bytes of its content.
     pub(super) size: u64,
-    /// Where its content starts in the expanded archive.
+    /// Offset of its content in the decompressed archive.
     pub(super) position: u64,
     content: &'a mut dyn Read,
 }
@@ -200,7 +200,7 @@ const BLOCK: u64 = 512;
 struct Padded<R> {
     inner: R,
     position: u64,
-    /// Where the content of the entry that was visited last ends.
+    /// End offset of the content of the last visited entry.
     content_end: Rc<Cell<u64>>,
 }
 

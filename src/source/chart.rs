@@ -1,5 +1,5 @@
 #![expect(clippy::disallowed_methods, reason = "reads charts")]
-//! Charts as they are: folders, packages, and folders in a Git revision.
+//! Charts as files: directories, packages, and directories in a Git revision.
 
 use super::compression::Decoder;
 use super::limits::Limits;
@@ -16,33 +16,33 @@ use walkdir::WalkDir;
 /// Files of a chart by `/`-separated path.
 pub type ChartTree = BTreeMap<String, Vec<u8>>;
 
-/// Bytes of all files of a chart; far above what a release can hold.
+/// Size limit for all files of a chart, in bytes; far above what a release can store.
 const CHART_BYTES: u64 = 256 << 20;
 /// Files of a chart.
 const CHART_FILES: usize = 20_000;
 
-/// Bytes of a file of values; a release, which has them all, holds 1 MiB.
+/// Size limit for a values file, in bytes; a release, which includes the values, stores at most 1
+/// MiB.
 const VALUES_BYTES: u64 = 16 << 20;
 
-/// Name of the release that charts are rendered for, the one that `helm template` itself takes
-/// where it is given none.
+/// Release name for rendering charts: the default of `helm template`.
 const RELEASE: &str = "release-name";
-/// Where the chart and its values are in the folder that Helm works in.
+/// Paths of the chart and its values in Helm's working directory.
 const CHART_FOLDER: &str = "./chart";
 const VALUES_FILE: &str = "./values.yaml";
 
 /// Time that `helm` and `git` may take; the largest charts that are published take seconds.
 const PROGRAM_TIME: Duration = Duration::from_secs(120);
 
-/// Whether a folder is that of a chart.
+/// Returns true if the directory is a chart.
 pub fn is_chart(folder: &Path) -> bool {
     folder.join("Chart.yaml").is_file()
 }
 
-/// The files of a chart folder. Links are not followed.
+/// Reads the files of a chart directory. Symbolic links are not followed.
 ///
 /// # Errors
-/// When the folder cannot be read, or is far larger than a chart.
+/// If the directory cannot be read, or is far larger than a chart.
 pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
     let shown = folder.display().to_string();
     let mut tree = ChartTree::new();
@@ -70,11 +70,11 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
     Ok(tree)
 }
 
-/// Refuses a chart folder with symbolic links. Helm follows them, wherever they lead: to read the
-/// chart without them would be to compare another one.
+/// Rejects a chart directory with symbolic links. Helm follows them, so reading the chart without
+/// them would compare a different chart.
 ///
 /// # Errors
-/// When there is a link, which the message names.
+/// If there is a symbolic link, which the message names.
 pub fn refuse_links(folder: &Path) -> Result<(), Diagnostics> {
     let mut entries = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().flatten();
     let Some(link) = entries.find(|entry| entry.path_is_symlink()) else { return Ok(()) };
@@ -97,11 +97,11 @@ pub fn located(path: &str, diagnostics: Diagnostics) -> Diagnostics {
     diagnostics.into_iter().map(located).collect()
 }
 
-/// The files of a packaged chart, without the folder that all of them are in; nothing when the file
-/// is no chart.
+/// Reads the files of a packaged chart, without their common top directory; `None` if the file is
+/// not a chart.
 ///
 /// # Errors
-/// When the file cannot be read, or is far larger than a chart.
+/// If the file cannot be read, or is far larger than a chart.
 pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     let shown = file.display().to_string();
     let stored = regular_file::open(file).map_err(|error| unreadable(&shown, &error))?;
@@ -153,14 +153,14 @@ fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Diagnostics> {
     Err(failure(Code::ChartUnreadable, message, "pass the directory of one chart"))
 }
 
-/// Everything below `path` in the folder `folder` as it was in the Git revision `revision`, by path
+/// Reads everything below `path` in the directory `folder` at the Git revision `revision`, by path
 /// relative to `folder`.
 ///
-/// Only `git ls-tree` and `git cat-file` are asked: `git archive` runs the filters that the
-/// repository's own configuration and attributes name, and may change line ends.
+/// Only uses `git ls-tree` and `git cat-file`: `git archive` would run filters from the
+/// repository's configuration and attributes, and may change line endings.
 ///
 /// # Errors
-/// When there is no `git`, no repository, no such revision, or nothing at the path in it.
+/// If `git` is missing, or the repository, the revision or the path does not exist.
 pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartTree, Diagnostics> {
     let failed = |why: &str| {
         let why = why.trim().lines().last().unwrap_or_default().to_owned();
@@ -221,9 +221,8 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
     Ok(tree)
 }
 
-/// `git` in a folder, so that the configuration of the repository, which may be a stranger's,
-/// starts no program: no hooks, no file system monitor, no transport, no bare repository that
-/// came as files of another.
+/// Prepares `git` so that the configuration of an untrusted repository starts no programs: no
+/// hooks, no file system monitor, no transports, no embedded bare repositories.
 fn git(folder: &Path) -> Result<Program, String> {
     // What the user set for all repositories stays, `safe.directory` for one.
     let own = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME"];
@@ -240,7 +239,7 @@ fn git(folder: &Path) -> Result<Program, String> {
         .arguments(&["-c", "safe.bareRepository=explicit", "--literal-pathspecs", "--no-pager"]))
 }
 
-/// Standard output of a program that must succeed, else what it said.
+/// Returns the stdout of a successful program, else its error output.
 fn output_of(program: Program) -> Result<Vec<u8>, String> {
     let done = program.run().map_err(|error| error.to_string())?;
     if done.status.success() {
@@ -249,15 +248,15 @@ fn output_of(program: Program) -> Result<Vec<u8>, String> {
     Err(String::from_utf8_lossy(&done.errors).into_owned())
 }
 
-/// Whether Helm takes a name for that of a chart (its `create` has the rule), and no program takes
-/// it for an option or a folder.
+/// Returns true for chart names that Helm allows (as in `helm create`), and that no program can
+/// mistake for an option or a path.
 fn is_chart_name(name: &str) -> bool {
     (1..=250).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// Whether a name is one of a namespace: a label of RFC 1123.
+/// Returns true if the name is a valid namespace: an RFC 1123 label.
 fn is_namespace(name: &str) -> bool {
     let is_end = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
     let bytes = name.as_bytes();
@@ -267,16 +266,16 @@ fn is_namespace(name: &str) -> bool {
         && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
 }
 
-/// What `helm template` makes of a chart: one text, with a `# Source:` line for each document.
+/// Renders a chart with `helm template`: one text, with a `# Source:` line for each document.
 ///
-/// The chart is a stranger's. Nothing of it is on the command line: the release has the same name
-/// whatever the chart is called, so that names which templates derive from it are the same on both
-/// sides of a comparison. Helm sees no configuration, plugins, cluster or proxy of the user, and
-/// leaves `values.schema.json` alone, whose `$ref` may name any address or file.
+/// The chart is untrusted, so nothing of it is on the command line. The release name is fixed, so
+/// that names derived from it are the same on both sides of a comparison. Helm has no access to the
+/// user's configuration, plugins, cluster or proxy, and skips `values.schema.json`, whose `$ref`
+/// can point to any URL or file.
 ///
 /// # Errors
-/// When there is no `helm`, or it fails; the message has what it said. When the chart or the
-/// namespace has a name that cannot be one.
+/// If `helm` is missing or fails (the message has its output), or if the chart or the namespace has
+/// an invalid name.
 pub fn helm_template(
     name: &str,
     tree: &ChartTree,
@@ -365,7 +364,7 @@ pub fn helm_template(
     })
 }
 
-/// Names of the folders in a folder, sorted; none when it does not exist.
+/// Returns the names of the subdirectories, sorted; none if the directory does not exist.
 pub fn folders(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries

@@ -6,7 +6,7 @@ use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
-/// How a stream is compressed.
+/// The compression of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
     None,
@@ -44,11 +44,11 @@ impl Compression {
     }
 }
 
-/// The stored bytes, with the few that were read to recognise the compression put back.
+/// The stored bytes, including those already read to detect the compression.
 type Stored<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
 
-/// A stream decompressed as its first bytes ask for. All members of a gzip stream and all frames
-/// of a zstd stream are read, and anything after them is an error.
+/// A stream decompressed by its magic number. Reads all members of a gzip stream and all frames of
+/// a zstd stream; trailing data is an error.
 pub(super) enum Decoder<R: Read> {
     Plain(Stored<R>),
     Gzip(MultiGzDecoder<Stored<R>>),
@@ -56,7 +56,7 @@ pub(super) enum Decoder<R: Read> {
 }
 
 impl<R: Read> Decoder<R> {
-    /// Recognises the compression. A zstd frame may ask for a window of `zstd_window` bytes.
+    /// Detects the compression. Zstd frames can use a window of up to `zstd_window` bytes.
     pub(super) fn new(mut stored: R, zstd_window: u64) -> io::Result<Self> {
         let mut start = Vec::with_capacity(6);
         stored.by_ref().take(6).read_to_end(&mut start)?;

@@ -64,14 +64,14 @@ pub(crate) fn digest_of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> 
     hasher.finish()
 }
 
-/// How a blob differs from its descriptor.
+/// The difference between a blob and its descriptor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mismatch {
-    /// It has this many bytes.
+    /// The blob is shorter: its actual size.
     Shorter(u64),
-    /// It has more bytes than announced; the rest was not read.
+    /// The blob is longer than the descriptor says; the rest was not read.
     Longer,
-    /// It has this digest.
+    /// The actual digest.
     Digest(String),
 }
 

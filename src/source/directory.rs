@@ -1,4 +1,4 @@
-//! A bundle in a folder.
+//! A bundle in a directory.
 
 use super::folders::{Folders, named_in};
 use super::limits::Limits;
@@ -12,13 +12,13 @@ use std::io::{self, Read};
 use std::path::Path;
 use walkdir::WalkDir;
 
-/// Whether a folder looks like a bundle.
+/// Returns true if the directory looks like a bundle.
 pub(super) fn is_bundle(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join("manifests")).is_ok()
         || folder.join("metadata/annotations.yaml").is_file()
 }
 
-/// Reads the bundle in `folder`, which messages call `shown`.
+/// Reads the bundle in `folder`, named `shown` in messages.
 pub(super) fn read(
     folder: &Path,
     shown: &str,
@@ -45,7 +45,7 @@ pub(super) fn read(
     Ok((decided.files(tree, &BTreeMap::new())?, warnings))
 }
 
-/// Adds a folder and what is in it, in the order of the names.
+/// Adds a directory and its contents, sorted by name.
 fn add(
     tree: &mut Tree,
     base: &Path,

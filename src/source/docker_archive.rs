@@ -135,7 +135,7 @@ fn image_of<'a>(
     Ok((blobs, root))
 }
 
-/// Blobs of an archive: layers where they are, and what was put together in memory.
+/// Blobs of an archive: layers in the file, and documents generated in memory.
 struct ArchiveBlobs<'a> {
     archive: &'a Tarball,
     /// File of each layer by digest.

@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Where blobs come from. What it gives is not trusted: size and digest are checked here.
+/// A source of blobs. It is not trusted: size and digest are checked here.
 pub(super) trait Blobs {
     /// Opens a blob; `None` when there is none of this digest.
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics>;
 
-    /// Is told which blobs will be opened, so that they can be fetched side by side.
+    /// Announces the blobs that will be opened, so that they can be fetched in parallel.
     fn prepare(&self, _descriptors: &[Descriptor]) -> Result<(), Diagnostics> {
         Ok(())
     }
@@ -40,13 +40,14 @@ pub(super) const MANIFEST_TYPES: [&str; 4] =
 /// Indexes inside indexes that are followed; one level is usual.
 const DEEPEST_INDEX: usize = 8;
 
-/// Whether a descriptor is that of a manifest or an index, which registries keep apart from blobs.
+/// Returns true for descriptors of manifests and indexes, which registries store separately from
+/// blobs.
 pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
     let media_type = descriptor.media_type().to_string();
     MANIFEST_TYPES.contains(&media_type.as_str())
 }
 
-/// How a layer of this media type is compressed; `None` for what is no layer of files.
+/// Returns the compression of a layer media type; `None` if it is not a layer.
 fn layer_compression(media_type: &str) -> Option<Compression> {
     let suffix = [
         "application/vnd.oci.image.layer.v1.tar",
@@ -100,7 +101,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// What identifies the image that was found at `root`.
+    /// Returns the identity of the image found at `root`.
     pub(super) fn identity(&self, root: &Descriptor) -> ImageIdentity {
         let Opened { descriptor, layers, config, .. } = self;
         let is_index = descriptor.digest() != root.digest();
@@ -195,7 +196,7 @@ pub(super) enum Document {
     Manifest(Box<ImageManifest>),
 }
 
-/// What a document says that it is.
+/// The self-described type of a document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outline {
@@ -316,7 +317,7 @@ pub(super) struct Layer {
     descriptor: Descriptor,
     compression: Compression,
     diff_id: Option<Digest>,
-    /// How messages name it.
+    /// The name in messages.
     name: String,
 }
 

@@ -32,7 +32,7 @@ const MOST_INDEXES: usize = 256;
 
 /// An image layout.
 pub(super) struct Layout {
-    /// How messages name it.
+    /// The name in messages.
     shown: String,
     files: Files,
 }
@@ -42,7 +42,7 @@ enum Files {
     Tar(Box<Tarball>),
 }
 
-/// Which image of a layout.
+/// Selects an image of a layout.
 #[derive(Debug)]
 pub(super) enum Wanted {
     /// The only one.
@@ -51,11 +51,11 @@ pub(super) enum Wanted {
     Digest(Digest),
     /// The one with a name.
     Named {
-        /// How messages name it.
+        /// The name in messages.
         shown: String,
         /// Its names, any of which will do.
         exact: Vec<String>,
-        /// What will do when no exact name is there and exactly one image has it.
+        /// Fallback if there is no exact match and exactly one image matches it.
         loose: Loose,
     },
 }
@@ -89,7 +89,7 @@ impl Wanted {
         Wanted::Named { shown, exact, loose }
     }
 
-    /// The image that a suffix of a path asks for: `:TAG`, `:NAME` or `@DIGEST`.
+    /// Parses the suffix of a path: `:TAG`, `:NAME` or `@DIGEST`.
     pub(super) fn of_suffix(suffix: &str) -> Result<Self, Diagnostics> {
         if let Some((_, digest)) = suffix.rsplit_once('@') {
             return Digest::try_from(digest).map(Wanted::Digest).map_err(|error| {
@@ -108,7 +108,7 @@ impl Wanted {
 }
 
 impl Layout {
-    /// The layout in a folder.
+    /// Opens the layout in a directory.
     pub(super) fn folder(path: PathBuf, shown: &str) -> Self {
         Layout { shown: shown.to_owned(), files: Files::Folder(path) }
     }
@@ -384,7 +384,7 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
     text
 }
 
-/// Opens a regular file at `file` below `folder`, following no symbolic link on the way.
+/// Opens a regular file at `file` below `folder` without following symbolic links.
 fn open_inside(folder: &Path, file: &str) -> io::Result<File> {
     let mut path = folder.to_owned();
     for part in file.split('/') {

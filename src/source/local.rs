@@ -1,4 +1,4 @@
-//! What a path names: a bundle folder, an image layout, a tar of either, or a Docker archive.
+//! Local sources: a bundle directory, an image layout, a tar of either, or a Docker archive.
 
 use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
@@ -13,10 +13,10 @@ const EXPECTED: &str = "use a bundle directory (with `manifests/`), an OCI image
     `oci-layout`; `:TAG` or `@sha256:…` after the path selects an image), or a tar of either or a \
     Docker archive (uncompressed, gzip or zstd)";
 
-/// Names in a folder that are looked at for one that may be meant.
+/// Maximum number of directory entries to search for a similar name.
 const MOST_NAMES: usize = 1_000;
 
-/// A path that exists, and what stands after it: `:TAG` or `@DIGEST`.
+/// An existing path and its suffix: `:TAG` or `@DIGEST`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found<'t> {
     pub(super) path: PathBuf,
@@ -81,12 +81,12 @@ pub(super) fn read(
     layout.read(&wanted(suffix)?, limits)
 }
 
-/// The image that a suffix asks for.
+/// Parses the suffix that selects an image.
 fn wanted(suffix: &str) -> Result<Wanted, Diagnostics> {
     if suffix.is_empty() { Ok(Wanted::Only) } else { Wanted::of_suffix(suffix) }
 }
 
-/// What exists where `text` points to and has a name like its last part.
+/// Finds an existing path with a similar last component.
 fn beside(text: &str, base: &Path) -> Option<String> {
     let path = Path::new(text);
     let folder = path.parent()?;

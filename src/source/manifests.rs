@@ -1,4 +1,4 @@
-//! Manifests in files and folders.
+//! Manifests in files and directories.
 
 use super::limits::Limits;
 use super::{failure, unreadable};
@@ -12,9 +12,8 @@ use walkdir::WalkDir;
 /// The name for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// The YAML and JSON files at `path` (a file, a folder with all below it, or `-` for standard
-/// input), each with its name as shown, in the order of their names. Symbolic links are not
-/// followed.
+/// Reads the YAML and JSON files at `path` (a file, a directory with all subdirectories, or `-` for
+/// stdin), sorted by name, each with its name in messages. Symbolic links are not followed.
 pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagnostics) {
     let mut files = Vec::new();
     let mut found = Diagnostics::new();

@@ -1,4 +1,4 @@
-//! Which `[[mirror]]`s may have the bytes of a reference.
+//! Selects the `[[mirror]]`s for a reference.
 
 use super::reference::Reference;
 use crate::config::Mirror;

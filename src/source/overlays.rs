@@ -1,4 +1,4 @@
-//! Files that are kept by hand beside a bundle.
+//! Files of overlays.
 
 use super::{Supply, failure, unreadable};
 use crate::config::{Overlay, OverlaySource};
@@ -10,9 +10,9 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
-/// Most files of one overlay: a folder of more is another folder than was meant.
+/// Maximum number of files of one overlay.
 const MOST_FILES: usize = 1_000;
-/// What the names of files in a folder end in.
+/// File extensions of manifests in a directory.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// A file of an overlay, in memory.
@@ -22,9 +22,9 @@ pub struct OverlayFile {
     pub name: String,
     /// Its content.
     pub content: Vec<u8>,
-    /// When its objects are installed.
+    /// The installation phase of its objects.
     pub phase: Phase,
-    /// Where it stands in the configuration, when it is no file.
+    /// The place in the configuration, for inline overlays.
     pub inline: Option<Span>,
     /// The bundle's table that declares it.
     pub span: Span,
@@ -170,8 +170,8 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
     Ok(files)
 }
 
-/// The folder that links of an overlay must not leave: that of the configuration. A path that the
-/// configuration itself has lead elsewhere is its own boundary.
+/// Returns the directory that symbolic links of an overlay must not leave: the directory of the
+/// configuration, or the overlay's target if the configured path itself leads elsewhere.
 fn link_boundary(path: &str, base: &Path) -> io::Result<PathBuf> {
     let leads_elsewhere = |part| !matches!(part, Component::Normal(_) | Component::CurDir);
     if Path::new(path).components().any(leads_elsewhere) {
@@ -180,8 +180,8 @@ fn link_boundary(path: &str, base: &Path) -> io::Result<PathBuf> {
     if base.as_os_str().is_empty() { Path::new(".").canonicalize() } else { base.canonicalize() }
 }
 
-/// Whether a path is below a folder once all links are followed. What leads nowhere leaves nothing,
-/// and is reported when it is read.
+/// Returns true if a path is below a directory after resolving symbolic links. Dangling links count
+/// as inside; reading them reports the error.
 fn is_inside(path: &Path, folder: &Path) -> bool {
     path.canonicalize().map_or(true, |target| target.starts_with(folder))
 }

@@ -75,8 +75,8 @@ impl Reference {
         Ok(Reference { name: name.to_owned(), tag, digest })
     }
 
-    /// Whether a cluster can read the reference: as [`Reference::parse`], but without a host it is
-    /// of Docker Hub, or of where the cluster is configured to look.
+    /// Returns true if a cluster accepts the reference: like [`Reference::parse`], but the host is
+    /// optional (Docker Hub, or the cluster's default registries).
     pub fn is_valid(text: &str) -> bool {
         Self::parse(text).is_ok() || Self::parse(&format!("docker.io/{text}")).is_ok()
     }
@@ -89,7 +89,7 @@ impl Reference {
     }
 }
 
-/// What registries take, as the reference implementation has it (distribution, `reference`).
+/// Maximum length of a repository name (distribution, package `reference`).
 const LONGEST_REPOSITORY: usize = 255;
 
 /// Dot-separated names of letters, digits and inner dashes, or an IPv6 address in brackets, and

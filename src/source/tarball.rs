@@ -1,4 +1,4 @@
-//! A tar file on disk, plain or compressed, with an image layout or a bundle folder in it.
+//! A tar file on disk, optionally compressed, with an image layout or a bundle directory.
 
 use super::archive::{EntryKind, Expanded, Meter, walk};
 use super::folders::Folders;
@@ -22,16 +22,16 @@ pub(super) struct Tarball {
     compressed: bool,
     /// Position in the expanded archive and size, by path.
     files: BTreeMap<Vec<u8>, (u64, u64)>,
-    /// The folder that everything is in; empty when it is the archive's root.
+    /// The common top directory; empty for the root of the archive.
     root: Vec<u8>,
 }
 
-/// What a tar file holds.
+/// The content of a tar file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     Layout,
     Bundle,
-    /// What `docker save` wrote before Docker 25.
+    /// The format of `docker save` before Docker 25.
     DockerArchive,
     Unknown,
 }
@@ -87,7 +87,7 @@ impl Tarball {
         Ok(tarball)
     }
 
-    /// What is in it.
+    /// Returns the type of its content.
     pub(super) fn holds(&self) -> Holds {
         let has = |name: &str| self.files.contains_key(&self.inside(name));
         let manifests = self.inside("manifests/");
@@ -124,7 +124,7 @@ impl Tarball {
         }
     }
 
-    /// Reads the bundle folder in it.
+    /// Reads its bundle directory.
     pub(super) fn read_bundle(&self) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
         let named = Folders::default();
         let mut tree = self.tree(named.candidates())?;

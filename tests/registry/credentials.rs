@@ -98,7 +98,12 @@ fn another_host_gets_no_credentials_unless_the_configuration_says_so() {
     let project = Project::new(&server.host());
     project.log_in(&server.host(), PASSWORD);
     let seen = project.run(&["build", "-vvv"]);
-    assert_refused(&project, &seen, "unsafe-realm", &["is not trusted with credentials", &realm.host()]);
+    assert_refused(
+        &project,
+        &seen,
+        "unsafe-realm",
+        &["is not trusted with credentials", &realm.host()],
+    );
     assert!(realm.asked().is_empty());
     project.assert_no_secret(&[&seen], &[]);
 

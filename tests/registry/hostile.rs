@@ -416,7 +416,12 @@ fn a_mirror_that_cannot_give_an_image_is_passed_over_where_that_is_allowed() {
     let (server, project) = registry(|_, _| None);
     let [from, to] = [server.host(), mirror.0.host()];
     project.add(&format!("[[mirror]]\nfrom = \"{from}\"\nto = \"{to}\"\nfallback = true\n"));
-    assert_refused(&project, &project.run(&["build"]), "blob-mismatch", &["but the registry reports"]);
+    assert_refused(
+        &project,
+        &project.run(&["build"]),
+        "blob-mismatch",
+        &["but the registry reports"],
+    );
 }
 
 #[test]

@@ -100,7 +100,11 @@ fn wrong_sizes_and_digests_of_descriptors_are_found() {
         assert_error(&digest(bad), Code::InvalidLayout, &["JSON"]);
     }
     for unknown in ["md5:d41d8cd98f00b204e9800998ecf8427e", "blake3:00"] {
-        assert_error(&digest(unknown), Code::InvalidLayout, &["unsupported digest algorithm", unknown]);
+        assert_error(
+            &digest(unknown),
+            Code::InvalidLayout,
+            &["unsupported digest algorithm", unknown],
+        );
     }
 }
 

@@ -151,7 +151,11 @@ fn what_holds_no_bundle_is_said_to_hold_none() {
     assert_error(&read_bytes(b""), Code::UnknownSource, &[]);
     assert_error(&read_bytes(&Tar::new().file("x", "y").end()), Code::UnknownSource, &[]);
     let other = b"apiVersion: v1\nkind: List\n".repeat(100);
-    assert_error(&read_bytes(&other), Code::UnknownSource, &["not a bundle directory, OCI layout or archive"]);
+    assert_error(
+        &read_bytes(&other),
+        Code::UnknownSource,
+        &["not a bundle directory, OCI layout or archive"],
+    );
     let words = ["cannot be unpacked"];
     assert_error(&read_bytes(&gzip(&other)), Code::BrokenArchive, &words);
     let docker = Tar::new().file("manifest.json", "[]").file("abc/layer.tar", "").end();

@@ -5,10 +5,10 @@ use super::{Builder, Problem};
 use crate::ir::Value;
 use crate::yaml::{MAX_DEPTH, Mark};
 
-/// How much memory, roughly and in bytes, anchors and aliases may copy.
+/// Limit for the memory that anchors and aliases can copy, approximately and in bytes.
 const MAX_COPIED: usize = 32 << 20;
 
-/// What aliases may repeat.
+/// A value that aliases can repeat.
 pub(super) enum Anchored {
     /// A scalar, which means something else as a key.
     Scalar(Scalar),
@@ -16,7 +16,7 @@ pub(super) enum Anchored {
     Value(Value, Size),
 }
 
-/// What a copy of a value costs.
+/// The cost of copying a value.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     /// Memory, roughly.
@@ -80,7 +80,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Puts what an alias repeats where it belongs.
+    /// Adds the value of an alias to the innermost collection.
     pub(super) fn alias(&mut self, anchor: usize, mark: Mark) -> Result<(), Box<Problem>> {
         match self.anchors.get(&anchor) {
             Some(Anchored::Scalar(scalar)) => {

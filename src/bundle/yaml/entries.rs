@@ -28,8 +28,8 @@ impl SmallMaps {
         Entries::Small(self.entries.len())
     }
 
-    /// Sets a key of the innermost map. A key that is merged in has no line of its own: it is 0, or
-    /// that of the key whose value it replaces. Returns the key if it was there, with its line.
+    /// Sets a key of the innermost map. A merged key has line 0, or the line of the key that it
+    /// replaces. Returns the key and its line if it was set already.
     pub(super) fn set(
         &mut self,
         into: &mut Entries,

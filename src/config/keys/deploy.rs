@@ -5,7 +5,7 @@ use super::{Kind, NAMESPACE, SECRET, Table, optional, required};
 /// Values of `style`, the default first.
 pub(in crate::config) const STYLES: &[&str] = &["application-set", "app-of-apps"];
 
-/// A folder inside of another one.
+/// A relative subdirectory.
 const FOLDER: &str = "^[^/\\\\\\s][^\\\\\\s]*$";
 
 /// `[[deploy.argocd.ignore-differences]]`

@@ -137,7 +137,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Remembers where keys are, and holds texts against the patterns of their keys.
+    /// Records the spans of keys, and checks strings against the patterns of their keys.
     fn note_spans(
         &mut self,
         fields: &Fields<'_>,

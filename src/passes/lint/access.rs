@@ -43,7 +43,7 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What the bindings of a kind give to an account.
+/// Returns the bindings of a kind for an account.
 fn bindings<'a>(
     unit: &'a Unit,
     kind: &'a str,
@@ -73,8 +73,8 @@ fn allows(rules: &[&Value], group: &str, resource: &str, verb: &str) -> bool {
     })
 }
 
-/// Who asks the API server about tokens and permissions of callers, and cannot read the ConfigMap
-/// in kube-system that delegated authentication starts from.
+/// Reports operators that use TokenReviews and SubjectAccessReviews, but cannot read the ConfigMap
+/// in kube-system that delegated authentication requires.
 pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in deployments(unit) {
         let name = deployment.account();

@@ -30,13 +30,13 @@ pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Whether JSON has a character as it is, and a reader of YAML does not take it so: the API server
-/// reads what it applies as YAML, and clients send it as JSON.
+/// Returns true for characters that are unescaped in JSON but invalid or changed in YAML: with
+/// server-side apply, clients send JSON and the API server parses YAML.
 fn is_lost(character: char) -> bool {
     matches!(character, '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Whether a character is a line break in YAML, and folded to a blank between quotes.
+/// Returns true for YAML line breaks, which are folded to a space in quoted strings.
 fn is_line_break(character: char) -> bool {
     character == '\u{85}'
 }

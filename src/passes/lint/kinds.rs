@@ -1,4 +1,4 @@
-//! Kinds that a cluster may not know, and CRDs that nobody converts.
+//! Kinds that the cluster may not have, and CRDs without their conversion webhook.
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};

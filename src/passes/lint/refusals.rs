@@ -1,5 +1,5 @@
-//! What the API server refuses although it has the right types: the rules of its validation that a
-//! bundle is known to break, or that are cheap to tell.
+//! API server validation beyond types: rules that bundles are known to violate, or that are cheap
+//! to check.
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
@@ -311,7 +311,7 @@ fn crd(faults: &mut Faults<'_>) {
     }
 }
 
-/// What a field of a webhook may be.
+/// Allowed values of webhook fields.
 const CHOICES: [(&str, &[&str]); 4] = [
     ("failurePolicy", &["Fail", "Ignore"]),
     ("matchPolicy", &["Equivalent", "Exact"]),

@@ -41,7 +41,7 @@ pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Whether a reference means something else tomorrow without anybody having changed it.
+/// Returns true if the image is untagged or has the tag `latest`.
 fn is_latest(image: &str) -> bool {
     let name = image.rsplit('/').next().unwrap_or(image);
     !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
@@ -147,7 +147,7 @@ fn targets(
     }
 }
 
-/// What stands twice in a container. The last one counts, but not for server-side apply.
+/// Reports duplicates in a container. The last one is used, except with server-side apply.
 pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in deployments(unit) {
         for container in deployment.containers() {

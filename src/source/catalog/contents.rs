@@ -1,4 +1,4 @@
-//! What a catalog has of one package.
+//! The contents of a catalog for one package.
 
 use super::ignore::Ignored;
 use super::objects::{self, Bundle, Channel, Deprecations, Head, Package};
@@ -47,7 +47,7 @@ enum Kept {
     Deprecations(Deprecations),
 }
 
-/// What one file has.
+/// The contents of one file.
 #[derive(Default)]
 struct File {
     kept: Vec<Kept>,

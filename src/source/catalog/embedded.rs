@@ -1,4 +1,4 @@
-//! A bundle that a catalog holds as a whole, as the files that its image would have.
+//! Bundles that are embedded in a catalog, as the files of a bundle image.
 
 use super::contents::Contents;
 use super::objects::Properties;
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 /// Longest name of a file.
 const LONGEST_NAME: usize = 200;
 
-/// The files of a bundle; an error says what is wrong with its properties.
+/// Returns the files of a bundle, or an error if its properties are invalid.
 ///
-/// What the catalog has derived from metadata is put back: `olm.package.required` and
-/// `olm.gvk.required` come from dependencies.yaml, or from the ClusterServiceVersion, which says
-/// the same once more; `olm.package` and `olm.gvk` come from the manifests.
+/// Restores what the catalog derived from metadata: `olm.package.required` and `olm.gvk.required`
+/// are from dependencies.yaml, or from the ClusterServiceVersion, which has them too; `olm.package`
+/// and `olm.gvk` are from the manifests.
 pub(super) fn files(
     properties: &Properties,
     contents: &Contents,

@@ -1,4 +1,4 @@
-//! The upgrade graph of a channel: its head, what leads to it, and the bundle that is asked for.
+//! The upgrade graph of a channel: its head, its entries, and the selection of a bundle.
 
 use super::contents::Contents;
 use super::objects::{Bundle, Entry};
@@ -21,7 +21,7 @@ pub(super) struct Choice<'c> {
     pub(super) version: Version,
 }
 
-/// Chooses the bundle that a configuration asks for.
+/// Selects the bundle that the configuration requests.
 pub(super) fn choose<'c>(
     contents: &'c Contents,
     source: &CatalogSource,
@@ -205,7 +205,7 @@ impl<'c> Channel<'c> {
         bundles.collect()
     }
 
-    /// What there is instead of a version.
+    /// Describes the available versions, for a hint.
     fn others(&self, request: &VersionRequest, versions: &BTreeMap<&str, Version>) -> String {
         let fits = |version: &Version| match request {
             VersionRequest::Exact(wanted) => version.cmp_precedence(wanted).is_eq(),
@@ -256,7 +256,7 @@ fn asked(request: &VersionRequest) -> Version {
     }
 }
 
-/// As many of the versions, highest first, as a hint lists: those around `wanted`.
+/// Returns the versions around `wanted`, highest first, as many as a hint lists.
 fn around<'v>(versions: &[&'v Version], wanted: &Version) -> Vec<&'v Version> {
     let above = versions.partition_point(|version| *version > wanted);
     let start = above.saturating_sub(MOST_LISTED / 2);

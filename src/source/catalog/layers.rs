@@ -13,7 +13,7 @@ use crate::source::tree::{is_below, join, normalise, split};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Label that names the catalog's folder.
+/// Label with the path of the catalog directory.
 const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 /// Label of the catalogs of old, which are databases.
 const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
@@ -82,7 +82,7 @@ fn take(entry: &mut Entry<'_>, shown: &str, inside: bool, visit: &mut Visit<'_>)
     visit(shown, Item::Other(what))
 }
 
-/// The folder as the label names it.
+/// Returns the catalog directory from the label.
 fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
     let label = image.labels.get(CONFIGS_LABEL);
     if label.is_none() && image.labels.contains_key(BUNDLE_LABEL) {
@@ -125,7 +125,7 @@ fn no_catalog(image: &Opened, folder: &str) -> Diagnostics {
     )
 }
 
-/// Whether the path of a whiteout deletes a folder that leads to `folder`.
+/// Returns true if a whiteout at `path` deletes `folder` or one of its parents.
 fn reaches(path: &[u8], folder: &[u8]) -> bool {
     let (parent, name) = split(path);
     match name.strip_prefix(b".wh.") {
@@ -138,12 +138,12 @@ fn reaches(path: &[u8], folder: &[u8]) -> bool {
     }
 }
 
-/// What later layers have, as far as it hides what earlier ones have.
+/// The paths of later layers that hide paths of earlier ones.
 #[derive(Default)]
 struct Seen {
-    /// What is no folder, and what is deleted: hides the same path and all below.
+    /// Files, links and whiteouts: hide the same path and everything below it.
     whole: BTreeSet<Vec<u8>>,
-    /// Folders: hide what is no folder.
+    /// Directories: hide everything but directories.
     folders: BTreeSet<Vec<u8>>,
     /// Folders that hide all that earlier layers have below.
     opaque: BTreeSet<Vec<u8>>,
@@ -175,7 +175,7 @@ impl Seen {
         false
     }
 
-    /// Whether an entry of an earlier layer is hidden.
+    /// Returns true if an entry of an earlier layer is hidden.
     fn hides(&self, path: &[u8], kind: &EntryKind) -> bool {
         let is_folder = *kind == EntryKind::Folder;
         if self.whole.contains(path) || (!is_folder && self.folders.contains(path)) {

@@ -37,14 +37,14 @@ pub struct Selected {
     pub version: String,
     /// Reference of the bundle's image, if it has one.
     pub image: Option<String>,
-    /// The bundle itself, if it has no image and the catalog holds all of its manifests.
+    /// The bundle itself, if it has no image and the catalog embeds all its manifests.
     pub objects: Option<BundleFiles>,
     /// The catalog's image, if a registry or a mirror has it.
     pub catalog: Option<ImageIdentity>,
 }
 
-/// Finds the bundle that `source` asks for. Nothing but the catalog is read; with a digest, the
-/// image of the catalog that has it.
+/// Selects the bundle that `source` requests. Reads only the catalog; with a digest, the catalog
+/// image of this digest.
 ///
 /// Findings have places in the configuration, or in a file of the catalog.
 pub fn select(
@@ -125,7 +125,7 @@ fn select_in(
     Ok((selected, found))
 }
 
-/// Reads the manifests that the catalog holds of the chosen bundle.
+/// Reads the embedded manifests of the selected bundle.
 fn read_embedded(
     catalog: &Catalog<'_>,
     contents: &Contents,

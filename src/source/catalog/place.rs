@@ -1,4 +1,4 @@
-//! Where a catalog is: a file, a folder, or an image.
+//! The location of a catalog: a file, a directory, or an image.
 
 use super::layers;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -19,18 +19,18 @@ use walkdir::WalkDir;
 pub(super) enum Catalog<'s> {
     /// One file.
     File { path: PathBuf, shown: String },
-    /// A folder of files.
+    /// A directory of files.
     Folder { path: PathBuf, shown: String },
-    /// The folder that the labels of an image name.
+    /// The directory named by the labels of an image.
     Image {
         blobs: Box<dyn Blobs + 's>,
         root: Box<Descriptor>,
-        /// Whether it was found by a reference, and not at a path.
+        /// True if the image was found by reference, not at a path.
         by_reference: bool,
     },
 }
 
-/// What is at a path of a catalog.
+/// An entry of a catalog directory.
 pub(super) enum Item<'a> {
     /// A file.
     File(&'a mut dyn Read),

@@ -7,7 +7,7 @@ use crate::source::limits::{Limits, in_bytes};
 use memchr::{memchr_iter, memmem};
 use std::io::{self, BufRead, BufReader, Read};
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) message: String,
@@ -46,7 +46,7 @@ pub(super) fn objects(
     }
 }
 
-/// How much of a JSON file is looked at in one go, in bytes.
+/// Size of the window for reading a JSON file, in bytes.
 const WINDOW: usize = 4 << 20;
 
 /// Concatenated JSON objects. The window is parsed as long as whole objects are in it, then moved;
@@ -111,8 +111,8 @@ fn too_large(limit: usize, lines: usize) -> Fault {
     Fault { message: format!("an object has more than {limit}"), line: lines + 1, limit: true }
 }
 
-/// YAML documents, divided at the lines that begin with `---`: such a line is a mark wherever it
-/// stands, also inside a text (YAML 1.2, section 9.1.2).
+/// Reads YAML documents, which are separated by lines that start with `---`, even inside a scalar
+/// (YAML 1.2, section 9.1.2).
 fn yaml(
     reader: &mut dyn BufRead,
     package: &str,
@@ -186,8 +186,7 @@ fn document(
     Ok(())
 }
 
-/// The name in the object of another package, as such objects are usually written: it is good for
-/// a hint only.
+/// Finds the package name in an object of another package by its usual layout; only used for hints.
 fn other_package(text: &[u8]) -> Option<String> {
     let mut lines = text.split(|byte| *byte == b'\n').take(50);
     let is_package = |line: &[u8]| {

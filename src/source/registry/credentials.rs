@@ -18,7 +18,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a credential helper may take; some ask a person.
+/// Timeout of a credential helper; some prompt the user.
 const HELPER_TIME: Duration = Duration::from_secs(60);
 
 /// Bytes that a helper or a file may have.
@@ -45,7 +45,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What to log in with.
+/// Login credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Login {
     Password {
@@ -54,7 +54,7 @@ pub(super) enum Login {
     },
     /// A token that buys tokens (OAuth 2 refresh token).
     Identity(Secret),
-    /// A token to send as it is.
+    /// A token that is sent unchanged.
     Registry(Secret),
 }
 
@@ -62,7 +62,7 @@ pub(super) enum Login {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Credentials {
     pub(super) login: Login,
-    /// For people.
+    /// The origin, for messages.
     pub(super) from: String,
 }
 
@@ -137,8 +137,8 @@ fn usual_files(environment: &Environment) -> Vec<PathBuf> {
     .collect()
 }
 
-/// Where `podman login` and `skopeo login` leave credentials when there is no session: of root in
-/// a container or a pipeline, for instance.
+/// Default location of the credentials of `podman login` and `skopeo login` without a user session,
+/// for example for root in a container.
 #[cfg(unix)]
 fn of_no_session() -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
@@ -225,7 +225,7 @@ impl Entry {
     }
 }
 
-/// Asks a credential helper.
+/// Runs a credential helper.
 fn ask(
     helper: &str,
     host: &str,

@@ -1,13 +1,13 @@
-//! What can go wrong between here and a registry, and what a person is told.
+//! Failures of registry requests, and their diagnostics.
 
 use crate::diag::{Code, Diagnostic};
 
-/// Why a request has no answer that is of use.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// The connection failed or broke; the same request may succeed later.
     Unreachable(String),
-    /// The registry asks to come back later, after so many seconds if it says so.
+    /// The registry is busy; with the seconds of Retry-After, if any.
     Busy(String, Option<u64>),
     /// Content that came too slowly to go on with.
     TooSlow(String),
@@ -21,7 +21,7 @@ pub(super) enum Failure {
     UnsafeRedirect(String),
     /// A place for tokens that credentials may not be sent to.
     UnsafeRealm(String, String),
-    /// Content that is not what was asked for.
+    /// The content has the wrong digest or size.
     Mismatch(String),
     /// More than there may be.
     TooMuch(String),
@@ -32,12 +32,12 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Whether the same request may succeed later.
+    /// Returns true for temporary failures.
     pub(super) fn is_passing(&self) -> bool {
         matches!(self, Failure::Unreachable(_) | Failure::Busy(..))
     }
 
-    /// For people; `host` is the registry's.
+    /// Converts the failure to a diagnostic; `host` is the registry's.
     pub(super) fn diagnostic(self, host: &str) -> Diagnostic {
         let (code, message, hint) = match self {
             Failure::Unreachable(message) => (

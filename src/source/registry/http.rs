@@ -30,7 +30,7 @@ pub(super) struct Response {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: BodyReader<'static>,
-    /// Where it came from in the end.
+    /// URL of the final response, after redirects.
     pub(super) from: Uri,
 }
 
@@ -41,7 +41,7 @@ impl Response {
     }
 }
 
-/// What to ask for.
+/// An HTTP request.
 pub(super) struct Query<'q> {
     pub(super) method: Method,
     pub(super) uri: Uri,
@@ -210,7 +210,7 @@ pub(super) fn read_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String
     if roots.is_empty() { Err("no certificate found".to_owned()) } else { Ok(roots) }
 }
 
-/// Whether a host is this machine by its name.
+/// Returns true if the host name is a loopback name.
 pub(super) fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
@@ -282,7 +282,7 @@ impl Resolver for Guarded {
     }
 }
 
-/// Whether a registry may be at an address; on this machine only if `loopback`.
+/// Returns true if a registry can have this address; loopback addresses only if `loopback`.
 fn is_allowed(address: IpAddr, loopback: bool) -> bool {
     let address = address.to_canonical();
     if METADATA_ADDRESSES.contains(&address) || (!loopback && address.is_loopback()) {
@@ -341,7 +341,7 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether a proxy may be asked for a host, whose name only the proxy resolves.
+/// Returns true if a proxy can be asked for a host whose name only the proxy resolves.
 fn is_allowed_host(host: &str) -> bool {
     let host = bare(host).trim_end_matches('.').to_ascii_lowercase();
     if let Ok(address) = host.parse::<IpAddr>() {
@@ -374,7 +374,7 @@ fn forbidden(uri: &Uri) -> Failure {
     Failure::UnsafeRedirect(format!("{} is not contacted: {Forbidden}", shown(uri)))
 }
 
-/// What an error of the connection means.
+/// Converts a connection error to a failure.
 fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
     let mut place = shown(uri);
     if let Some(proxy) = proxy {
@@ -400,7 +400,7 @@ fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
     }
 }
 
-/// Whether an error comes from TLS, inside what carries it.
+/// Returns true if an error, or one that it wraps, is a TLS error.
 fn is_tls(error: &std::io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
 }

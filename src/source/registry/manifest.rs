@@ -13,8 +13,8 @@ use std::io::Read as _;
 use std::str::FromStr as _;
 
 impl Repository<'_> {
-    /// The manifest or index of a reference: the digest's when it has one, else the tag's. A
-    /// digest that is in the cache is not asked for.
+    /// Fetches the manifest or index of a reference: by its digest if it has one, else by its tag.
+    /// A digest in the cache is not requested from the registry.
     pub(in crate::source) fn manifest(
         &self,
         reference: &Reference,
@@ -141,7 +141,7 @@ impl Repository<'_> {
     }
 }
 
-/// What a document is: as the registry says, or as it says itself.
+/// Returns the media type of a document: from the Content-Type header, or from the document.
 fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> {
     let known = |text: &str| MANIFEST_TYPES.contains(&text);
     let content_type = content_type.map(|t| t.split(';').next().unwrap_or_default().trim());

@@ -48,8 +48,8 @@ fn accepted() -> (&'static str, String) {
 /// Bytes of an error's body that are looked at.
 const ERROR_BYTES: u64 = 64 << 10;
 
-/// Hosts that are one service by their operators' documentation, and so share credentials: where
-/// Docker Hub and GitLab.com give tokens.
+/// Hosts that are documented as one service and share credentials: the token servers of Docker Hub
+/// and GitLab.com.
 const SAME_SERVICE: &[(&str, &str)] =
     &[("docker.io", "auth.docker.io"), ("registry.gitlab.com", "gitlab.com")];
 
@@ -64,16 +64,16 @@ pub(super) struct Client {
     system_roots: OnceLock<Vec<Certificate<'static>>>,
     proxies: Arc<Proxies>,
     slots: Slots,
-    /// What is being fetched, so that nothing is fetched twice at a time.
+    /// Downloads in progress, so that nothing is downloaded twice at a time.
     claims: Claims,
-    /// What references led to, so that a tag means the same for a whole run, and what failed, so
-    /// that the next bundle does not wait for it again.
+    /// Results by reference, so that a tag resolves to the same image during a run, and failures
+    /// are not repeated for the next bundle.
     outcomes: Mutex<BTreeMap<String, Result<Descriptor, Diagnostics>>>,
 }
 
 /// One registry.
 struct Host {
-    /// As references have it.
+    /// The name as in references.
     name: String,
     /// Scheme and authority of requests.
     endpoint: String,
@@ -131,7 +131,7 @@ impl Client {
         Ok(Repository { client: self, host, name: path, limits: limits.clone() })
     }
 
-    /// How this went before, in this run.
+    /// Returns the earlier result of this run, if any.
     fn outcome(&self, name: &str) -> Option<Result<Descriptor, Diagnostics>> {
         self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
@@ -188,7 +188,7 @@ impl Client {
     }
 }
 
-/// Whether a registry answers on http and has no TLS.
+/// Returns true if a registry answers over HTTP and has no TLS.
 fn speaks_plain_http(http: &Http, authority: &str) -> bool {
     let ask = |scheme: &str| {
         let uri: Uri = format!("{scheme}://{authority}/v2/").parse().ok()?;
@@ -210,14 +210,14 @@ fn speaks_plain_http(http: &Http, authority: &str) -> bool {
     !has_tls && matches!(ask("http"), Some(Ok(_)))
 }
 
-/// What to ask a repository for.
+/// A request to a repository.
 struct Request<'r> {
     method: Method,
     /// After `/v2/NAME/`, or a whole address.
     path: &'r str,
     headers: Vec<(&'static str, String)>,
     body: Content<'r>,
-    /// Whether something is pushed.
+    /// True for pushes.
     push: bool,
 }
 
@@ -228,7 +228,7 @@ impl<'r> Request<'r> {
 }
 
 impl Repository<'_> {
-    /// How messages name it.
+    /// Returns the name for messages.
     fn shown(&self) -> String {
         format!("{}/{}", self.host.name, self.name)
     }
@@ -267,7 +267,8 @@ impl Repository<'_> {
         }
     }
 
-    /// Sends a request, with credentials when the registry asks for them; the answer is a good one.
+    /// Sends a request, with credentials if the registry requires them; returns successful
+    /// responses only.
     fn send(&self, request: &Request<'_>) -> Result<Response, Failure> {
         let actions = if request.push { "pull,push" } else { "pull" };
         let scope = format!("repository:{}:{actions}", self.name);
@@ -369,7 +370,7 @@ impl Repository<'_> {
     }
 }
 
-/// Says where refused credentials came from.
+/// Adds the origin of rejected credentials to a failure.
 fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
     match failure {
         Failure::Denied(message, None) => {
@@ -404,7 +405,7 @@ fn said(response: Response, patience: Duration) -> String {
     if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) }
 }
 
-/// Headers that tell something and hold no secret.
+/// Formats the useful headers that contain no secrets.
 fn headers_of(response: &Response) -> String {
     let names = [
         "content-type",
@@ -437,13 +438,13 @@ fn broken(place: &str, error: &io::Error) -> Failure {
     })
 }
 
-/// That a blob or a manifest is not in the cache.
+/// Reports a blob or manifest that is not in the cache.
 fn offline(shown: &str) -> Diagnostic {
     Diagnostic::error(Code::Offline, format!("`{shown}` is not in the cache and --offline is set"))
         .hint("run once without `--offline`, or vendor the images with `bundle2chart vendor DIR`")
 }
 
-/// That only the registry knows what a tag means.
+/// Reports a tag that can only be resolved by the registry.
 fn offline_tag(shown: &str) -> Diagnostic {
     Diagnostic::error(
         Code::Offline,

@@ -1,12 +1,12 @@
 #![expect(clippy::disallowed_methods, reason = "time passes while a registry is waited for")]
-//! How long a registry is waited for, and how many downloads run at a time.
+//! Timeouts, retries, and the number of parallel downloads.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that must arrive while the patience lasts; a connection that gives fewer is broken.
+/// Minimum number of bytes per timeout; slower connections are aborted.
 const LEAST_BYTES: u64 = 4 << 10;
 
 /// Bytes a second that a body must have on average, once four times the patience has passed.
@@ -18,7 +18,7 @@ const LONGEST_BODY: Duration = Duration::from_secs(2 * 60 * 60);
 /// The first pause between two tries; each next one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// The longest pause, also when a registry asks for a longer one.
+/// Maximum pause before a retry, even if Retry-After is longer.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The pause after a try, the first being 0.
@@ -40,7 +40,7 @@ pub(super) fn wait(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// A stopwatch, for what a person is told.
+/// Measures the duration for messages.
 pub(super) struct Stopwatch(Instant);
 
 impl Stopwatch {
@@ -58,7 +58,7 @@ impl Stopwatch {
 pub(super) struct Paced<R> {
     inner: R,
     patience: Duration,
-    /// When it must have ended, and how long that is from its beginning.
+    /// The deadline, and the total time until then.
     deadline: (Instant, Duration),
     begun: Instant,
     count: u64,
@@ -73,13 +73,13 @@ impl<R: Read> Paced<R> {
     }
 }
 
-/// How long a body of `size` bytes may take in all.
+/// Returns the timeout for a body of `size` bytes.
 fn time_for(size: u64, patience: Duration) -> Duration {
     let time = patience * 4 + Duration::from_secs(size / LEAST_RATE);
     time.min(LONGEST_BODY.max(patience * 4))
 }
 
-/// That a body did not end in time. Another try would not either.
+/// Error: a body timed out. It is not retried, because another attempt would time out too.
 #[derive(Debug)]
 pub(super) struct Overdue(Duration);
 
@@ -142,7 +142,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Waits until nobody else has this one; others may have it when the result is dropped.
+    /// Waits until the key is free, and claims it until the result is dropped.
     pub(super) fn take(&self, what: &str) -> Claim<'_> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while !taken.insert(what.to_owned()) {

@@ -1,8 +1,8 @@
-//! Which proxy leads to an address, as the variables of the environment say.
+//! Selects the proxy for a URL from environment variables.
 //!
-//! They mean what they mean to Go's programs (golang.org/x/net/http/httpproxy), and so to podman,
-//! skopeo and kubectl: `HTTPS_PROXY` is for https, `HTTP_PROXY` for http, `NO_PROXY` lists where none
-//! is needed. `ALL_PROXY` stands in for the first two, as it does for curl.
+//! The variables work as in Go programs (golang.org/x/net/http/httpproxy) such as podman, skopeo
+//! and kubectl: `HTTPS_PROXY` for https, `HTTP_PROXY` for http, and exceptions in `NO_PROXY`.
+//! `ALL_PROXY` is the default for the first two, as in curl.
 
 use super::super::access::Environment;
 use super::failure::Failure;
@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use ureq::http::Uri;
 use ureq::{Proxy, ProxyProtocol};
 
-/// What is said about proxies.
+/// The proxy settings.
 pub(super) struct Proxies {
     https: Setting,
     http: Setting,

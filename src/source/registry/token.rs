@@ -16,7 +16,7 @@ use ureq::http::{Method, Uri};
 /// Bytes of an answer with a token.
 const TOKEN_BYTES: u64 = 1 << 20;
 
-/// What a token is asked for.
+/// The purpose of a token.
 pub(super) struct Purpose<'p> {
     /// The registry that challenged.
     pub(super) registry: &'p Uri,
@@ -24,7 +24,7 @@ pub(super) struct Purpose<'p> {
     pub(super) scope: &'p str,
     /// Hosts, with a port where they have one, that may see the credentials too.
     pub(super) trusted: &'p [String],
-    /// How long an answer may stay silent, or slow.
+    /// Timeout of a stalled or slow response.
     pub(super) patience: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The files of one folder of a tree, or what may not be in it.
+//! Extracts the files of one directory of a tree, or reports invalid entries.
 
 use super::{Node, Tree, below, join};
 use crate::diag::{Code, Diagnostic, Place};
@@ -6,15 +6,15 @@ use crate::source::archive::show;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Problems of one folder that are listed one by one.
+/// Maximum number of reported problems per directory.
 const MOST_PROBLEMS: usize = 20;
 
-/// Files or problems of one folder.
+/// Files or problems of one directory.
 pub(in crate::source) type Taken = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
 
 impl Tree {
-    /// The files of a kept folder by path relative to it; `None` when there is nothing at its
-    /// path. With `flat`, folders in it are errors, as they are to OLM.
+    /// Returns the files of a kept directory by relative path; `None` if the path does not exist.
+    /// With `flat`, subdirectories are errors, as in OLM.
     pub(in crate::source) fn take(&self, folder: &str, flat: bool) -> Option<Taken> {
         let mut problems = Vec::new();
         let mut ancestors = Vec::new();

@@ -43,10 +43,10 @@ impl Tree {
         self.hide(hidden, only_below, layer)
     }
 
-    /// Hides what earlier layers have at a path and below it, or only below it.
+    /// Hides a path of earlier layers and everything below it, or only what is below it.
     ///
-    /// Where in its layer a whiteout stands has no meaning (the OCI image specification,
-    /// "Whiteouts"): what this layer has put there already stays, in folders of its own.
+    /// The position of a whiteout in its layer does not matter (OCI image specification,
+    /// "Whiteouts"): entries of the same layer are kept.
     fn hide(&mut self, hidden: Vec<u8>, only_below: bool, layer: usize) -> io::Result<()> {
         let is_older = |(_, (made, _)): &(&Vec<u8>, &(usize, Node))| *made < layer;
         let own = self.nodes.get_key_value(&hidden).filter(|_| !only_below);

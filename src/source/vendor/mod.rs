@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// What was copied.
+/// The result of copying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vendored {
     /// Images in all.
@@ -43,12 +43,12 @@ struct Image<'s> {
 }
 
 impl Supply {
-    /// Copies images into the layout in `folder`,
-    /// relative to the configuration. What else is in the layout stays.
+    /// Copies images into the layout in `folder`, relative to the configuration. Other images in
+    /// the layout are kept.
     ///
     /// # Errors
-    /// When an image cannot be read, or the folder is something else than a layout or cannot be
-    /// written. The images before it are there then, and those after it are not.
+    /// If an image cannot be read, or the directory is not a layout or cannot be written. Images
+    /// before the failed one have been copied.
     pub fn vendor_to_layout(
         &self,
         images: &[Pin<'_>],
