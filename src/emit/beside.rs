@@ -1,7 +1,7 @@
-//! The files beside the charts: what installs them.
+//! The deployment files next to the charts (helmfile, Argo CD, Flux).
 //!
-//! They are not in folders of their own, so an ownership file in the output folder itself lists
-//! them. Whatever it does not list is not ours, is kept, and is never overwritten.
+//! They are in the output directory itself, so an ownership file there lists them. Files that it
+//! does not list are never overwritten or deleted.
 
 use super::compare::{OWNERSHIP_LIMIT, has_content, is_marked, sha256_of};
 use super::failure::failed;
@@ -14,21 +14,21 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Content by `/`-separated path from the output folder.
+/// Content by `/`-separated path relative to the output directory.
 pub type BesideFiles = BTreeMap<String, Vec<u8>>;
 
-/// How the files that are there differ from those that a build makes.
+/// The differences between the existing files and those of a build.
 #[derive(Debug, Default)]
 pub(super) struct BesideInspection {
     /// Files that are not there; the ownership file among them.
     pub(super) missing: Vec<String>,
     /// Files with other content; the ownership file among them.
     pub(super) stale: Vec<String>,
-    /// Files that we wrote and that are no longer wanted.
+    /// Owned files that are no longer generated.
     pub(super) extra: Vec<String>,
     /// Those of `stale` and `extra` whose content is not what we wrote.
     edited: Vec<String>,
-    /// What is in the way of a file and is not ours.
+    /// Files of others that block a path.
     pub(super) foreign: Vec<String>,
     /// The 1-based line of the ownership file that cannot be understood.
     damaged: Option<usize>,
@@ -37,7 +37,7 @@ pub(super) struct BesideInspection {
 }
 
 impl BesideInspection {
-    /// Inspects the output folder `root` for `files`.
+    /// Inspects the output directory `root` for `files`.
     pub(super) fn of(root: &Path, files: &BesideFiles) -> Result<Self, Diagnostics> {
         let mut found = BesideInspection::default();
         let marker = root.join(ownership::FILE_NAME);
@@ -139,12 +139,12 @@ impl BesideInspection {
         Ok(())
     }
 
-    /// Whether a build would change nothing.
+    /// Returns true if a build would change nothing.
     pub(super) fn is_current(&self) -> bool {
         self.missing.is_empty() && self.stale.is_empty() && self.extra.is_empty()
     }
 
-    /// What a build stages: the files that change, and the ownership file in any case.
+    /// Returns the files to stage: the changed files, and always the ownership file.
     pub(super) fn changed<'a>(
         &'a self,
         files: &'a BesideFiles,
@@ -157,7 +157,7 @@ impl BesideInspection {
         changed.map(|(path, content)| (path.as_str(), content.as_slice())).chain(marker)
     }
 
-    /// Why it is not known which files are ours.
+    /// Reports an invalid ownership file.
     pub(super) fn damage(&self, root: &Path) -> Diagnostics {
         let mut problems = Diagnostics::new();
         if let Some(line) = self.damaged {
@@ -177,7 +177,7 @@ impl BesideInspection {
         problems
     }
 
-    /// Why the files must not be written over what is there.
+    /// Returns the reasons why the existing files must not be overwritten.
     pub(super) fn refusals(&self, root: &Path, replace: bool) -> Diagnostics {
         let mut problems = self.damage(root);
         for path in &self.foreign {
@@ -210,7 +210,7 @@ impl BesideInspection {
     }
 }
 
-/// What keeps the folders above `path` from being folders for files beside the charts.
+/// Returns the path that prevents the parent directories of `path` from being created, if any.
 fn obstacle(root: &Path, path: &str) -> Result<Option<String>, Diagnostics> {
     for (end, _) in path.match_indices('/') {
         let Some(folder) = path.get(..end) else { continue };
@@ -225,7 +225,7 @@ fn obstacle(root: &Path, path: &str) -> Result<Option<String>, Diagnostics> {
     Ok(None)
 }
 
-/// Refuses files that could not be written beside these charts in any folder.
+/// Rejects files whose paths are invalid or conflict with charts.
 pub(super) fn check(files: &BesideFiles, dirs: &[&Path]) -> Result<(), Diagnostics> {
     let around = dirs.iter().flat_map(|dir| dir.ancestors().map(move |around| (around, *dir)));
     let around: BTreeMap<&Path, &Path> = around.collect();

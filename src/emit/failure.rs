@@ -1,10 +1,10 @@
-//! What the operating system refused, as a diagnostic.
+//! Diagnostics for I/O errors.
 
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use std::io;
 use std::path::Path;
 
-/// Says that `doing` (a verb, for example `write`) failed on `path`, why, and what to do.
+/// Reports that `doing` (a verb, for example `write`) failed on `path`, with the cause and a hint.
 pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> Diagnostics {
     let name = path.display().to_string();
     let diagnostic =

@@ -1,5 +1,5 @@
-//! What a chart has otherwise than the version before: the place of its CRDs, and the namespaces that
-//! its operator watches. Only reads.
+//! Changes since the previous version of a chart: the placement of its CRDs, and the watched
+//! namespaces. Read-only.
 
 #![expect(clippy::disallowed_methods, reason = "looks at what is in the output folder")]
 
@@ -18,18 +18,17 @@ const CRDS: &str = "bundle2chart/crds: ";
 /// The annotation of a chart that says what its operator watches.
 const WATCH: &str = "bundle2chart/watch: ";
 
-/// Returns a warning when the CRDs of a chart move: they are somewhere else in the version before it
-/// that is in the output folder, or in what is replaced. What cannot be read is nothing to compare
-/// with.
+/// Returns a warning if the CRDs of a chart move: compares with the previous version in the output
+/// directory, or with the version that is replaced. Charts that cannot be read are ignored.
 pub fn crds_moved(out: &Path, chart: &ChartFiles) -> Option<Diagnostic> {
     let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
     let (dir, before) = previous(out, chart, placement_in)?;
     (before != now).then(|| warning(out, chart, &dir, before, now))
 }
 
-/// Returns an error when the operator of a chart would watch other namespaces than in the version
-/// before it that is in the output folder, and the one of `bundles` that it comes from has no `watch`
-/// in bundles.toml. This is for bundles that the lock does not have, such as those of a path.
+/// Returns an error if the operator of a chart would watch other namespaces than in the previous
+/// version in the output directory, and its bundle in `bundles` has no `watch` in bundles.toml. For
+/// bundles that are not in the lock file, such as those of a path.
 pub fn watch_changed(
     out: &Path,
     chart: &ChartFiles,
@@ -121,7 +120,7 @@ fn warning(
     .hint(hint)
 }
 
-/// Whether the CRDs are objects of a release.
+/// Returns true if the CRDs are objects of a release.
 fn templates(placement: CrdPlacement) -> bool {
     matches!(placement, CrdPlacement::Templates | CrdPlacement::Separate)
 }
@@ -152,7 +151,7 @@ fn previous<T>(
     dirs.into_iter().find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
 }
 
-/// Where the CRDs of a chart that we wrote are.
+/// Returns the placement of the CRDs in a generated chart.
 fn placement_in(folder: &Path) -> Option<CrdPlacement> {
     placement(&chart_yaml(folder)?).or_else(|| placement_of_old(folder))
 }
@@ -168,7 +167,7 @@ fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
     regular_file::read(&file, LONGEST).ok()
 }
 
-/// The same of a chart that was written before charts said it.
+/// Returns the placement of the CRDs in a chart that was generated before charts recorded it.
 fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
     let is_folder = |path: &str| folder.join(path).is_dir();
     if is_folder("charts/crds/crds") {
@@ -183,7 +182,7 @@ fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
     crds.then_some(CrdPlacement::Templates)
 }
 
-/// What our own Chart.yaml says of CRDs.
+/// Returns the placement of the CRDs that a generated Chart.yaml records.
 fn placement(chart: &[u8]) -> Option<CrdPlacement> {
     CrdPlacement::named(&annotation(chart, CRDS)?)
 }

@@ -1,25 +1,26 @@
-//! The ownership file: which files of a chart folder bundle2chart wrote, and what it put in them.
+//! The ownership file: lists the files of a chart directory that bundle2chart wrote, with their
+//! hashes.
 //!
-//! It is the only thing that says that a folder is ours. Its lines are those of `sha256sum`, so
-//! that anybody can check a chart by hand: `cd CHART && sha256sum -c .bundle2chart`.
+//! Only this file marks a directory as written by bundle2chart. Its lines have the format of
+//! `sha256sum`, so that users can verify a chart: `cd CHART && sha256sum -c .bundle2chart`.
 
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Name of the ownership file in every chart folder.
+/// Name of the ownership file in every chart directory.
 pub const FILE_NAME: &str = ".bundle2chart";
 
-/// Name of the report in a chart folder that says what an upgrade to the chart does. It depends on
-/// the versions beside it, and on the rules of the bundle2chart that wrote it, so it is not part of
-/// what a chart version may never change.
+/// Name of the upgrade report in a chart directory. It depends on the other versions in the output
+/// directory and on the bundle2chart version, so it is not part of the immutable content of a chart
+/// version.
 pub const UPGRADE_REPORT: &str = "UPGRADE.md";
 
-/// Name of the report on a whole build, in the output folder.
+/// Name of the build report in the output directory.
 pub const BUILD_REPORT: &str = "REPORT.md";
 
-/// What the comment line that carries the chart's version starts with. GNU `sha256sum` and Perl's
-/// `shasum` skip comment lines without a word, also with `--strict`.
+/// Prefix of the comment line with the chart's version. GNU `sha256sum` and Perl's `shasum`
+/// silently skip comment lines, also with `--strict`.
 const VERSION: &str = "# chart version: ";
 
 /// The content of an ownership file.
@@ -33,13 +34,13 @@ pub struct Ownership {
 }
 
 impl Ownership {
-    /// What the ownership file of a chart with these files says.
+    /// Creates the ownership file of a chart with these files.
     pub fn of(version: &str, files: &BTreeMap<String, Vec<u8>>) -> Self {
         let sums = files.iter().map(|(path, content)| (path.clone(), sha256(content))).collect();
         Ownership { version: version.to_owned(), sums }
     }
 
-    /// Whether both are the same chart, whatever their upgrade reports say.
+    /// Returns true if both are the same chart, ignoring the upgrade reports.
     pub(super) fn is_same_chart(&self, other: &Ownership) -> bool {
         let sums = |ownership: &Ownership| {
             let mut sums = ownership.sums.clone();
@@ -89,7 +90,7 @@ impl Ownership {
     }
 }
 
-/// The text of the ownership file in the output folder, for the files beside the charts.
+/// Returns the ownership file of the output directory, for the deployment files.
 pub(super) fn beside_text(files: &BTreeMap<String, Vec<u8>>) -> String {
     let mut text = format!(
         "# Deployment files written and owned by bundle2chart. Verify: sha256sum -c {FILE_NAME}\n"
@@ -101,10 +102,10 @@ pub(super) fn beside_text(files: &BTreeMap<String, Vec<u8>>) -> String {
     text
 }
 
-/// Reads the ownership file in the output folder: SHA-256 by path.
+/// Parses the ownership file of the output directory: SHA-256 by path.
 ///
 /// # Errors
-/// The 1-based number of the first line that is not as [`beside_text`] writes it.
+/// The 1-based number of the first line that is not in the format of [`beside_text`].
 pub(super) fn parse_beside(text: &str) -> Result<BTreeMap<String, String>, usize> {
     // It is that of a chart without the version.
     let of_chart = format!("{text}{VERSION}\n");
@@ -125,8 +126,8 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// Whether `path` may be the path of a file in a chart: relative, `/`-separated, without empty,
-/// `.` and `..` segments, and without characters that would need quoting in the ownership file.
+/// Returns true if `path` is valid for a file in a chart: relative, `/`-separated, without empty,
+/// `.` and `..` segments, and without characters that need quoting in the ownership file.
 pub fn is_chart_path(path: &str) -> bool {
     path.split('/').all(|segment| {
         !matches!(segment, "" | "." | "..")

@@ -3,8 +3,8 @@
 use super::template::quoted;
 use std::fmt::Write as _;
 
-/// Where it is in a chart. Helm evaluates a `.tpl` file whose name has no underscore, and the text
-/// is empty, so it adds nothing to the release.
+/// Path in a chart. Helm evaluates `.tpl` files whose name has no leading underscore, and the
+/// rendered text is empty, so it adds nothing to the release.
 pub const REQUIRED_APIS: &str = "templates/required-apis.tpl";
 
 /// Returns a template that fails with a sentence where the cluster lacks an API. `apis` are

@@ -26,25 +26,25 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// Name of the folder with what a build has not put in its place yet.
+/// Name of the directory with staged files of a build.
 pub(super) const STAGE: &str = ".bundle2chart-stage";
 
 /// Name of the file that a build locks.
 pub(super) const LOCK: &str = ".bundle2chart-lock";
 
-/// Times that a lock is asked for again because its file was deleted meanwhile.
+/// Number of attempts to lock, if the lock file is deleted in between.
 const LOCK_ATTEMPTS: usize = 100;
 
-/// An output folder, which need not exist, and the paths in it that a build uses.
+/// An output directory, which may not exist, and the paths in it that a build uses.
 #[derive(Debug)]
 pub(super) struct Site {
-    /// The output folder.
+    /// The output directory.
     pub(super) out: PathBuf,
     stage: PathBuf,
     lock: PathBuf,
 }
 
-/// How a chart took its place, and how that is undone.
+/// The way in which a chart was installed, for undoing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// There was nothing.
@@ -56,10 +56,10 @@ enum Step {
 }
 
 impl Site {
-    /// Finds the paths of an output folder.
+    /// Determines the paths of an output directory.
     ///
     /// # Errors
-    /// [`Code::OutputUnsuitable`] where it is something else than a folder.
+    /// [`Code::OutputUnsuitable`] if it is not a directory.
     pub(super) fn of(out: &Path) -> Result<Self, Diagnostics> {
         match fs::metadata(out) {
             Ok(metadata) if !metadata.is_dir() => Err(Diagnostic::error(
@@ -76,13 +76,12 @@ impl Site {
         }
     }
 
-    /// Whether another build is at work or a killed one left something.
+    /// Returns true if another build is running or a killed one left files.
     pub(super) fn has_leftovers(&self) -> bool {
         exists(&self.stage) || exists(&self.lock)
     }
 
-    /// Makes this process the only one that writes to the output folder, and brings in order what
-    /// a killed build left.
+    /// Locks the output directory for this process, and cleans up after a killed build.
     pub(super) fn lock(&self) -> Result<Lock, Diagnostics> {
         let mut lock = Lock { made: self.make_out()?, path: None, file: None };
         let refused = |e: io::Error| failed("lock the output directory with", &self.lock, &e);
@@ -117,7 +116,7 @@ impl Site {
         .into())
     }
 
-    /// Creates the output folder, and returns what was created, the innermost first.
+    /// Creates the output directory, and returns the created directories, innermost first.
     fn make_out(&self) -> Result<Vec<PathBuf>, Diagnostics> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !exists(folder);
         let made: Vec<PathBuf> =
@@ -176,16 +175,16 @@ impl Site {
         Ok(())
     }
 
-    /// Stages a file beside the charts.
+    /// Stages a deployment file.
     pub(super) fn stage_beside(&self, path: &str, content: &[u8]) -> Result<(), Diagnostics> {
         let target = self.stage.join("beside").join(path);
         make_folders_of(&target, &self.out)?;
         write_file(&target, content)
     }
 
-    /// Puts the staged charts in their places, all or none, and then the files beside them.
+    /// Installs the staged charts, all or none, and then the deployment files.
     ///
-    /// Returns problems where all is in place and something of the old charts is left.
+    /// Returns problems if everything is installed and some old files are left.
     pub(super) fn install(&self, charts: &[&Path]) -> Result<Diagnostics, Diagnostics> {
         self.install_by(exchange, charts)
     }
@@ -226,7 +225,7 @@ impl Site {
         Ok(left)
     }
 
-    /// Puts a staged chart in its place.
+    /// Installs a staged chart.
     fn put(
         &self,
         exchange: fn(&Path, &Path) -> io::Result<bool>,
@@ -272,7 +271,7 @@ impl Site {
         }
     }
 
-    /// Moves what somebody else put into a replaced chart, after it was looked at, to the new one.
+    /// Moves files that were added to a replaced chart after its inspection to the new one.
     fn retire(&self, chart: &Path, step: Step) -> Result<(), Diagnostics> {
         let old = match step {
             Step::Moved => return Ok(()),
@@ -298,8 +297,8 @@ impl Site {
         Ok(())
     }
 
-    /// Puts the files beside the charts in their places, where all are staged. Can be done again
-    /// when it did not come to its end: the ownership file is the last.
+    /// Installs the deployment files, if all are staged. Can be repeated after an interruption: the
+    /// ownership file is the last.
     fn install_beside(&self) -> Result<(), Diagnostics> {
         let ready = self.stage.join("ready");
         let new_marker = ready.join(ownership::FILE_NAME);
@@ -331,7 +330,7 @@ impl Site {
     }
 }
 
-/// The right to write to an output folder; ends when dropped or when the process ends.
+/// The lock of an output directory; released when dropped or when the process exits.
 #[derive(Debug)]
 pub(super) struct Lock {
     /// Folders that were created for it, the innermost first.
@@ -352,7 +351,8 @@ impl Drop for Lock {
     }
 }
 
-/// Exchanges two folders in one step; `false` when the system or the file system cannot.
+/// Exchanges two directories atomically; returns `false` if the system or the file system does not
+/// support it.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -364,7 +364,8 @@ fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Exchanges two folders in one step; `false` when the system or the file system cannot.
+/// Exchanges two directories atomically; returns `false` if the system or the file system does not
+/// support it.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 fn exchange(_one: &Path, _other: &Path) -> io::Result<bool> {
     Ok(false)
@@ -377,14 +378,14 @@ fn read_marker(file: &Path) -> Option<BTreeMap<String, String>> {
     of_chart.or_else(|_| ownership::parse_beside(&text)).ok()
 }
 
-/// Whether both are files with the same content.
+/// Returns true if both are files with the same content.
 fn is_same(one: &Path, other: &Path) -> bool {
     let Ok(metadata) = fs::symlink_metadata(other) else { return false };
     let Ok(content) = regular_file::read(one, metadata.len()) else { return false };
     has_content(other, &metadata, &content).unwrap_or_default()
 }
 
-/// Creates the folders around `file` that are missing, all of which are below `root`.
+/// Creates the missing parent directories of `file` below `root`.
 fn make_folders_of(file: &Path, root: &Path) -> Result<(), Diagnostics> {
     let missing = |folder: &&Path| *folder != root && !exists(folder);
     let mut missing: Vec<&Path> = file.ancestors().skip(1).take_while(missing).collect();
@@ -392,7 +393,7 @@ fn make_folders_of(file: &Path, root: &Path) -> Result<(), Diagnostics> {
     missing.into_iter().try_for_each(make_folder)
 }
 
-/// Creates a folder with mode 0755, whatever the umask.
+/// Creates a directory with mode 0755, independent of the umask.
 fn make_folder(folder: &Path) -> Result<(), Diagnostics> {
     let refused = |e: io::Error| failed("create", folder, &e);
     match fs::create_dir(folder) {
@@ -413,8 +414,8 @@ fn make_folder(folder: &Path) -> Result<(), Diagnostics> {
 
 /// Writes a new file with mode 0644.
 ///
-/// Nothing is flushed to the disk: a killed process loses nothing, and waiting for the disk takes
-/// longer than compiling. After a power failure the ownership file tells which files are whole.
+/// Files are not flushed to disk: a killed process loses nothing, and flushing takes longer than
+/// compiling. After a power failure, the ownership file identifies the complete files.
 fn write_file(path: &Path, content: &[u8]) -> Result<(), Diagnostics> {
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
@@ -429,8 +430,8 @@ fn write_file(path: &Path, content: &[u8]) -> Result<(), Diagnostics> {
     write().map_err(|e| failed("write", path, &e))
 }
 
-/// Gives us the right to delete what is in folders that were read-only for their owner. Only
-/// folders: files may be links to files that are in use.
+/// Makes read-only directories writable for their owner, so that their contents can be deleted.
+/// Files are not changed: they may be hard links to files that are in use.
 #[cfg(unix)]
 fn make_removable(tree: &Path) -> Result<(), Diagnostics> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -463,7 +464,7 @@ fn remove_file(path: &Path) -> Result<(), Diagnostics> {
     }
 }
 
-/// Whether there is anything at `path`, a dangling link included.
+/// Returns true if `path` exists, including dangling symbolic links.
 fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }

@@ -2,9 +2,9 @@
 
 use crate::ir::{Condition, Expr, ImageReference, Part, Value, ValuesPath};
 
-/// Appends literal text to a template file: whatever it contains, Helm renders it as it is.
+/// Appends literal text to a template file, escaped so that Helm renders it unchanged.
 ///
-/// Only `{{` begins an action, so only `{{` is escaped.
+/// Only `{{` starts an action, so only `{{` is escaped.
 pub(super) fn escape_into(out: &mut String, text: &str) {
     // One search for a byte is all that nearly every text needs.
     if memchr::memchr(b'{', text.as_bytes()).is_none() {
@@ -26,8 +26,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A string of an object as it stands in a text for people, such as NOTES.txt; nothing for values
-/// that have no short form.
+/// Returns a string of an object for text such as NOTES.txt; `None` for values without a short
+/// form.
 pub fn in_text(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(escape(text)),

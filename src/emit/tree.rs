@@ -1,9 +1,9 @@
-//! Writes charts to the output folder, whatever moment the process dies at.
+//! Writes charts to the output directory, safe against kills at any time.
 //!
-//! Each chart is staged when it is compiled. When all are, they are exchanged with those in the
-//! output folder one by one, and then the files beside them: a build that fails changes nothing, and
-//! after a kill each chart is the old one or the new one. Files that bundle2chart did not write are
-//! never overwritten: a chart folder that holds any is refused. Nothing else is touched.
+//! Each chart is staged after it is compiled. When all are staged, they are exchanged with those in
+//! the output directory one by one, followed by the deployment files: a failed build changes
+//! nothing, and after a kill each chart is either the old one or the new one. Files that
+//! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
 
 use super::beside::{self, BesideFiles, BesideInspection};
 use super::compare::{Inspection, OWNERSHIP_LIMIT, Standing};
@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How many files a message names before it counts the rest.
+/// Maximum number of files that a message names.
 const NAMED_FILES: usize = 5;
 
 /// A chart as files in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartFiles {
-    /// Folder of the chart relative to the output folder, for example `lws-operator/1.0.0` or
+    /// Directory of the chart relative to the output directory, for example `lws-operator/1.0.0` or
     /// `lws-operator`. Its first component is the chart's name.
     pub dir: PathBuf,
     /// Version of the chart.
@@ -33,12 +33,12 @@ pub struct ChartFiles {
 }
 
 impl ChartFiles {
-    /// What the chart's ownership file says.
+    /// Returns the chart's ownership file.
     pub fn ownership(&self) -> Ownership {
         Ownership::of(&self.version, &self.files)
     }
 
-    /// How many templates there are, and how many CRDs, wherever those are.
+    /// Returns the number of templates, and the number of CRDs in all places.
     pub fn counts(&self) -> (usize, usize) {
         let manifests = || self.files.keys().filter(|path| path.ends_with(".yaml"));
         let templates = manifests().filter(|path| path.starts_with("templates/"));
@@ -50,7 +50,8 @@ impl ChartFiles {
     }
 }
 
-/// What a build wrote. Chart folders, relative to the output folder, in the order of the charts.
+/// The result of a build. Chart directories, relative to the output directory, in the order of the
+/// charts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Charts that were not there.
@@ -59,63 +60,63 @@ pub struct Written {
     pub updated: Vec<PathBuf>,
     /// Charts that were there exactly so; none of their files was touched.
     pub unchanged: Vec<PathBuf>,
-    /// Files beside the charts that were written or removed, sorted, without the ownership file.
+    /// Written or removed deployment files, sorted, without the ownership file.
     pub beside: Vec<PathBuf>,
     /// Warnings about what could not be cleaned up after all was in place.
     pub warnings: Diagnostics,
 }
 
-/// What a build does with a chart folder.
+/// The change of a chart directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// There was none.
     Created,
     /// Its files change.
     Updated,
-    /// It is there exactly so.
+    /// The directory is up to date.
     Unchanged,
 }
 
 /// A chart that is ready to take its place.
 #[derive(Clone, Debug)]
 pub struct Staged {
-    /// Folder of the chart relative to the output folder.
+    /// Directory of the chart relative to the output directory.
     pub dir: PathBuf,
-    /// What a build does with it.
+    /// The change.
     pub change: Change,
     /// Digest of its ownership file.
     marker: String,
 }
 
-/// A build that writes to an output folder.
+/// A build that writes to an output directory.
 ///
-/// Dropped without [`Writer::finish`], it leaves the output folder as it was.
+/// If dropped without [`Writer::finish`], the output directory is unchanged.
 #[derive(Debug)]
 pub struct Writer {
     site: Site,
     replace: bool,
     /// Held since the first chart that changes.
     lock: Mutex<Option<Lock>>,
-    /// Whether a chart could not be staged. Most likely the next one cannot be either, for the
-    /// same reason, which is told once.
+    /// True if a chart could not be staged. The next one would probably fail for the same reason,
+    /// which is reported once.
     failed: AtomicBool,
 }
 
 impl Writer {
-    /// Begins a build. `replace` allows new content under a chart version that exists, and to
-    /// overwrite files edited by hand.
+    /// Starts a build. `replace` allows different content under an existing chart version, and
+    /// overwriting files edited by hand.
     ///
     /// # Errors
-    /// [`Code::OutputUnsuitable`] where `out` is something else than a folder, and the errors of
-    /// cleaning up after a killed build.
+    /// [`Code::OutputUnsuitable`] if `out` is not a directory, and the errors of cleaning up after
+    /// a killed build.
     pub fn new(out: &Path, replace: bool) -> Result<Self, Diagnostics> {
         let site = Site::of(out)?;
         let lock = if site.has_leftovers() { Some(site.lock()?) } else { None };
         Ok(Writer { site, replace, lock: Mutex::new(lock), failed: AtomicBool::new(false) })
     }
 
-    /// Stages a chart, unless it is in the output folder exactly so. May be called by several
-    /// threads at a time.
+    /// Stages a chart, unless the output directory is up to date. Can be called by several threads
+    /// at a time.
     ///
     /// # Errors
     /// All reasons for which the chart cannot be written: the codes of the section "the output
@@ -155,7 +156,7 @@ impl Writer {
         if refused.is_empty() { Ok(found) } else { Err(refused) }
     }
 
-    /// Locks the output folder, and returns whether it was not locked before.
+    /// Locks the output directory; returns true if it was not locked before.
     fn lock(&self) -> Result<bool, Diagnostics> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_some() {
@@ -165,9 +166,9 @@ impl Writer {
         Ok(true)
     }
 
-    /// Puts the staged charts in their places, and exactly these files of ours `beside` them; where
-    /// these are not known, those that are there stay. Other versions of a chart, other charts and
-    /// all other files are kept. When nothing differs, nothing on the disk is touched.
+    /// Installs the staged charts and exactly these deployment files `beside`; if they are not
+    /// known, existing ones are kept. Other versions, other charts and all other files are kept. If
+    /// nothing differs, nothing is written.
     ///
     /// # Errors
     /// All reasons for which nothing was changed.
@@ -211,7 +212,7 @@ impl Writer {
         Ok(written)
     }
 
-    /// Stages the files beside the charts that change, and returns their paths.
+    /// Stages the changed deployment files, and returns their paths.
     fn stage_beside(
         &self,
         files: &BesideFiles,
@@ -258,8 +259,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses to replace the folder that this process works in: it would go on working in the old
-    /// one.
+    /// Reports an error if the working directory of this process would be replaced: the process
+    /// would continue in the old one.
     fn check_working_folder(&self, charts: &[&Path]) -> Result<(), Diagnostics> {
         let Ok(here) = fs::canonicalize(".") else { return Ok(()) };
         for folder in charts.iter().map(|chart| self.site.out.join(chart)) {
@@ -287,16 +288,16 @@ impl Drop for Writer {
     }
 }
 
-/// Makes the output folder `out` hold exactly these `charts` beside whatever else it holds.
+/// Writes exactly these `charts` to the output directory `out`, in addition to other files there.
 ///
 /// # Errors
-/// All reasons for which nothing was written, and then the output folder is as it was.
+/// All reasons for which nothing was written; the output directory is then unchanged.
 pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written, Diagnostics> {
     write_with(out, charts, None, replace)
 }
 
-/// [`write`], also with exactly these files of ours `beside` the charts; where they are not known,
-/// those that are there stay.
+/// Like [`write`], with exactly these deployment files `beside`; if they are not known, existing
+/// ones are kept.
 ///
 /// # Errors
 /// As [`write`].
@@ -319,7 +320,7 @@ pub fn write_with(
     if problems.is_empty() { writer.finish(&staged, beside) } else { Err(problems) }
 }
 
-/// Why a chart must not be written over what is there.
+/// Returns the reasons why the existing chart must not be overwritten.
 fn refusals(
     root: &Path,
     chart: &ChartFiles,
@@ -447,7 +448,7 @@ pub(super) fn name_some(paths: &[String]) -> String {
     }
 }
 
-/// Refuses charts that could not be written to any folder.
+/// Rejects charts with invalid paths.
 pub(super) fn check_charts(charts: &[ChartFiles]) -> Result<(), Diagnostics> {
     let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
     let mut problems = Diagnostics::new();
@@ -457,7 +458,7 @@ pub(super) fn check_charts(charts: &[ChartFiles]) -> Result<(), Diagnostics> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Refuses a chart that could not be written to any folder.
+/// Rejects a chart with invalid paths.
 pub(super) fn check_chart(chart: &ChartFiles) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut refuse = |message: String| problems.push(bad_path(&chart.dir, message));
@@ -480,7 +481,7 @@ pub(super) fn check_chart(chart: &ChartFiles) -> Result<(), Diagnostics> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Refuses chart folders that could not be beside each other.
+/// Rejects chart directories that are nested or equal.
 pub(super) fn check_dirs(dirs: &[&Path]) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut known = BTreeSet::new();

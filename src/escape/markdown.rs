@@ -19,7 +19,7 @@ fn words(text: &str, at_start: bool) -> String {
     words.join(" ")
 }
 
-/// A code span that shows this text, whatever it holds.
+/// Returns a code span with any text.
 pub fn code(text: &str) -> String {
     // The source of a document is printed to logs, too.
     let text = super::replace_bracket_commands(&visible(text), "\\u{23}");
@@ -44,8 +44,8 @@ pub fn code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// A sentence of ours in which backquotes are around what is code. What is not ours may hold
-/// backquotes itself: then other parts are code, and all of it is safe as well.
+/// Escapes a sentence of the program in which backquotes mark code. Inserted text may contain
+/// backquotes; then other parts become code, but everything is still escaped.
 pub fn sentence(sentence: &str) -> String {
     let pieces: Vec<&str> = sentence.split('`').collect();
     let mut out = String::new();
@@ -111,7 +111,7 @@ fn word(word: &str, at_start: bool) -> String {
     out
 }
 
-/// Whether GitHub makes a link of a word, even when its characters are escaped.
+/// Returns true if GitHub links a word even when its characters are escaped.
 fn is_linked(word: &str) -> bool {
     let lower = word.to_lowercase();
     let number = |prefix: &str| {

@@ -1,11 +1,11 @@
-//! Text that is not ours, made harmless for where it is printed.
+//! Escapes untrusted text for its output format.
 //!
-//! Bundles, catalogs, registries, charts and file names hold any text. Printed as it is, it can move
-//! the cursor of a terminal, reverse the direction of what follows, end its own line, or give orders
-//! to the runner that reads a log. Here is what each output does about it: [`line`] and [`Lines`]
-//! for terminals and logs, [`json`], [`html`], and [`markdown`].
+//! Bundles, catalogs, registries, charts and file names can contain any text. Unescaped, it could
+//! move a terminal's cursor, reverse the direction of the following text, start a new line, or send
+//! commands to a CI runner that reads the log. There is an escape function for each output:
+//! [`line`] and [`Lines`] for terminals and logs, [`json`], [`html`], and [`markdown`].
 //!
-//! Nothing is left out: what is hidden is shown by its code point, as `\u{1b}`.
+//! Nothing is removed: hidden characters are shown by code point, as `\u{1b}`.
 
 pub mod markdown;
 
@@ -44,7 +44,7 @@ const HIDDEN: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Whether a character shows nothing and acts on what is around it.
+/// Returns true for characters that are invisible and affect the surrounding text.
 pub(crate) fn is_hidden(character: char) -> bool {
     // Most text is ASCII, of which only controls are hidden.
     if character.is_ascii() {
@@ -66,7 +66,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// A line of a terminal or a log that holds such text: visible, and no order to a runner.
+/// Escapes a line for a terminal or log: visible, and without runner commands.
 pub fn line(text: &str) -> Cow<'_, str> {
     match visible(text) {
         Cow::Borrowed(text) => without_commands(text),
@@ -79,8 +79,8 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     by_line(text, line)
 }
 
-/// Text of several lines that is visible already and may hold the program's own colours, so that no
-/// line is an order to a runner.
+/// Escapes runner commands in text of several lines that is already visible and may contain the
+/// program's own colors.
 pub(crate) fn painted(text: &str) -> Cow<'_, str> {
     by_line(text, without_commands)
 }
@@ -160,7 +160,7 @@ fn without_commands(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where the second `#` of the first `##NAME[` is.
+/// Returns the position of the second `#` of the first `##NAME[`.
 fn bracket_command(text: &str) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find("##")) {
@@ -210,7 +210,7 @@ impl Lines {
         self.text.push_str(&other.text);
     }
 
-    /// Whether there is no line.
+    /// Returns true if there are no lines.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

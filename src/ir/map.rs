@@ -16,9 +16,9 @@ pub struct Map {
     entries: Vec<(String, Value)>,
     /// Present while there are more than [`LINEAR`] entries.
     index: Option<Box<Index>>,
-    /// Set only while no value below holds an expression. The YAML reader sets it, and every method
-    /// that can change a value clears it, here and in the maps around this one, because a value is
-    /// only reached through them.
+    /// True only if no value below contains an expression. Set by the YAML reader, and cleared by
+    /// every method that can change a value, here and in the maps around this one, because a value
+    /// is only reached through them.
     literal: bool,
 }
 
@@ -74,13 +74,13 @@ impl Map {
         Map { entries: Vec::with_capacity(capacity), ..Map::new() }
     }
 
-    /// Marks the map as literal if no value holds an expression. Maps in it that are marked are not
-    /// walked again.
+    /// Marks the map as literal if no value contains an expression. Maps in it that are marked are
+    /// not walked again.
     pub(crate) fn mark_literal(&mut self) {
         self.literal = !self.entries.iter().any(|(_, value)| value.has_expression());
     }
 
-    /// Returns true only if no value below holds an expression.
+    /// Returns true only if no value below contains an expression.
     pub(crate) fn is_literal(&self) -> bool {
         self.literal
     }

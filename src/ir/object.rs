@@ -3,13 +3,13 @@
 use super::{Condition, Expr, Map, Step, Value};
 use crate::diag::Place;
 
-/// Why [`Origin::Added`] Secrets are there that pods pull their images with.
+/// The reason in [`Origin::Added`] for Secrets that pods pull images with.
 pub const PULL_SECRET: &str = "pull secret";
 
 /// The annotation of a CRD with the version that it is from, a semantic version.
 pub const CRD_VERSION: &str = "bundle2chart/version";
 
-/// Where an object came from.
+/// The origin of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A document of a bundle file.
@@ -29,10 +29,10 @@ pub enum Origin {
         file: String,
         /// 1-based number of the YAML document.
         document: usize,
-        /// For example `.spec.install.spec.deployments[0]`.
+        /// The JSON path, for example `.spec.install.spec.deployments[0]`.
         path: String,
     },
-    /// A document of an overlay, which is kept beside the bundle.
+    /// A document of an overlay.
     Overlay {
         /// The file, as places name it.
         file: String,
@@ -49,7 +49,7 @@ pub enum Origin {
     Added(&'static str),
 }
 
-/// When an object is installed; earlier is less.
+/// The installation phase of an object, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Before the operator.
@@ -57,7 +57,7 @@ pub enum Phase {
     /// With the operator.
     #[default]
     With,
-    /// When the operator is up: by a chart of its own.
+    /// After the operator is ready, in a separate chart.
     Operand,
 }
 
@@ -87,7 +87,7 @@ pub fn account(pod: &Map) -> &str {
         .unwrap_or(DEFAULT_ACCOUNT)
 }
 
-/// Who an object is in a cluster.
+/// The identity of an object in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// `kind`
@@ -95,7 +95,7 @@ pub struct ObjectId {
     /// Literal `metadata.namespace`, or the path of the value that names it; empty for the release
     /// namespace and for cluster scope.
     pub namespace: String,
-    /// `metadata.name`, or the path of the value that gives it.
+    /// `metadata.name`, or the path of its value.
     pub name: String,
     /// API group; empty for the core group.
     pub group: String,
@@ -106,11 +106,11 @@ pub struct ObjectId {
 pub struct Object {
     /// The whole object, from `apiVersion` on.
     pub root: Map,
-    /// Where it came from.
+    /// The origin.
     pub origin: Origin,
-    /// Present only while this holds; always present when there is none.
+    /// The condition for rendering the object; `None` renders it always.
     pub when: Option<Condition>,
-    /// When it is installed.
+    /// The installation phase.
     pub phase: Phase,
 }
 
@@ -189,7 +189,7 @@ impl Object {
         parent.as_map_mut()?.shift_remove(last)
     }
 
-    /// Whether this can only be written as a template.
+    /// Returns true if the object can only be written as a template.
     pub fn has_expression(&self) -> bool {
         self.when.is_some()
             || !self.root.is_literal() && self.root.values().any(Value::has_expression)
@@ -226,7 +226,7 @@ impl Object {
         found
     }
 
-    /// Who it is.
+    /// Returns the identity.
     pub fn id(&self) -> ObjectId {
         let text = |key: &str| match self.metadata(key) {
             Some(Value::Text(text)) => text.clone(),
@@ -246,7 +246,7 @@ impl Object {
         format!("{}/{}", self.kind(), self.id().name)
     }
 
-    /// Where a diagnostic about this object points.
+    /// Returns the place of the object, for diagnostics.
     pub fn place(&self) -> Place {
         let place = match &self.origin {
             Origin::File { file, document, line, path }
@@ -262,8 +262,8 @@ impl Object {
         place.object(self.label())
     }
 
-    /// Where a diagnostic about this JSON path of the object points. What is made from an entry of a
-    /// CSV shares only some paths with it.
+    /// Returns the place of this JSON path of the object, for diagnostics. Objects generated from
+    /// an entry of a CSV share only some paths with it.
     pub fn place_at(&self, path: &str) -> Place {
         let path = match (&self.origin, self.kind()) {
             (Origin::Csv { .. }, "Deployment") if path.starts_with(".spec") => path,

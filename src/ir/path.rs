@@ -14,9 +14,9 @@ pub fn push_key(path: &mut String, key: &str) {
 /// One step of a JSON path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Of a map.
+    /// A map key.
     Key(String),
-    /// Of a list.
+    /// A list index.
     Index(usize),
 }
 

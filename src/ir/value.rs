@@ -32,7 +32,7 @@ pub enum Value {
     Seq(Vec<Value>),
     /// A map.
     Map(Box<Map>),
-    /// As a map entry or list item: present only while the condition holds.
+    /// A map entry or list item that is present only if the condition is true.
     When(Box<(Condition, Value)>),
 }
 
@@ -52,7 +52,7 @@ impl Value {
         Value::Seq(items.into_iter().map(Value::text).collect())
     }
 
-    /// `value`, present only while `condition` holds.
+    /// Wraps `value` in `condition`.
     pub fn when(condition: Condition, value: Value) -> Self {
         Value::When(Box::new((condition, value)))
     }
@@ -113,7 +113,7 @@ impl Value {
         }
     }
 
-    /// Whether this is `null`.
+    /// Returns true if the value is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
@@ -152,7 +152,7 @@ impl Value {
         }
     }
 
-    /// Whether this holds an expression or condition anywhere.
+    /// Returns true if the value contains an expression or condition.
     pub fn has_expression(&self) -> bool {
         match self {
             Value::Expr(_) | Value::When(_) => true,
@@ -174,7 +174,7 @@ impl Value {
         }
     }
 
-    /// What JSON calls this, for messages.
+    /// Returns the name of the type, for messages.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",

@@ -60,7 +60,7 @@ impl VersionRange {
         Ok(VersionRange { alternatives })
     }
 
-    /// Whether `version` is in the range.
+    /// Returns true if `version` is in the range.
     pub fn contains(&self, version: &Version) -> bool {
         let holds = |(operator, bound): &(Operator, Version)| {
             let order = version.cmp_precedence(bound);
@@ -77,7 +77,7 @@ impl VersionRange {
     }
 }
 
-/// Adds the comparison with a version, or with all that `1.x` or `1.2.x` stand for.
+/// Adds the comparison with a version, or with all versions matched by `1.x` or `1.2.x`.
 fn compare(
     operator: &str,
     version: &str,

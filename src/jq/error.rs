@@ -1,4 +1,4 @@
-//! What is wrong with the text of a program, and where.
+//! Errors in the text of a program, with their positions.
 
 use super::library::{self, WITHHELD};
 use crate::config::suggest;
@@ -13,16 +13,16 @@ pub const SOURCE_LIMIT: usize = 4 << 10;
 /// Deepest nesting of brackets in a program.
 pub const NESTING_LIMIT: usize = 64;
 
-/// Why a program cannot be used.
+/// The reason why a program cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub hint: String,
-    /// Where, in bytes of the program's text; may be empty, at the end of the text.
+    /// The position, in bytes of the program's text; may be empty, at the end of the text.
     pub range: Range<usize>,
-    /// Whether this is sound jq that a configuration may not use.
+    /// True for valid jq that configurations may not use.
     pub refused: bool,
 }
 
@@ -127,7 +127,7 @@ pub(super) fn unexplained(text: &str) -> ProgramError {
     ProgramError::invalid(0..text.len(), "invalid jq filter", "see the jq manual")
 }
 
-/// Where `part` is in `text`; all of it when it is elsewhere.
+/// Returns the range of `part` in `text`; the whole text if it is elsewhere.
 fn range(text: &str, part: &str) -> Range<usize> {
     let (start, place) = (text.as_ptr() as usize, part.as_ptr() as usize);
     let inside = place >= start && place + part.len() <= start + text.len();

@@ -5,8 +5,8 @@ use jaq_core::load::parse::Def;
 use jaq_core::native::Fun;
 use std::collections::BTreeSet;
 
-/// What a program would see or do besides the object, by name, and why it is not available. None
-/// of it is defined, so that a program that names it does not compile.
+/// Functions with inputs or effects other than the object, by name, each with the reason why it is
+/// not available. None is defined, so that programs that use them do not compile.
 pub(super) const WITHHELD: &[(&str, &str)] = &[
     ("env", "it reads the environment"),
     ("$ENV", "it reads the environment"),

@@ -40,10 +40,10 @@ use jaq_core::{Compiler, Ctx, Vars, unwrap_valr};
 use jaq_json::{Num, Val};
 use serde::{Deserialize, Serialize};
 
-/// Whether `text` can be used for `purpose`.
+/// Checks that `text` can be used for `purpose`.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The error and its position.
 pub fn check(text: &str, purpose: Purpose) -> Result<(), ProgramError> {
     let owned = text.to_owned();
     on_large_stack(move || Program::compile(&owned, purpose).map(|_| ())).unwrap_or_else(|| {
@@ -70,7 +70,7 @@ fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     thread.spawn(work).ok()?.join().ok()
 }
 
-/// A compiled program. It is tied to its thread; compiling takes about a millisecond.
+/// A compiled program. It cannot be moved to another thread; compiling takes about a millisecond.
 struct Program {
     purpose: Purpose,
     filter: jaq_core::Filter<Metered>,
@@ -109,9 +109,9 @@ impl Program {
         .unwrap_or_else(Answer::Stopped)
     }
 
-    /// The answer of a filter. The object is meant when any output is true, as jq's own
-    /// `select(FILTER)` would give it then. An output is `true`, `false`, `null`, or the object
-    /// itself, which is what `select` gives.
+    /// Returns the result of a filter. The object matches if any output is true, as in jq's
+    /// `select(FILTER)`. An output is `true`, `false`, `null`, or the object itself, as returned by
+    /// `select`.
     fn condition(&self, run: budget::Run<'_>, input: &Val) -> Answer {
         let mut any = false;
         for output in self.outputs(run, input) {
@@ -153,14 +153,14 @@ impl Program {
     }
 }
 
-/// What a program says about one object.
+/// The result of a program for one object.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
-    /// Whether the object is meant.
+    /// True if the object matches.
     Condition(bool),
     /// The changed object.
     Object(Box<serde_json::value::RawValue>),
-    /// The filter gives something of this type, which is neither true nor false.
+    /// The filter returned a value of this type, which is not a boolean.
     NotCondition(String),
     /// The program fails; the reason shows no values, which may be secret.
     Failed(String),
@@ -168,7 +168,7 @@ enum Answer {
     Stopped(Excess),
 }
 
-/// How deep a changed object may nest; what is read from bundles nests less.
+/// Nesting limit for patched objects; higher than for parsed bundles.
 const DEEPEST: usize = 1_000;
 
 /// `value` as JSON, if it is that: jq also has texts of any bytes, keys that are no texts, and
@@ -215,7 +215,7 @@ fn type_name(value: &Val) -> &'static str {
     }
 }
 
-/// What a jq error says, less the values that it shows: they may come from a Secret.
+/// Returns the message of a jq error without values, which may be secret.
 fn without_values(error: &str) -> String {
     let kind = |value: &str| match value.chars().next() {
         Some('{') => "an object",

@@ -26,12 +26,12 @@ pub fn run_in(program: PathBuf) {
 /// Its default is 1 GiB, which is all that [`Budget`] allows.
 const ARENA_KIB: &str = "32768";
 
-/// Why a program has no answer for an object.
+/// The reason why a program has no result for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It fails; the reason shows no values, which may be secret.
+    /// A runtime error; the message has no values, which may be secret.
     Error(String),
-    /// A filter gives something of this type, which is neither true nor false.
+    /// The filter returned a value of this type, which is not a boolean.
     NotCondition(String),
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Failure {
 pub struct Stopped {
     /// The program, as numbered by [`Session::start`].
     pub program: usize,
-    /// How.
+    /// The exceeded limit.
     pub excess: Excess,
 }
 
@@ -63,15 +63,15 @@ pub struct Session {
 struct Worker {
     requests: Box<dyn Write>,
     answers: Box<dyn BufRead>,
-    /// The process, when it is one of its own.
+    /// The process, if the worker is a separate process.
     child: Option<Child>,
 }
 
 impl Session {
-    /// Starts a session of these programs; without any, nothing is started.
+    /// Starts a session with these programs; without programs, starts no process.
     ///
     /// # Errors
-    /// When the system gives no process, or no thread.
+    /// If the process or thread cannot be started.
     pub fn start(programs: Vec<(Purpose, String)>) -> io::Result<Session> {
         Self::start_within(programs, Budget::default())
     }
@@ -94,15 +94,15 @@ impl Session {
         Ok(Session { worker: Some(worker), errors, budget })
     }
 
-    /// For each program, why it does not compile.
+    /// Returns the compile error of each program, if any.
     pub fn errors(&self) -> &[Option<ProgramError>] {
         &self.errors
     }
 
-    /// Whether each of these filters means the object; there is a result for each of `programs`.
+    /// Runs these filters on the object; there is a result for each of `programs`.
     ///
     /// # Errors
-    /// When a filter goes over its budget.
+    /// If a filter exceeds its budget.
     pub fn conditions(
         &mut self,
         programs: &[usize],
@@ -122,13 +122,13 @@ impl Session {
         Ok(conditions)
     }
 
-    /// The object as the patch `program` changes it. Values that only Helm knows are behind
-    /// [`Placeholders`]: the patch may move them, remove them and put the release namespace into
-    /// texts, but cannot look at them.
+    /// Runs the patch `program` on the object. Helm values are replaced by [`Placeholders`]: the
+    /// patch can move and remove them and insert the release namespace into strings, but cannot
+    /// inspect them.
     ///
     /// # Errors
-    /// When the patch goes over its budget; inside, why it fails, without values, which may be
-    /// secret.
+    /// If the patch exceeds its budget; the inner error is a runtime error, without values, which
+    /// may be secret.
     pub fn patch(
         &mut self,
         program: usize,
@@ -150,7 +150,7 @@ impl Session {
         Ok(patched)
     }
 
-    /// Asks `programs` about `input` and gives each answer to `each`.
+    /// Runs `programs` on `input` and passes each result to `each`.
     fn ask(
         &mut self,
         programs: &[usize],
@@ -192,7 +192,7 @@ struct Request<'a> {
 }
 
 impl Worker {
-    /// A process of its own, which has nothing of this one but three pipes.
+    /// Starts a worker process, connected only by three pipes.
     fn process(program: &PathBuf) -> io::Result<Worker> {
         let mut child = Command::new(program)
             .arg(worker::ARGUMENT)
@@ -242,7 +242,7 @@ impl Worker {
         }
     }
 
-    /// Why the worker ended without an answer.
+    /// Returns the reason why the worker exited without a result.
     fn end(&mut self, budget: &Budget) -> Excess {
         let Some(child) = &mut self.child else {
             return Excess::Failure("the jq interpreter failed".to_owned());
@@ -264,7 +264,7 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// Ends the process, which waits for requests or is still at work on one that nobody wants.
+    /// Kills the process, which may be waiting for requests or processing an obsolete one.
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.kill();
@@ -301,7 +301,7 @@ fn cause(status: std::process::ExitStatus, _: &str, _: &Budget) -> Excess {
 pub struct Input<'o>(Form<'o>);
 
 enum Form<'o> {
-    /// It holds no expressions.
+    /// An object without expressions.
     Literal(&'o Map),
     Owned(Value),
     /// Every expression has its value.

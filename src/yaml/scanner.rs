@@ -46,21 +46,21 @@ pub(super) enum TokenKind<'t> {
 /// A place where a key without `?` may have begun, if a `:` follows.
 #[derive(Clone, Copy)]
 struct SimpleKey {
-    /// Whether it still can be one.
+    /// True while it can still be a key.
     possible: bool,
-    /// Whether anything else is a mistake: it stands where the keys of the block map stand.
+    /// True if anything but a key is an error: it is in the column of the block map's keys.
     required: bool,
-    /// Whether a list or map is the key, which JSON cannot have.
+    /// True if the key is a list or map, which JSON does not support.
     collection: bool,
-    /// Whether its tokens wait for the `:`. go-yaml forgets to wait after a flow list or map in
-    /// which no key was possible.
+    /// True if its tokens wait for the `:`. go-yaml does not wait after a flow list or map in which
+    /// no key was possible.
     awaited: bool,
     /// Number of its first token, counted from the beginning of the document.
     token: usize,
     mark: Mark,
 }
 
-/// How far a `:` may be from the beginning of its key, in characters.
+/// Maximum distance between a `:` and the start of its key, in characters.
 const MAX_KEY: usize = 1024;
 
 pub(super) struct Scanner<'t> {
@@ -71,16 +71,15 @@ pub(super) struct Scanner<'t> {
     line_start: usize,
     /// Tokens that are not taken yet.
     queue: VecDeque<Token<'t>>,
-    /// How many tokens were taken.
+    /// Number of consumed tokens.
     taken: usize,
-    /// Whether the first token of the queue is known not to be preceded by one that is still to
-    /// be inserted.
+    /// True if no token can be inserted before the first token of the queue.
     ready: bool,
     ended: bool,
     /// Columns of the block lists and maps around the innermost one; -1 outside of all.
     indents: Vec<isize>,
     indent: isize,
-    /// How many flow lists and maps are open.
+    /// Number of open flow lists and maps.
     flow: usize,
     simple_key_allowed: bool,
     /// A possible key for the block context and for each open flow collection.
@@ -151,7 +150,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Whether the key of a nesting level is still possible at the current place.
+    /// Returns true if the key of a nesting level is still possible at the current position.
     fn is_key_possible(&mut self, index: usize) -> Result<bool, Error> {
         let key = self.simple_keys[index];
         if !key.possible {
@@ -189,7 +188,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Gives up the possible key of the current nesting level.
+    /// Discards the possible key of the current nesting level.
     fn remove_simple_key(&mut self) -> Result<(), Error> {
         match self.simple_keys.last_mut() {
             Some(key) if key.possible && key.required => Err(no_colon(key.mark)),
@@ -201,8 +200,8 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Opens a block list or map if `column` is further in than the current one. Its token goes
-    /// before the token `number`, or to the end.
+    /// Opens a block list or map if `column` is further in than the current one. Its token is
+    /// inserted before the token `number`, or appended.
     fn roll_indent(&mut self, mark: Mark, number: Option<usize>, kind: TokenKind<'t>) {
         if self.flow == 0 && self.indent < column(mark) {
             self.indents.push(self.indent);
@@ -487,7 +486,7 @@ impl<'t> Scanner<'t> {
         self.is_blank(offset) || self.is_break_or_end(offset)
     }
 
-    /// Whether `---` or `...` stands here, at the beginning of a line.
+    /// Returns true if the line starts with `---` or `...` here.
     fn is_document_indicator(&self) -> bool {
         self.pos == self.line_start
             && matches!(self.text.as_bytes().get(self.pos..self.pos + 3), Some(b"---" | b"..."))
@@ -506,7 +505,7 @@ fn blanks(text: &[u8]) -> usize {
     many + text[many..].iter().take_while(|byte| **byte == b' ').count()
 }
 
-/// A place's column as it is compared with indentation.
+/// Returns the column of a position, as compared with indentation.
 fn column(mark: Mark) -> isize {
     isize::try_from(mark.indentation()).unwrap_or(isize::MAX)
 }

@@ -4,7 +4,7 @@ use super::{Scanner, TokenKind};
 use crate::yaml::{Error, Mark};
 use std::borrow::Cow;
 
-/// What happens to the line breaks at the end.
+/// The handling of trailing line breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     Strip,

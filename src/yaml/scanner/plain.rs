@@ -8,7 +8,7 @@ use std::borrow::Cow;
 enum Follows {
     /// The `:` of a key, at this offset.
     Colon(usize),
-    /// Nothing.
+    /// The end of the line.
     EndOfLine,
 }
 
@@ -221,7 +221,7 @@ impl Breaks {
         }
     }
 
-    /// Writes what they are in the scalar: one line break is a blank, of more the first goes.
+    /// Folds line breaks: a single one becomes a space; of several, the first is removed.
     pub(super) fn fold_into(&mut self, text: &mut String) {
         match self.first.take() {
             Some("\n") if self.others.is_empty() => text.push(' '),

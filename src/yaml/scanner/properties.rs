@@ -3,7 +3,7 @@
 use super::{Scanner, TokenKind};
 use crate::yaml::{Error, Mark};
 
-/// What `!!` stands for.
+/// The prefix of `!!`.
 const STANDARD: &str = "tag:yaml.org,2002:";
 
 impl<'t> Scanner<'t> {
