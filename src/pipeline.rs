@@ -112,8 +112,8 @@ pub fn build_with<'c, C: Send>(
         build.diagnostics.append(found.for_bundle(&model.name));
     }
     build.diagnostics.append(serving::collisions(&units));
-    // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
-    // be in any other, so all must have been built.
+    // A filter of [defaults] is used if it matches in any bundle, and any bundle may provide a
+    // dependency, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
         build.diagnostics.append(dependencies::check(&members));
         let counts = hits.iter().map(|(filter, count)| (filter, *count));
@@ -156,7 +156,7 @@ pub fn lock(
     (entries, diagnostics)
 }
 
-/// An error for each name that no bundle has.
+/// Returns an error for each name that no bundle has.
 pub fn unknown_names(config: &Config, names: &[String]) -> Diagnostics {
     let bundles = config.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
     unknown(names, &bundles.collect::<Vec<_>>())
@@ -178,8 +178,9 @@ fn unknown(names: &[String], known: &[(&str, &Span)]) -> Diagnostics {
         .collect()
 }
 
-/// The images of the named bundles (all when none is named), in the order of the configuration,
-/// and what keeps them from being copied. Of compiling itself only errors are reported.
+/// Returns the images of the named bundles (all when none is named), in the order of the
+/// configuration, and what keeps them from being copied. Of compiling itself only errors are
+/// reported.
 pub fn images(
     config: &Config,
     supply: &Supply,
@@ -224,7 +225,7 @@ fn images_of(
     (Some(images), errors)
 }
 
-/// The reference of the bundle's image, by digest; nothing when no registry has it.
+/// Returns the reference of the bundle's image, by digest; nothing when no registry has it.
 fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
     let reference = match (&files.reference, source) {
         (Some(reference), _) | (None, Source::Image { reference, .. }) => reference,
@@ -234,7 +235,8 @@ fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
     Some(format!("{name}@{}", files.image.as_ref()?.digest))
 }
 
-/// The named bundles and models; all when nothing is named, and none when any name is unknown.
+/// Returns the named bundles and models; all when nothing is named, and none when any name is
+/// unknown.
 fn select<'c>(
     config: &'c Config,
     names: &[String],
@@ -371,7 +373,7 @@ fn lay_out(
     )
 }
 
-/// A line for each filter and each patch of a bundle.
+/// Returns a line for each filter and each patch of a bundle.
 fn counts<C>(bundle: &BundleConfig, built: &Built<'_, C>) -> Vec<String> {
     let line = |what: &str, verb: &str, (filter, count): &(Filter, usize)| {
         let objects = if *count == 1 { "object" } else { "objects" };
@@ -419,7 +421,7 @@ fn release(bundle: &BundleConfig, namespace: &str, chart: &Chart, layout: Layout
     }
 }
 
-/// The configured version, or the CSV's.
+/// Returns the configured version, or the CSV's.
 fn chart_version(
     bundle: &Bundle,
     config: &BundleConfig,

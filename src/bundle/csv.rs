@@ -48,7 +48,7 @@ pub enum InstallMode {
 }
 
 impl InstallMode {
-    /// The name in a CSV.
+    /// Returns the name in a CSV.
     pub fn as_str(self) -> &'static str {
         match self {
             InstallMode::AllNamespaces => "AllNamespaces",
@@ -161,12 +161,12 @@ impl ClusterServiceVersion {
         self.object.name()
     }
 
-    /// A text of `spec`, empty when it is missing.
+    /// Returns a text of `spec`, empty when it is missing.
     pub fn spec_text(&self, key: &str) -> &str {
         self.object.at(&["spec", key]).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A text annotation.
+    /// Returns a text annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.object.at(&["metadata", "annotations", key]).and_then(Value::as_str)
     }
@@ -176,8 +176,8 @@ impl ClusterServiceVersion {
         self.install_modes.contains(&mode)
     }
 
-    /// The owned APIServices, one for each version of a group. Several kinds may be in one version,
-    /// and the last entry says who serves it.
+    /// Returns the owned APIServices, one for each version of a group. Several kinds may be in one
+    /// version, and the last entry says who serves it.
     ///
     /// OLM: operator-framework/api, `GetOwnedAPIServiceDescriptions`.
     pub fn served_versions(&self) -> Vec<&ApiServiceDescription> {
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text that may be missing; null counts as missing, as in Go.
+    /// Returns an optional string; null counts as missing, as in Go.
     pub(super) fn text(&mut self, value: &Value, path: &str, keys: &[&str]) -> Option<String> {
         match value.at(keys) {
             None | Some(Value::Null) => None,
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list that may be missing.
+    /// Returns an optional list.
     pub(super) fn list(&mut self, value: &'a Value, path: &str, keys: &[&str]) -> &'a [Value] {
         match value.at(keys) {
             None | Some(Value::Null) => &[],
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The items of a list of maps, which may be missing, with their paths.
+    /// Returns the items of a list of maps, which may be missing, with their paths.
     fn maps(
         &mut self,
         value: &'a Value,
@@ -368,14 +368,15 @@ impl<'a> Reader<'a> {
             return false;
         }
         let release = crate::ir::Release { namespace: "", values: &serde_json::Value::Null };
-        let misfits = typed::misfits::<DeploymentSpec>(release.value(spec));
-        for misfit in &misfits {
-            let at = format!("{path}.spec{}", misfit.path);
-            let message = format!("`{at}` does not match the type of a Deployment: {}", misfit.why);
-            let hint = if misfit.lacks_quotes() { QUOTES } else { OLM_REFUSES };
+        let mismatches = typed::mismatches::<DeploymentSpec>(release.value(spec));
+        for mismatch in &mismatches {
+            let at = format!("{path}.spec{}", mismatch.path);
+            let message =
+                format!("`{at}` does not match the type of a Deployment: {}", mismatch.why);
+            let hint = if mismatch.lacks_quotes() { QUOTES } else { OLM_REFUSES };
             self.report_with(Code::CsvFieldType, message, at, hint);
         }
-        misfits.is_empty()
+        mismatches.is_empty()
     }
 
     fn permissions(&mut self, spec: &'a Value, key: &str) -> Vec<Permission> {

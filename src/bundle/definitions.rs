@@ -43,7 +43,7 @@ impl WebhookKind {
     const ALL: [WebhookKind; 3] =
         [WebhookKind::Validating, WebhookKind::Mutating, WebhookKind::Conversion];
 
-    /// The `type` in a CSV.
+    /// Returns the `type` in a CSV.
     pub fn as_str(self) -> &'static str {
         match self {
             WebhookKind::Validating => "ValidatingAdmissionWebhook",
@@ -98,7 +98,7 @@ pub struct ApiServiceDescription {
 }
 
 impl ApiServiceDescription {
-    /// The name of its APIService, `VERSION.GROUP`.
+    /// Returns the name of its APIService, `VERSION.GROUP`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.version, self.group)
     }

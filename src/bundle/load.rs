@@ -162,7 +162,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
     merged
 }
 
-/// The documents of one file; problems and duplicate keys become diagnostics.
+/// Returns the documents of one file; problems and duplicate keys become diagnostics.
 pub(super) fn documents(
     file: &str,
     bytes: &[u8],
@@ -264,8 +264,8 @@ pub(super) fn documents(
     }
 }
 
-/// The objects of a file that is no bundle's, in their order, and what is wrong with it. Documents
-/// that are no objects, such as values of Helm, and kustomizations are passed over.
+/// Returns the objects of a file that is no bundle's, in their order, and what is wrong with it.
+/// Documents that are no objects, such as values of Helm, and kustomizations are passed over.
 pub fn manifests(file: &str, bytes: &[u8]) -> (Vec<Object>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let mut objects = Vec::new();
@@ -447,17 +447,17 @@ pub(super) fn drop_server_fields(object: &mut Object) {
     {
         metadata.shift_remove("creationTimestamp");
     }
-    if object.root.get("status").is_some_and(is_hollow) {
+    if object.root.get("status").is_some_and(is_empty_recursively) {
         object.root.shift_remove("status");
     }
 }
 
-fn is_hollow(value: &Value) -> bool {
+fn is_empty_recursively(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Text(text) => text.is_empty(),
-        Value::Seq(items) => items.iter().all(is_hollow),
-        Value::Map(map) => map.values().all(is_hollow),
+        Value::Seq(items) => items.iter().all(is_empty_recursively),
+        Value::Map(map) => map.values().all(is_empty_recursively),
         _ => false,
     }
 }

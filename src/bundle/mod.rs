@@ -21,7 +21,7 @@ pub use plain_schema::is_plain_schema;
 pub(crate) use position::complete_all;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};
-pub use typed::{Misfit, TypeCheck, api_version, check_object};
+pub use typed::{TypeCheck, TypeMismatch, api_version, check_object};
 
 use crate::ir::{Object, Value};
 use crate::source::ImageIdentity;
@@ -74,7 +74,7 @@ impl Bundle {
             .unwrap_or_default()
     }
 
-    /// The namespace that the operator is meant for: the CSV's suggestion.
+    /// Returns the namespace that the operator is meant for: the CSV's suggestion.
     pub fn suggested_namespace(&self) -> Option<&str> {
         self.csv.annotation("operatorframework.io/suggested-namespace").filter(|ns| !ns.is_empty())
     }

@@ -6,7 +6,7 @@ use crate::diag::{Diagnostics, Place, Span};
 use crate::ir::{Object, Origin, steps};
 use crate::source::{BundleFiles, OverlayFile};
 
-/// The objects of all overlays, in order, each with the phase of its overlay.
+/// Returns the objects of all overlays, in order, each with the phase of its overlay.
 pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let mut objects = Vec::new();
@@ -73,8 +73,8 @@ pub fn locate_inline(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnosti
         .collect()
 }
 
-/// The place in the configuration: the key that is meant, the rest of its line, or all of the
-/// overlay.
+/// Returns the place in the configuration: the key that is meant, the rest of its line, or all of
+/// the overlay.
 fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
     let source = inline.source.text.as_str();
     let is_text = source.get(inline.range.clone()).is_some_and(|raw| raw.starts_with(['"', '\'']));

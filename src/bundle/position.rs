@@ -115,7 +115,7 @@ enum Open {
     Map(Mark, Vec<(String, Mark, Node)>, Option<(String, Mark)>),
 }
 
-/// The documents of a text, as far as it can be read.
+/// Returns the documents of a text, as far as it can be read.
 fn documents(text: &str) -> Vec<Document> {
     let mut documents: Vec<Document> = Vec::new();
     let mut number = 0;

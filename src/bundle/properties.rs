@@ -71,7 +71,7 @@ fn spelled_by_go(properties: Vec<Json>) -> String {
     text
 }
 
-/// The keys in alphabetical order, as Kubernetes' reader has them.
+/// Returns the keys in alphabetical order, as Kubernetes' reader has them.
 fn sorted(value: Json) -> Json {
     match value {
         Json::Array(items) => items.into_iter().map(sorted).collect(),

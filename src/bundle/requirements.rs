@@ -105,7 +105,7 @@ pub(super) fn read(
         Reader { found: Requirements::default(), rest: MOST, diagnostics: Diagnostics::new() };
     for (name, bytes) in files.metadata.iter().filter(|(name, _)| *name != "annotations.yaml") {
         let file = format!("{}/{name}", files.metadata_dir);
-        // Files are known by what is in them, as to OLM; only these two must be readable.
+        // Files are recognized by their content, as in OLM; only these two must be readable.
         let known = ["dependencies.yaml", "properties.yaml"].contains(&name.as_str());
         let mut problems = Diagnostics::new();
         let documents = documents(&file, bytes, files, &mut problems);
@@ -175,7 +175,7 @@ impl Reader {
     /// Takes a dependency or a property; those with other types are for other programs.
     fn property(&mut self, kind: &str, value: &Value, place: &Place) {
         let requirement = match kind {
-            // What the bundle itself is.
+            // These properties describe the bundle itself.
             "olm.package" | "olm.gvk" if !place_is_dependency(place) => return,
             "olm.package" | "olm.package.required" => package(value),
             "olm.gvk" | "olm.gvk.required" => api(value).map(Requirement::Api),
@@ -344,7 +344,7 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
     })
 }
 
-/// The versions of the bundle's CRDs, and the APIServices that it owns.
+/// Returns the versions of the bundle's CRDs, and the APIServices that it owns.
 fn provides(csv: &ClusterServiceVersion, crds: &[Object]) -> BTreeSet<Api> {
     let mut apis = BTreeSet::new();
     for crd in crds {

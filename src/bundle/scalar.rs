@@ -63,7 +63,7 @@ fn number(text: &str) -> Option<Number> {
         Some([b'0', _]) => (8, &digits[1..]),
         _ => (10, digits),
     };
-    // from_str_radix takes a sign of its own, which Go does only after `0b`.
+    // from_str_radix accepts a sign, which Go does only after `0b`.
     if body.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && let Ok(magnitude) = u64::from_str_radix(body, radix)
     {
@@ -131,7 +131,7 @@ pub(super) fn through_json(value: Value) -> Value {
     }
 }
 
-/// The JSON key that a map key becomes; nothing for keys that cannot be one: to
+/// Returns the JSON key that a map key becomes; nothing for keys that cannot be one: to
 /// sigs.k8s.io/yaml these include integers beyond 63 bits.
 pub(super) fn key(value: Value) -> Option<String> {
     match value {

@@ -16,14 +16,14 @@ use serde_json::Value as Json;
 
 /// A value that does not match its type.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct TypeMismatch {
     /// JSON path in the tree; empty for the tree itself.
     pub path: String,
     /// The reason, without the value, which may be a secret.
     pub why: String,
 }
 
-impl Misfit {
+impl TypeMismatch {
     /// Returns true if the value only lacks quotes.
     pub fn lacks_quotes(&self) -> bool {
         let found = self.why.strip_prefix("it must be a string, but it is ");
@@ -35,7 +35,7 @@ impl Misfit {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TypeCheck {
     /// The values that do not match.
-    pub misfits: Vec<Misfit>,
+    pub mismatches: Vec<TypeMismatch>,
     /// Entries of maps that the type has no field for; those of a tree that fits.
     pub unknown_fields: Vec<Vec<Step>>,
 }
@@ -90,14 +90,14 @@ pub fn check_object(object: Json) -> TypeCheck {
 /// Compares `json` with `T`. Free-form parts of `T`, such as the default of a schema, allow any
 /// field.
 fn check<T: DeserializeOwned>(mut json: Json) -> TypeCheck {
-    // The API server takes null for a missing value everywhere, `T` only for its own fields.
+    // The API server accepts null for missing values everywhere, `T` only for its own fields.
     let found = unknown_fields::<T>(&json).or_else(|| {
         drop_nulls(&mut json);
         unknown_fields::<T>(&json)
     });
     match found {
-        Some(unknown_fields) => TypeCheck { misfits: Vec::new(), unknown_fields },
-        None => TypeCheck { misfits: misfits::<T>(json), unknown_fields: Vec::new() },
+        Some(unknown_fields) => TypeCheck { mismatches: Vec::new(), unknown_fields },
+        None => TypeCheck { mismatches: mismatches::<T>(json), unknown_fields: Vec::new() },
     }
 }
 
@@ -131,8 +131,8 @@ const MOST: usize = 20;
 /// The API server accepts null for missing values everywhere, but `T` does not. serde stops at the
 /// first error, and reports a line instead of a path. So `json` is written with one path per line,
 /// and each value found is removed to find the next one.
-pub(super) fn misfits<T: DeserializeOwned>(mut json: Json) -> Vec<Misfit> {
-    let mut found: Vec<Misfit> = Vec::new();
+pub(super) fn mismatches<T: DeserializeOwned>(mut json: Json) -> Vec<TypeMismatch> {
+    let mut found: Vec<TypeMismatch> = Vec::new();
     drop_nulls(&mut json);
     // Nearly all fit, and the indented text of a large CRD is many times that.
     if T::deserialize(&json).is_ok() {
@@ -147,9 +147,9 @@ pub(super) fn misfits<T: DeserializeOwned>(mut json: Json) -> Vec<Misfit> {
         let (path, pointer) = paths.into_iter().nth(line).unwrap_or_default();
         let text = error.to_string();
         let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-        let again = found.iter().any(|misfit| misfit.path == path);
+        let again = found.iter().any(|mismatch| mismatch.path == path);
         if !again {
-            found.push(Misfit { path, why: in_words(why) });
+            found.push(TypeMismatch { path, why: in_words(why) });
         }
         match json.pointer_mut(&pointer) {
             Some(value) if !again => *value = Json::Null,
@@ -233,7 +233,7 @@ mod tests {
         let fits = json!({
             "selector": {}, "template": {"spec": {"containers": [{"name": "a", "args": []}]}}
         });
-        assert_eq!(misfits::<DeploymentSpec>(fits.clone()), []);
+        assert_eq!(mismatches::<DeploymentSpec>(fits.clone()), []);
         for (change, value, path) in [
             (
                 "/template/spec/containers",
@@ -255,7 +255,7 @@ mod tests {
         ] {
             let mut spec = fits.clone();
             *spec.pointer_mut(change).expect("a place") = value;
-            assert_eq!(misfits::<DeploymentSpec>(spec)[0].path, path);
+            assert_eq!(mismatches::<DeploymentSpec>(spec)[0].path, path);
         }
     }
 
@@ -267,13 +267,13 @@ mod tests {
             "rules": [{"verbs": "get"}, 5, {"verbs": [1]}],
         });
         let found: Vec<_> =
-            check_object(role).misfits.into_iter().map(|m| (m.path, m.why)).collect();
+            check_object(role).mismatches.into_iter().map(|m| (m.path, m.why)).collect();
         insta::assert_debug_snapshot!(found);
     }
 
     fn unknown(object: Json) -> Vec<String> {
         let check = check_object(object);
-        assert_eq!(check.misfits, []);
+        assert_eq!(check.mismatches, []);
         check.unknown_fields.iter().map(|steps| path_of(steps)).collect()
     }
 

@@ -21,7 +21,7 @@ pub enum CertificateProvider {
 }
 
 impl CertificateProvider {
-    /// The provider of this name in bundles.toml.
+    /// Returns the provider of this name in bundles.toml.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "cert-manager" => Some(CertificateProvider::CertManager),
@@ -46,12 +46,12 @@ pub struct Issuer {
 }
 
 impl Reader<'_> {
-    /// The provider that a table names.
+    /// Returns the provider that a table names.
     pub(super) fn provider(fields: &Fields<'_>) -> Option<CertificateProvider> {
         fields.text("certificates").and_then(|(name, _)| CertificateProvider::named(name))
     }
 
-    /// The issuer that a table names.
+    /// Returns the issuer that a table names.
     pub(super) fn issuer(&mut self, fields: &Fields<'_>) -> Option<Issuer> {
         let (table, header) = fields.table("issuer")?;
         let fields = self.fields(&ISSUER, header, table);

@@ -2,7 +2,7 @@
 
 use super::keys::NAME_LIMIT;
 use super::read::Draft;
-use super::tree::{At, Reader};
+use super::tree::{Located, Reader};
 use super::values::plain;
 use super::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source, suggest};
 use crate::diag::{Code, Diagnostic, Place, Span};
@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// Names are lower-case, so they cannot meet on a file system that ignores case either.
 pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
-    let mut first: BTreeMap<&str, &At<&str>> = BTreeMap::new();
+    let mut first: BTreeMap<&str, &Located<&str>> = BTreeMap::new();
     for at in drafts.iter().filter_map(|draft| draft.name.as_ref()) {
         let (name, range) = at;
         match first.get(name) {
@@ -71,7 +71,7 @@ pub(super) fn companions(
 /// `depends-on` names bundles, not the bundle itself, and never leads back to where it started.
 pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
     let known: Vec<&str> = drafts.iter().filter_map(|draft| Some(draft.name.as_ref()?.0)).collect();
-    let mut edges: BTreeMap<&str, Vec<&At<&str>>> = BTreeMap::new();
+    let mut edges: BTreeMap<&str, Vec<&Located<&str>>> = BTreeMap::new();
     for draft in drafts {
         let own = draft.name.as_ref().map(|(name, _)| *name);
         for at in &draft.depends_on {
@@ -109,7 +109,7 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
 /// Follows dependencies from `name`, depth first; reports each circle where it closes.
 fn follow<'t>(
     reader: &mut Reader<'_>,
-    edges: &BTreeMap<&'t str, Vec<&At<&'t str>>>,
+    edges: &BTreeMap<&'t str, Vec<&Located<&'t str>>>,
     name: &'t str,
     path: &mut Vec<&'t str>,
     done: &mut Vec<&'t str>,
@@ -146,7 +146,7 @@ pub(super) fn outputs(
 ) {
     let bundle_sources = bundles.iter().filter_map(|bundle| match &bundle.source {
         Source::Path { path, span } => Some((Path::new(path), span)),
-        // Perhaps a reference; then no folder of charts is its.
+        // Perhaps a reference; then no directory of charts is its.
         Source::Catalog(source) => Some((Path::new(&source.catalog.text), &source.catalog.span)),
         Source::Image { .. } => None,
     });

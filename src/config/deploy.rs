@@ -1,7 +1,7 @@
 //! `[deploy]`: what is written to install the charts with.
 
 use super::keys::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::values::plain;
 use super::{BundleConfig, CertificateProvider, Output};
 use crate::diag::{Code, Diagnostic, Place};
@@ -18,9 +18,9 @@ pub struct Deploy {
     pub helmfile: Option<String>,
     /// True if helmfile uses server-side apply.
     pub server_side: bool,
-    /// Folder of the charts in the repository.
+    /// Directory of the charts in the repository.
     pub charts: String,
-    /// Folders of values, where there are any.
+    /// Directories of values, where there are any.
     pub values: Option<Values>,
     /// `[deploy.argocd]`
     pub argocd: Option<ArgoCd>,
@@ -322,7 +322,7 @@ impl Reader<'_> {
         None
     }
 
-    fn helmfile_name(&mut self, (text, range): At<&str>) -> Option<String> {
+    fn helmfile_name(&mut self, (text, range): Located<&str>) -> Option<String> {
         let fits = text.ends_with(".yaml") || text.ends_with(".yaml.gotmpl");
         let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         if fits && plain && !text.starts_with('.') {
@@ -338,7 +338,7 @@ impl Reader<'_> {
     }
 
     /// Reads a relative subdirectory, without `.`; empty for the base directory itself.
-    fn folder_inside(&mut self, key: &str, (text, range): At<&str>) -> Option<String> {
+    fn folder_inside(&mut self, key: &str, (text, range): Located<&str>) -> Option<String> {
         let fits = !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('\\');
         let inner = fits.then(|| below("", Path::new(text))).flatten();
         if inner.is_none() {
@@ -349,10 +349,10 @@ impl Reader<'_> {
         inner
     }
 
-    fn values(&mut self, at: At<&str>, repository: &str, output: &Output) -> Option<Values> {
+    fn values(&mut self, at: Located<&str>, repository: &str, output: &Output) -> Option<Values> {
         let range = at.1.clone();
         let folder = self.folder_inside("values", at)?;
-        // From the output folder back to the file's: one step up for each name.
+        // From the output directory back to the file's: one step up for each name.
         let Some(down) = below("", &plain(&output.dir)) else {
             let message = "`values` requires an output directory below the directory of this file";
             self.error(Code::InvalidValue, &range, message, "change `dir` in `[output]`");

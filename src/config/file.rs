@@ -35,7 +35,7 @@ impl Config {
     }
 }
 
-/// The text of the file, or why there is none and what to do.
+/// Returns the text of the file, or why there is none and what to do.
 fn content(path: &Path) -> Result<String, (String, &'static str)> {
     let unreadable = |error: std::io::Error| {
         let hint = match error.kind() {

@@ -6,13 +6,13 @@ use crate::ir::Object;
 use crate::jq::{self, Excess, Failure, ProgramError};
 
 impl Filter {
-    /// The program cannot be used.
+    /// Reports a program that cannot be used.
     pub fn unusable(&self, error: ProgramError) -> Diagnostic {
         let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
         Diagnostic::error(code, error.message).at(self.place()).hint(error.hint)
     }
 
-    /// The filter has no answer for `objects`, of which `first` is why it has none for the first.
+    /// Reports a filter that failed on `objects`; `first` is the failure for the first one.
     pub fn failed(&self, objects: &str, first: &Failure) -> Diagnostic {
         let text = &self.text;
         let (message, hint) = match first {
@@ -46,7 +46,7 @@ impl Filter {
         Diagnostic::error(Code::FilterFailed, message).at(self.place()).hint(hint)
     }
 
-    /// The program was stopped on `object`.
+    /// Reports a program that was stopped on `object`.
     pub fn stopped(&self, object: &Object, excess: &Excess) -> Diagnostic {
         let message = format!("jq program `{}` stopped on {}: {excess}", self.text, object.label());
         Diagnostic::error(Code::FilterBudget, message)

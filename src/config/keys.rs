@@ -31,7 +31,7 @@ pub enum Kind {
     Object,
     /// A string, or such a table.
     TextOrObject,
-    /// A table of strings of one's own names, each with this pattern.
+    /// A table with user-defined keys and string values, each with this pattern.
     StringMap(&'static str),
     /// A table of lists of strings, each with this pattern.
     StringsMap(&'static str),
@@ -100,7 +100,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The key of this name.
+    /// Returns the key of this name.
     pub fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }

@@ -200,7 +200,7 @@ pub struct BundleConfig {
 }
 
 impl BundleConfig {
-    /// A bundle with every default, for compiling one that no configuration names.
+    /// Returns a bundle with every default, for compiling one that no configuration names.
     pub fn new(name: &str, source: Source) -> Self {
         let span = source.span().clone();
         BundleConfig {
@@ -273,7 +273,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The reference or path, as written.
+    /// Returns the reference or path, as written.
     pub fn text(&self) -> &str {
         match self {
             Source::Image { reference, .. } => reference,
@@ -412,7 +412,7 @@ impl CrdPlacement {
         }
     }
 
-    /// The placement of this name.
+    /// Returns the placement of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "subchart" => Some(CrdPlacement::Subchart),

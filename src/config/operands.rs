@@ -2,7 +2,7 @@
 //! operands need before the operator makes them.
 
 use super::keys::{ADOPT, RELEASE};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::{BundleConfig, Text, suggest};
 use crate::diag::{Code, Diagnostic, Place, Span};
 use crate::ir::{Scope, Scopes, dns_subdomain};
@@ -71,7 +71,7 @@ impl Reader<'_> {
         scopes
     }
 
-    /// The tables of a bundle that are about its operands.
+    /// Returns the tables of a bundle that are about its operands.
     pub(super) fn operands(&mut self, fields: &Fields<'_>) -> Operands {
         let mut operands = Operands::default();
         for (key, at) in fields.entries("namespaces") {
@@ -124,7 +124,7 @@ impl Reader<'_> {
         operands
     }
 
-    fn value_name(&mut self, (key, range): &At<&str>) {
+    fn value_name(&mut self, (key, range): &Located<&str>) {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let fault = if *key == RELEASE {
             "is the release namespace, which needs no entry here"
@@ -202,7 +202,7 @@ pub(crate) const STUBS: [&str; 2] =
     ["infrastructures.config.openshift.io", "servicemonitors.monitoring.coreos.com"];
 
 impl Reader<'_> {
-    /// The names of `stub-crds`.
+    /// Returns the names of `stub-crds`.
     pub(super) fn stub_crds(&mut self, fields: &Fields<'_>) -> Vec<Text> {
         let (items, _) = fields.texts("stub-crds").unwrap_or_default();
         let mut stubs: Vec<Text> = Vec::new();

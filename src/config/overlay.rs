@@ -2,7 +2,7 @@
 //! bundle's objects.
 
 use super::keys::{OVERLAY, PATCH};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::{Filter, text};
 use crate::diag::{Code, Span};
 use crate::ir::Phase;
@@ -44,7 +44,7 @@ pub struct PatchConfig {
 pub(super) const PHASES: &[&str] = &["with", "before", "operand"];
 
 impl Reader<'_> {
-    /// The overlays of a bundle, in the order of the file.
+    /// Returns the overlays of a bundle, in the order of the file.
     pub(super) fn overlays(&mut self, fields: &Fields<'_>) -> Vec<Overlay> {
         let mut overlays = Vec::new();
         for (table, header) in fields.tables("overlay") {
@@ -74,7 +74,7 @@ impl Reader<'_> {
         Some((OverlaySource::Object(object), self.span(range)))
     }
 
-    /// The patches of a bundle, in the order of the file.
+    /// Returns the patches of a bundle, in the order of the file.
     pub(super) fn patches(&mut self, fields: &Fields<'_>) -> Vec<PatchConfig> {
         let mut patches = Vec::new();
         for (table, header) in fields.tables("patch") {
@@ -88,8 +88,8 @@ impl Reader<'_> {
         patches
     }
 
-    /// A jq program, reported when it cannot be used.
-    pub(super) fn program(&mut self, (program, range): At<&str>, purpose: Purpose) -> Filter {
+    /// Returns a jq program, reported when it cannot be used.
+    pub(super) fn program(&mut self, (program, range): Located<&str>, purpose: Purpose) -> Filter {
         if let Err(error) = jq::check(program, purpose) {
             let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
             let part = text::locate(&self.source.text, range.clone(), error.range);

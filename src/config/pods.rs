@@ -2,7 +2,7 @@
 //! Subscription.
 
 use super::keys::PODS;
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use crate::diag::Code;
 use crate::ir::push_key;
 use k8s_openapi::api::core::v1::{
@@ -38,7 +38,7 @@ pub struct PodConfig {
 }
 
 impl Reader<'_> {
-    /// The table `config` of a bundle.
+    /// Returns the table `config` of a bundle.
     pub(super) fn pods(&mut self, fields: &Fields<'_>) -> PodConfig {
         let Some((table, header)) = fields.table("config") else { return PodConfig::default() };
         let fields = self.fields(&PODS, header, table);
@@ -110,11 +110,12 @@ impl Reader<'_> {
         fields.json(key).and_then(|at| self.typed::<T>(key, at))
     }
 
-    /// The value, when it has the type that the API demands, and no field that the type lacks.
+    /// Returns the value if it has the type of the Kubernetes API and no unknown fields; reports
+    /// other values.
     pub(super) fn typed<T: Serialize + DeserializeOwned>(
         &mut self,
         key: &str,
-        (json, range): At<Json>,
+        (json, range): Located<Json>,
     ) -> Option<Json> {
         let hint = "see the Kubernetes API reference of pods and containers for the fields";
         let read = match serde_json::from_value::<T>(json.clone()) {
@@ -134,7 +135,7 @@ impl Reader<'_> {
     }
 }
 
-/// The path of the first key that did not survive being read.
+/// Returns the path of the first key that did not survive being read.
 fn unknown(given: &Json, known: &Json, path: String) -> Option<String> {
     match (given, known) {
         (Json::Object(given), Json::Object(known)) => given.iter().find_map(|(key, value)| {

@@ -2,7 +2,7 @@
 
 use super::keys::serving::SERVING;
 use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::{
     BundleConfig, CatalogSource, CertificateProvider, Config, CrdPlacement, Filter, Issuer, Layout,
     Mirror, Network, Output, Registry, Source, Text, Watch,
@@ -21,8 +21,8 @@ const BUNDLE_LIMIT: usize = 1_000;
 
 /// A bundle whose names are not yet checked against each other.
 pub(super) struct Draft<'t> {
-    pub(super) name: Option<At<&'t str>>,
-    pub(super) depends_on: Vec<At<&'t str>>,
+    pub(super) name: Option<Located<&'t str>>,
+    pub(super) depends_on: Vec<Located<&'t str>>,
 }
 
 /// Settings that can be in `[defaults]` or in a bundle.
@@ -85,7 +85,7 @@ fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
 
 impl Reader<'_> {
     fn config(&mut self, tree: &DeTable<'_>, base: &Path) -> Option<Config> {
-        // Whole-file findings stand at the first line.
+        // Findings about the whole file are placed at its first line.
         let end = self.source.text.find('\n').unwrap_or(self.source.text.len());
         let root = self.fields(&ROOT, 0..end, tree);
         if let Some(at) = root.text("required-version") {
@@ -108,8 +108,8 @@ impl Reader<'_> {
 
         let tables = root.tables("bundle");
         let models = root.tables("serving");
-        let said = tree.contains_key("bundle") || tree.contains_key("serving");
-        if let (false, Some(key)) = (said, ROOT.key("bundle")) {
+        let has_bundles = tree.contains_key("bundle") || tree.contains_key("serving");
+        if let (false, Some(key)) = (has_bundles, ROOT.key("bundle")) {
             self.missing(&ROOT, &root.header, key);
         }
         let empty = tables.is_empty() && models.is_empty();
@@ -318,7 +318,7 @@ impl Reader<'_> {
             Some(at) => self.wanted_version(at).map(Some),
             None => Some(None),
         };
-        // All have been looked at: each has reported what is wrong with it.
+        // Each of the values has been checked above and reported its own errors.
         Some(Source::Catalog(CatalogSource {
             catalog: catalog??,
             package: package??,

@@ -98,7 +98,7 @@ pub struct Accelerator {
 pub struct PickerConfig {
     /// Name of a preset.
     pub preset: Option<String>,
-    /// A configuration of one's own.
+    /// A configuration custom.
     pub config: Option<Json>,
     /// Image.
     pub image: Option<String>,

@@ -5,8 +5,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The range in `source` of the deepest part of `steps` that the table at `table` has: its key, with
-/// the value where that ends on the same line. The table's own range when it has none of them.
+/// Returns the range in `source` of the deepest part of `steps` that the table at `table` has: its
+/// key, with the value where that ends on the same line. The table's own range when it has none of
+/// them.
 pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Range<usize> {
     let (root, _) = DeTable::parse_recoverable(source);
     let mut found = table.clone();
@@ -34,7 +35,8 @@ pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Ran
     found
 }
 
-/// The innermost table of this range: one that a header only implies has that of the header.
+/// Returns the innermost table of this range: one that a header only implies has that of the
+/// header.
 fn standing_at<'t>(
     value: &'t Spanned<DeValue<'t>>,
     range: &Range<usize>,
@@ -109,7 +111,7 @@ fn escape(text: &str) -> Option<(usize, usize)> {
         'u' => 4,
         'U' => 8,
         newline if newline.is_whitespace() => {
-            // A backslash at the end of a line swallows all white space up to the next text.
+            // A backslash at the end of a line swallows all whitespace up to the next text.
             return Some((text.len() - characters.as_str().trim_start().len(), 0));
         }
         _ => return Some((2, 1)),

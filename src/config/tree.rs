@@ -11,10 +11,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A value and its range in the file.
-pub(super) type At<T> = (T, Range<usize>);
+pub(super) type Located<T> = (T, Range<usize>);
 
-/// An entry of a table of one's own names.
-pub(super) type Named<'t, T> = (At<&'t str>, At<T>);
+/// An entry of a table with user-defined keys.
+pub(super) type Named<'t, T> = (Located<&'t str>, Located<T>);
 
 /// Collects what is wrong with the file.
 pub(super) struct Reader<'a> {
@@ -50,7 +50,7 @@ impl Reader<'_> {
         self.found.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
-    /// The keys of `tree`, which should be those of `table`; everything else is reported.
+    /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
     pub(super) fn fields<'t>(
         &mut self,
         table: &'static Table,
@@ -272,12 +272,12 @@ impl<'t> Fields<'t> {
         self.values.iter().find(|(key, _)| key.name == name).map(|(_, value)| *value)
     }
 
-    /// Every key that is there, and where its value is.
+    /// Returns every key that is there, and where its value is.
     pub(super) fn places(&self) -> impl Iterator<Item = (&'static Key, Range<usize>)> {
         self.values.iter().map(|(key, value)| (*key, value.span()))
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<At<&'t str>> {
+    pub(super) fn text(&self, name: &str) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         value.get_ref().as_str().map(|text| (text, value.span()))
     }
@@ -286,14 +286,14 @@ impl<'t> Fields<'t> {
         self.value(name)?.get_ref().as_bool()
     }
 
-    /// A whole number, already in its range.
+    /// Returns a whole number, already in its range.
     pub(super) fn integer(&self, name: &str) -> Option<u32> {
         let number = self.value(name)?.get_ref().as_integer()?;
         u32::from_str_radix(number.as_str(), number.radix()).ok()
     }
 
-    /// The strings of a list and where the list is; nothing when the value is not a list.
-    pub(super) fn texts(&self, name: &str) -> Option<At<Vec<At<&'t str>>>> {
+    /// Returns the strings of a list and where the list is; nothing when the value is not a list.
+    pub(super) fn texts(&self, name: &str) -> Option<Located<Vec<Located<&'t str>>>> {
         let value = self.value(name)?;
         let items = value.get_ref().as_array()?;
         let texts =
@@ -301,13 +301,13 @@ impl<'t> Fields<'t> {
         Some((texts, value.span()))
     }
 
-    /// The value as JSON; dates are texts.
-    pub(super) fn json(&self, name: &str) -> Option<At<Json>> {
+    /// Returns the value as JSON; dates are texts.
+    pub(super) fn json(&self, name: &str) -> Option<Located<Json>> {
         let value = self.value(name)?;
         Some((as_json(value.get_ref()), value.span()))
     }
 
-    /// The names and strings of a table of one's own names.
+    /// Returns the entries of a table with user-defined keys and string values.
     pub(super) fn entries(&self, name: &str) -> Vec<Named<'t, &'t str>> {
         let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
         entries
@@ -318,8 +318,8 @@ impl<'t> Fields<'t> {
             .collect()
     }
 
-    /// The names and lists of strings of a table of one's own names.
-    pub(super) fn list_entries(&self, name: &str) -> Vec<Named<'t, Vec<At<&'t str>>>> {
+    /// Returns the entries of a table with user-defined keys and string list values.
+    pub(super) fn list_entries(&self, name: &str) -> Vec<Named<'t, Vec<Located<&'t str>>>> {
         let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
         entries
             .filter_map(|(key, value)| {
@@ -330,12 +330,12 @@ impl<'t> Fields<'t> {
             .collect()
     }
 
-    pub(super) fn table(&self, name: &str) -> Option<At<&'t DeTable<'t>>> {
+    pub(super) fn table(&self, name: &str) -> Option<Located<&'t DeTable<'t>>> {
         let value = self.value(name)?;
         value.get_ref().as_table().map(|table| (table, value.span()))
     }
 
-    pub(super) fn tables(&self, name: &str) -> Vec<At<&'t DeTable<'t>>> {
+    pub(super) fn tables(&self, name: &str) -> Vec<Located<&'t DeTable<'t>>> {
         let items = self.value(name).and_then(|value| value.get_ref().as_array());
         items
             .into_iter()
@@ -349,7 +349,8 @@ fn as_json(value: &DeValue<'_>) -> Json {
     match value {
         DeValue::String(text) => Json::String(text.to_string()),
         DeValue::Integer(integer) => {
-            // Beyond 64 bits it is no number that the API takes, and is reported as a text there.
+            // Integers beyond 64 bits are passed on as strings, so that the type check reports
+            // them.
             let digits = integer.as_str();
             i64::from_str_radix(digits, integer.radix()).map_or_else(|_| digits.into(), Json::from)
         }

@@ -1,7 +1,7 @@
 //! Rules of single values: names, references, directories, versions.
 
 use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch, suggest};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::label_fault;
@@ -16,8 +16,8 @@ fn label_rule(limit: usize) -> String {
 }
 
 impl Reader<'_> {
-    /// A value that must not be empty; reported when it is.
-    fn filled<'t>(&mut self, key: &str, (text, range): At<&'t str>) -> Option<&'t str> {
+    /// Returns the value, or reports an empty one.
+    fn filled<'t>(&mut self, key: &str, (text, range): Located<&'t str>) -> Option<&'t str> {
         if text.trim().is_empty() {
             self.error(
                 Code::InvalidValue,
@@ -31,15 +31,15 @@ impl Reader<'_> {
     }
 
     /// The name of a bundle.
-    pub(super) fn name(&mut self, (text, range): &At<&str>) {
+    pub(super) fn name(&mut self, (text, range): &Located<&str>) {
         if let Some(fault) = label_fault(text, NAME_LIMIT) {
             let message = format!("the bundle name is also the chart name, and {fault}");
             self.error(Code::InvalidValue, range, message, label_rule(NAME_LIMIT));
         }
     }
 
-    /// The name of a namespace.
-    pub(super) fn namespace(&mut self, (text, range): At<&str>) -> Option<String> {
+    /// Returns the name of a namespace.
+    pub(super) fn namespace(&mut self, (text, range): Located<&str>) -> Option<String> {
         if let Some(fault) = label_fault(text, NAMESPACE_LIMIT) {
             let message = format!("the namespace name {fault}");
             self.error(Code::InvalidValue, &range, message, label_rule(NAMESPACE_LIMIT));
@@ -48,8 +48,8 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
-    /// The name of a pull secret.
-    pub(super) fn secret(&mut self, (text, range): At<&str>) -> Option<String> {
+    /// Returns the name of a pull secret.
+    pub(super) fn secret(&mut self, (text, range): Located<&str>) -> Option<String> {
         let fault = if text.len() > SECRET_LIMIT {
             Some(format!("has {} characters", text.len()))
         } else {
@@ -68,8 +68,12 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
-    /// The name of an object, or an API group: a DNS-1123 subdomain.
-    pub(super) fn object_name(&mut self, key: &str, (text, range): At<&str>) -> Option<String> {
+    /// Returns the name of an object, or an API group: a DNS-1123 subdomain.
+    pub(super) fn object_name(
+        &mut self,
+        key: &str,
+        (text, range): Located<&str>,
+    ) -> Option<String> {
         let fault = if text.len() > SECRET_LIMIT {
             Some(format!("has {} characters", text.len()))
         } else {
@@ -85,8 +89,8 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
-    /// A kind of objects.
-    pub(super) fn kind(&mut self, (text, range): At<&str>) -> Option<String> {
+    /// Returns a kind of objects.
+    pub(super) fn kind(&mut self, (text, range): Located<&str>) -> Option<String> {
         let plain = text.chars().all(|c| c.is_ascii_alphanumeric());
         if plain && text.starts_with(|c: char| c.is_ascii_uppercase()) {
             return Some(text.to_owned());
@@ -100,8 +104,9 @@ impl Reader<'_> {
         None
     }
 
-    /// An image reference, or the start of one; only what no reference can be is refused here.
-    pub(super) fn reference(&mut self, key: &str, at: At<&str>) -> Option<String> {
+    /// Returns an image reference, or the start of one; only what no reference can be is refused
+    /// here.
+    pub(super) fn reference(&mut self, key: &str, at: Located<&str>) -> Option<String> {
         let range = at.1.clone();
         let text = self.filled(key, at)?;
         let (fault, hint) = if let Some((scheme, rest)) = text.split_once("://") {
@@ -123,8 +128,8 @@ impl Reader<'_> {
         None
     }
 
-    /// A name, reference or path without white space.
-    pub(super) fn word(&mut self, key: &str, at: At<&str>) -> Option<Text> {
+    /// Returns a name, reference or path without whitespace.
+    pub(super) fn word(&mut self, key: &str, at: Located<&str>) -> Option<Text> {
         let range = at.1.clone();
         let text = self.filled(key, at)?;
         if text.contains(char::is_whitespace) {
@@ -161,8 +166,8 @@ impl Reader<'_> {
         provided
     }
 
-    /// The version of a package in a catalog.
-    pub(super) fn wanted_version(&mut self, (text, range): At<&str>) -> Option<WantedVersion> {
+    /// Returns the version of a package in a catalog.
+    pub(super) fn wanted_version(&mut self, (text, range): Located<&str>) -> Option<WantedVersion> {
         let request = match semver::Version::parse(text) {
             Ok(version) => VersionRequest::Exact(version),
             Err(_) => match version_range(text) {
@@ -191,13 +196,13 @@ impl Reader<'_> {
         Some(WantedVersion { request, span: self.span(range) })
     }
 
-    /// A path; any that is not empty.
-    pub(super) fn path(&mut self, key: &str, at: At<&str>) -> Option<String> {
+    /// Reads a non-empty path.
+    pub(super) fn path(&mut self, key: &str, at: Located<&str>) -> Option<String> {
         self.filled(key, at).map(str::to_owned)
     }
 
-    /// The prefix of references that a mirror serves.
-    pub(super) fn mirror_from(&mut self, at: At<&str>) -> Option<String> {
+    /// Returns the prefix of references that a mirror serves.
+    pub(super) fn mirror_from(&mut self, at: Located<&str>) -> Option<String> {
         let range = at.1.clone();
         let text = self.reference("from", at)?;
         if let Some(character) = text.chars().next_back().filter(|c| "/:@".contains(*c)) {
@@ -216,7 +221,7 @@ impl Reader<'_> {
     }
 
     /// Reads the target of a mirror.
-    pub(super) fn mirror_to(&mut self, at: At<&str>) -> Option<MirrorTarget> {
+    pub(super) fn mirror_to(&mut self, at: Located<&str>) -> Option<MirrorTarget> {
         let range = at.1.clone();
         if let Some(folder) = at.0.strip_prefix(OCI_LAYOUT) {
             if !folder.trim().is_empty() {
@@ -251,8 +256,8 @@ impl Reader<'_> {
         Some(MirrorTarget::Registry(text))
     }
 
-    /// The host of a registry, in lower case.
-    pub(super) fn host(&mut self, key: &str, at: At<&str>) -> Option<String> {
+    /// Returns the host of a registry, in lower case.
+    pub(super) fn host(&mut self, key: &str, at: Located<&str>) -> Option<String> {
         let range = at.1.clone();
         let text = self.filled(key, at)?;
         let (name, port) = text.split_once(':').unwrap_or((text, "0"));
@@ -284,7 +289,7 @@ impl Reader<'_> {
     }
 
     /// `"all"` or `"own"`.
-    pub(super) fn watch_word(&mut self, (text, range): At<&str>) -> Option<Watch> {
+    pub(super) fn watch_word(&mut self, (text, range): Located<&str>) -> Option<Watch> {
         match text {
             "all" => Some(Watch::All),
             "own" => Some(Watch::Own),
@@ -300,8 +305,11 @@ impl Reader<'_> {
         }
     }
 
-    /// The namespaces to watch.
-    pub(super) fn watch_list(&mut self, (items, range): At<Vec<At<&str>>>) -> Option<Watch> {
+    /// Returns the namespaces to watch.
+    pub(super) fn watch_list(
+        &mut self,
+        (items, range): Located<Vec<Located<&str>>>,
+    ) -> Option<Watch> {
         if items.is_empty() {
             self.error(
                 Code::InvalidValue,
@@ -328,8 +336,8 @@ impl Reader<'_> {
         Some(Watch::Namespaces(names))
     }
 
-    /// The version of a chart.
-    pub(super) fn version(&mut self, (text, range): At<&str>) -> Option<semver::Version> {
+    /// Returns the version of a chart.
+    pub(super) fn version(&mut self, (text, range): Located<&str>) -> Option<semver::Version> {
         match semver::Version::parse(text) {
             Ok(version) => Some(version),
             Err(error) => {
@@ -345,7 +353,7 @@ impl Reader<'_> {
     }
 
     /// Checks that this bundle2chart version may build the file.
-    pub(super) fn required_version(&mut self, (text, range): At<&str>) {
+    pub(super) fn required_version(&mut self, (text, range): Located<&str>) {
         let own = env!("CARGO_PKG_VERSION");
         match (semver::VersionReq::parse(text), semver::Version::parse(own)) {
             (Err(error), _) => self.error(
@@ -366,7 +374,7 @@ impl Reader<'_> {
     }
 
     /// Reads the output directory, relative to the configuration, without `.` and redundant `..`.
-    pub(super) fn output_dir(&mut self, at: At<&str>, base: &Path) -> Option<PathBuf> {
+    pub(super) fn output_dir(&mut self, at: Located<&str>, base: &Path) -> Option<PathBuf> {
         let range = at.1.clone();
         let text = self.filled("dir", at)?;
         let path = Path::new(text);
@@ -412,8 +420,9 @@ pub(super) fn plain(path: &Path) -> PathBuf {
     result
 }
 
-/// A range of versions. One of which the end is left out means all that begin so, as it does to OLM:
-/// `1.2` is any 1.2, and not also 1.3 as it would be to Cargo, whose syntax this is otherwise.
+/// Returns a range of versions. One of which the end is left out means all that begin so, as it
+/// does to OLM: `1.2` is any 1.2, and not also 1.3 as it would be to Cargo, whose syntax this is
+/// otherwise.
 fn version_range(text: &str) -> Result<semver::VersionReq, semver::Error> {
     let exact = |part: &str| {
         let is_bare = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit() || b == b'.');

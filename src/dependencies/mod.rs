@@ -228,7 +228,7 @@ impl<'m> Checker<'m, '_> {
         if fitting.is_empty() { Outcome::Unmet } else { Outcome::Met(vec![fitting]) }
     }
 
-    /// The bundle that `depends-on` should name, when it leads to none of `providers` yet.
+    /// Returns the bundle that `depends-on` should name, when it leads to none of `providers` yet.
     fn to_add(&self, providers: &[usize]) -> Option<usize> {
         if providers.iter().any(|provider| self.before[self.index].contains(provider)) {
             return None;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// Most names in a message.
 const MOST_NAMES: usize = 8;
 
-/// An error about a requirement that is no single API.
+/// Returns an error about a requirement that is no single API.
 pub(super) fn missing(
     members: &[Member<'_>],
     own: &Member<'_>,
@@ -68,7 +68,7 @@ pub(super) fn missing(
         .hint(hint)
 }
 
-/// An error about APIs of one group.
+/// Returns an error about APIs of one group.
 pub(super) fn missing_apis(
     members: &[Member<'_>],
     own: &Member<'_>,
@@ -127,7 +127,7 @@ pub(super) fn order(
     }
 }
 
-/// A note about a chart that needs cert-manager in the cluster.
+/// Returns a note about a chart that needs cert-manager in the cluster.
 pub(super) fn cert_manager(own: &Member<'_>) -> Diagnostic {
     let name = &own.config.name;
     Diagnostic::note(
@@ -145,7 +145,7 @@ pub(super) fn cert_manager(own: &Member<'_>) -> Diagnostic {
     ))
 }
 
-/// A note about what only OLM can check.
+/// Returns a note about what only OLM can check.
 pub(super) fn unchecked(dependency: &Dependency) -> Diagnostic {
     let mut message = format!("not checked: requires {}", dependency.requirement);
     let words = one_line(&dependency.message);

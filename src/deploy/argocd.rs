@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Label of an Application with its level.
 const WAVE_LABEL: &str = "bundle2chart/wave";
 
-/// Folder of the Applications of an Application of Applications.
+/// Directory of the Applications of an Application of Applications.
 const APPLICATIONS: &str = "applications";
 
 /// Fields that cert-manager, service-ca or operators fill in: group, kind, jq path.
@@ -113,8 +113,9 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
                 ("rollingSync", Value::map([("steps", Value::Seq(steps.collect()))])),
             ]),
         ),
-        // As Applications of an Application of Applications are: what a chart made outlives its
-        // entry here, because an operator must be there while its objects are deleted.
+        // As for Applications of an Application of Applications: the objects of a chart are kept
+        // when its entry is removed, because the operator must be running while its objects are
+        // deleted.
         ("syncPolicy", Value::map([("preserveResourcesOnDeletion", true.into())])),
         // Steps sync by themselves, and take from an automated policy only whether to prune.
         (
@@ -166,7 +167,7 @@ fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> Strin
     )
 }
 
-/// The Application of Applications.
+/// Returns the Application of Applications.
 fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
     let path = join(&deploy.charts, &format!("{}/{APPLICATIONS}", argocd.dir));
     let spec = Value::map([
@@ -265,8 +266,8 @@ impl Chart<'_> {
                 ("jqPathExpressions", Value::texts([*path])),
             ])
         });
-        // Argo CD cannot look whether a CRD exists. What is no difference it takes from the cluster, so
-        // that a real CRD stays as it is.
+        // Argo CD cannot look up whether a CRD exists. For ignored differences it keeps the live
+        // state, so that a real CRD is not changed.
         let stubs = self.stubs.iter().map(|name| {
             Value::map([
                 ("group", Value::from("apiextensions.k8s.io")),

@@ -63,7 +63,7 @@ impl<'a> Plan<'a> {
         Plan { releases: planned }
     }
 
-    /// The levels that there are, lowest first.
+    /// Returns the levels that there are, lowest first.
     pub fn levels(&self) -> Vec<usize> {
         let mut levels: Vec<usize> = self.releases.iter().map(|planned| planned.level).collect();
         levels.dedup();
@@ -71,7 +71,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The indices of what `release` needs.
+/// Returns the indices of what `release` needs.
 fn needs(releases: &[Release], release: &Release) -> Vec<usize> {
     let last_part = |bundle: &String, below: Option<Part>| {
         releases

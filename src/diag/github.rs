@@ -27,7 +27,7 @@ fn command(diagnostic: &Diagnostic, locate: &Locate<'_>) -> String {
     let number = |value: Option<usize>| value.map(|value| value.to_string());
     property("file", at.file.clone());
     property("line", number(at.line));
-    // GitHub takes columns only together with a single line; the last column is inclusive.
+    // GitHub only supports columns together with a single line; the last column is inclusive.
     if at.end_line.is_none() || at.end_line == at.line {
         property("col", number(at.column));
         property(

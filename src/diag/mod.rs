@@ -30,7 +30,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word shown to people and written in machine formats.
+    /// Returns the word shown to people and written in machine formats.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -59,7 +59,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span over `range` of `source`.
+    /// Returns a span over `range` of `source`.
     pub fn new(source: &Arc<SourceText>, range: Range<usize>) -> Self {
         Span { source: Arc::clone(source), range }
     }
@@ -96,12 +96,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place known only by file name.
+    /// Returns a place known only by file name.
     pub fn file(name: impl Into<String>) -> Self {
         Place { file: Some(name.into()), ..Place::default() }
     }
 
-    /// A place in a text that can be shown.
+    /// Returns a place in a text that can be shown.
     pub fn span(span: Span) -> Self {
         Place { span: Some(span), ..Place::default() }
     }
@@ -147,17 +147,17 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error without a place.
+    /// Returns an error without a place.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Error, message)
     }
 
-    /// A warning without a place.
+    /// Returns a warning without a place.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Warning, message)
     }
 
-    /// A note without a place.
+    /// Returns a note without a place.
     pub fn note(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Note, message)
     }
@@ -224,7 +224,7 @@ impl Diagnostics {
         self.list.iter().filter(|d| d.severity == severity).count()
     }
 
-    /// The findings.
+    /// Returns the findings.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }

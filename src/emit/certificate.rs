@@ -35,7 +35,7 @@ pub const CERTIFICATE_TEMPLATE: &str = r#"{{- /* A certificate for a Service: th
 {{- end -}}
 "#;
 
-/// A call of the template.
+/// Returns a call of the template.
 pub(super) fn include(service: &str, secret: &str, field: CertificateField) -> String {
     let [name, service, secret, field] = [NAME, service, secret, field.as_str()].map(quoted);
     format!("include {name} (list $ {service} {secret} {field})")

@@ -61,7 +61,8 @@ impl Comparison {
         }
     }
 
-    /// A warning for each orphan. Makes sense only where all configured charts were compared.
+    /// Returns a warning for each orphan. Makes sense only where all configured charts were
+    /// compared.
     pub fn orphan_warnings(&self, out: &Path) -> Diagnostics {
         let warning = |dir: &PathBuf| {
             let folder = out.join(dir).display().to_string();
@@ -148,7 +149,7 @@ pub fn compare_rest(
 
 /// The state of a chart's directory before it is written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum ChartState {
     /// No directory, or an empty one.
     Absent,
     /// A directory written by bundle2chart.
@@ -167,7 +168,7 @@ pub(super) enum Standing {
 /// and sorted.
 #[derive(Debug)]
 pub(super) struct Inspection {
-    pub(super) standing: Standing,
+    pub(super) state: ChartState,
     /// The ownership file that belongs to the chart.
     pub(super) marker: String,
     /// Files of the chart that are there with the right content.
@@ -191,7 +192,7 @@ impl Inspection {
         ownership: &Ownership,
     ) -> Result<Self, Diagnostics> {
         let mut found = Inspection {
-            standing: Standing::Absent,
+            state: ChartState::Absent,
             marker: ownership.to_text(),
             same: BTreeSet::new(),
             missing: Vec::new(),
@@ -203,11 +204,11 @@ impl Inspection {
         let folder = root.join(&chart.dir);
         let mut entries = BTreeMap::new();
         match obstacle(root, &chart.dir)? {
-            Some(obstacle) => found.standing = obstacle,
+            Some(obstacle) => found.state = obstacle,
             None => {
                 entries = files_below(&folder)?;
                 if !entries.is_empty() {
-                    found.standing = standing(&folder)?;
+                    found.state = chart_state(&folder)?;
                 }
             }
         }
@@ -230,8 +231,8 @@ impl Inspection {
         mut entries: BTreeMap<PathBuf, Metadata>,
     ) -> Result<(), Diagnostics> {
         let none = BTreeMap::new();
-        let owned = match &self.standing {
-            Standing::Ours(ownership) => ownership.sums.clone(),
+        let owned = match &self.state {
+            ChartState::Ours(ownership) => ownership.sums.clone(),
             _ => none,
         };
         let marker = std::mem::take(&mut self.marker);
@@ -316,19 +317,19 @@ fn is_lock_of_helm(
 }
 
 /// Returns the reason why the chart cannot have a directory at `dir`, or that there is none yet.
-fn obstacle(root: &Path, dir: &Path) -> Result<Option<Standing>, Diagnostics> {
+fn obstacle(root: &Path, dir: &Path) -> Result<Option<ChartState>, Diagnostics> {
     let mut path = PathBuf::new();
     for component in dir {
         if !path.as_os_str().is_empty() && is_marked(&root.join(&path)) {
-            return Ok(Some(Standing::InsideChart(path)));
+            return Ok(Some(ChartState::InsideChart(path)));
         }
         path.push(component);
         let folder = root.join(&path);
         match fs::symlink_metadata(&folder) {
             Ok(metadata) if metadata.is_dir() => {}
-            Ok(_) => return Ok(Some(Standing::InTheWay(path))),
+            Ok(_) => return Ok(Some(ChartState::InTheWay(path))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Some(Standing::Absent));
+                return Ok(Some(ChartState::Absent));
             }
             Err(error) => return Err(failed("read", &folder, &error)),
         }
@@ -337,20 +338,20 @@ fn obstacle(root: &Path, dir: &Path) -> Result<Option<Standing>, Diagnostics> {
 }
 
 /// Reads the ownership file of a directory that contains at least one file.
-fn standing(folder: &Path) -> Result<Standing, Diagnostics> {
+fn chart_state(folder: &Path) -> Result<ChartState, Diagnostics> {
     let file = folder.join(ownership::FILE_NAME);
     match fs::symlink_metadata(&file) {
         Ok(metadata) if metadata.is_file() && metadata.len() <= OWNERSHIP_LIMIT => {}
-        Ok(_) => return Ok(Standing::Damaged(1)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Standing::Unmarked),
+        Ok(_) => return Ok(ChartState::Damaged(1)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ChartState::Unmarked),
         Err(error) => return Err(failed("read", &file, &error)),
     }
     let content =
         regular_file::read(&file, OWNERSHIP_LIMIT).map_err(|e| failed("read", &file, &e))?;
     Ok(match String::from_utf8(content).map(|text| Ownership::parse(&text)) {
-        Ok(Ok(ownership)) => Standing::Ours(ownership),
-        Ok(Err(line)) => Standing::Damaged(line),
-        Err(_) => Standing::Damaged(1),
+        Ok(Ok(ownership)) => ChartState::Ours(ownership),
+        Ok(Err(line)) => ChartState::Damaged(line),
+        Err(_) => ChartState::Damaged(1),
     })
 }
 
@@ -376,14 +377,14 @@ pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Diagnostics {
     failed("read", &path, &error)
 }
 
-/// Folders that we wrote, of charts that are not among those in `dirs`.
+/// Directories that we wrote, of charts that are not among those in `dirs`.
 fn orphans(root: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Diagnostics> {
     let names: BTreeSet<_> = dirs.iter().filter_map(|dir| dir.iter().next()).collect();
     let mut orphans = Vec::new();
     if fs::symlink_metadata(root).is_err() {
         return Ok(orphans);
     }
-    // `NAME/VERSION` is as deep as a layout goes.
+    // Charts are at most two levels deep (`NAME/VERSION`).
     let mut walk = WalkDir::new(root).min_depth(1).max_depth(2).into_iter();
     while let Some(entry) = walk.next() {
         let entry = entry.map_err(|e| walk_failed(root, e))?;

@@ -39,7 +39,7 @@ pub fn watch_changed(
     let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
     let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
 
-    // What was built under this version has been decided.
+    // A chart of the same version has the user's decision already.
     let own = read(&out.join(&chart.dir)).map(|before| (chart.dir.clone(), before));
     let (dir, before) = own.or_else(|| previous(out, chart, read))?;
     (before != now).then(|| watch_error(bundle, &out.join(dir), &before, &now))
@@ -187,7 +187,7 @@ fn placement(chart: &[u8]) -> Option<CrdPlacement> {
     CrdPlacement::named(&annotation(chart, CRDS)?)
 }
 
-/// An annotation of our own Chart.yaml: one line, as this crate writes it.
+/// Returns an annotation of our own Chart.yaml: one line, as this crate writes it.
 fn annotation(chart: &[u8], key: &str) -> Option<String> {
     let text = std::str::from_utf8(chart).ok()?;
     let value = text.lines().find_map(|line| line.trim_start().strip_prefix(key))?;

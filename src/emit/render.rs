@@ -1,8 +1,8 @@
 //! Rendering of the templates that this crate writes, without Helm.
 //!
-//! It knows exactly the language that [`super::yaml`] writes and refuses everything else, with the
-//! place. Blanks separate tokens as in Go's text/template; `{{- ` and ` -}}` trim the blanks and
-//! line ends of the text beside them.
+//! Supports exactly the language that [`super::yaml`] writes; anything else is an error with its
+//! position. Whitespace separates tokens as in Go's text/template; `{{- ` and ` -}}` trim the
+//! adjacent whitespace.
 //!
 //! ```text
 //! template = { text | action }
@@ -15,12 +15,13 @@
 //! string   = a Go string literal in double quotes
 //! ```
 //!
-//! `lookup` finds nothing, as in Helm without a cluster. `$` is only for `include`, which knows two
-//! templates: that of certificates gives what [`Release`] gives, since nobody knows a certificate
-//! before Helm has generated it, and that of versions of CRDs finds no CRD and gives nothing.
+//! `lookup` finds nothing, as in Helm without a cluster. `$` is only for `include`, which supports
+//! two templates: the certificate template returns the placeholder of [`Release`], since the
+//! certificate is not known before Helm has generated it, and the CRD version template finds no CRD
+//! and returns nothing.
 //!
-//! Unlike in Helm, a path through a missing map of the values is null and no error, as it is for
-//! [`Release`]: our charts declare every value that they read.
+//! In contrast to Helm, a path through a missing map of the values is null instead of an error, as
+//! in [`Release`]: generated charts declare every value that they use.
 
 use super::{certificate, crd_version, yaml};
 use crate::ir::{self, CertificateField, Release, Value};
@@ -203,7 +204,7 @@ impl<'a> Action<'a> {
         call(name, arguments, self.shown).map_err(|message| error(start, message))
     }
 
-    /// An operand, if one comes next.
+    /// Parses an operand, if there is one.
     fn operand(&mut self) -> Result<Option<Cow<'a, Json>>, RenderError> {
         self.skip_blanks();
         let start = self.position;
@@ -259,7 +260,7 @@ impl<'a> Action<'a> {
         }
     }
 
-    /// A Go string literal.
+    /// Returns a Go string literal.
     fn string(&mut self) -> Result<String, RenderError> {
         let start = self.position;
         let mut text = String::new();
@@ -369,7 +370,7 @@ fn composed(format: &str, arguments: &[Cow<'_, Json>]) -> Option<String> {
         text.push_str(&rest[..position]);
         match rest.as_bytes().get(position + 1) {
             Some(b's') => match arguments.next()?.as_ref() {
-                // As in Go; `and` and `or` do not stop at what they need not look at here.
+                // As in Go. Reached because `and` and `or` do not short-circuit here.
                 Json::Null => text.push_str("%!s(<nil>)"),
                 argument => text.push_str(argument.as_str()?),
             },
@@ -382,7 +383,7 @@ fn composed(format: &str, arguments: &[Cow<'_, Json>]) -> Option<String> {
     arguments.next().is_none().then_some(text)
 }
 
-/// A scalar as an action prints it.
+/// Returns a scalar as an action prints it.
 fn printed(value: &Json, offset: usize) -> Result<Cow<'_, str>, RenderError> {
     match value {
         Json::Null => Ok(Cow::Borrowed("")),

@@ -1,15 +1,15 @@
-//! The folder where a build makes its charts, and the steps in which they take their places.
+//! The staging directory of a build, and the steps that install the staged charts.
 //!
-//! It is in the output folder, so that it is on the same file system, also where the output folder
+//! It is in the output directory, so that it is on the same file system even if the output directory
 //! is a mount point or its parent is read-only:
 //!
-//! - `.bundle2chart-lock` is locked by the build that writes.
+//! - `.bundle2chart-lock` is locked by the running build.
 //! - `.bundle2chart-stage/new/CHART` is a staged chart, and the replaced one after the exchange.
-//! - `.bundle2chart-stage/old/CHART` is the replaced chart where the system cannot exchange folders.
-//! - `.bundle2chart-stage/beside/` has the files beside the charts while they are staged, and is
-//!   renamed to `ready/` when all charts are in their places.
+//! - `.bundle2chart-stage/old/CHART` is the replaced chart if the system cannot exchange directories.
+//! - `.bundle2chart-stage/beside/` contains the staged deployment files, and is renamed to `ready/`
+//!   when all charts are installed.
 //!
-//! [`Site::recover`] brings in order what a killed build left.
+//! [`Site::recover`] cleans up after a killed build.
 
 #![expect(clippy::disallowed_methods, reason = "writes the output folder")]
 
@@ -85,8 +85,8 @@ impl Site {
     pub(super) fn lock(&self) -> Result<Lock, Diagnostics> {
         let mut lock = Lock { made: self.make_out()?, path: None, file: None };
         let refused = |e: io::Error| failed("lock the output directory with", &self.lock, &e);
-        // The holder deletes the file when it is done, so the one that we locked may be gone or
-        // another one by now. Then somebody else made progress, and we try again.
+        // The holder deletes the file when it is done, so the locked file may be gone or replaced
+        // by now. In this case another build has finished, and we try again.
         for _ in 0..LOCK_ATTEMPTS {
             let file = regular_file::open_or_create(&self.lock).map_err(refused)?;
             match file.try_lock() {
@@ -218,7 +218,7 @@ impl Site {
         for (chart, step) in done {
             left.append(self.retire(chart, step).err().unwrap_or_default());
         }
-        // What is not moved over must not be removed.
+        // Files that could not be moved must not be deleted.
         if left.is_empty() {
             left.append(self.remove_stage().err().unwrap_or_default());
         }
@@ -243,7 +243,8 @@ impl Site {
             return Ok(Step::Exchanged);
         }
 
-        // There is no chart for a moment; `recover` puts the old one back when we are killed then.
+        // The chart is missing for a moment; `recover` restores the old one if the process is
+        // killed now.
         make_folders_of(&old, &self.out)?;
         fs::rename(&place, &old).map_err(refused)?;
         fs::rename(&new, &place).map_err(|error| {
@@ -282,7 +283,7 @@ impl Site {
         for entry in WalkDir::new(&old) {
             let entry = entry.map_err(|e| walk_failed(&old, e))?;
             let Ok(relative) = entry.path().strip_prefix(&old) else { continue };
-            // A Chart.lock may be Helm's; anybody else's has been refused.
+            // A Chart.lock may be Helm's; other files have been rejected earlier.
             let known = relative.to_str().is_some_and(|path| {
                 [ownership::FILE_NAME, CHART_LOCK].contains(&path)
                     || ours.as_ref().is_some_and(|ours| ours.contains_key(path))
@@ -317,7 +318,7 @@ impl Site {
             let place = self.out.join(path);
             remove_file(&place)?;
             for folder in place.ancestors().skip(1).take_while(|folder| *folder != self.out) {
-                // Fails where the folder has other files.
+                // Fails if the directory has other files.
                 if fs::remove_dir(folder).is_err() {
                     break;
                 }
@@ -333,7 +334,7 @@ impl Site {
 /// The lock of an output directory; released when dropped or when the process exits.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// Folders that were created for it, the innermost first.
+    /// Directories that were created for it, the innermost first.
     made: Vec<PathBuf>,
     path: Option<PathBuf>,
     file: Option<File>,
@@ -341,12 +342,12 @@ pub(super) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While we hold it, nobody else can; a file that stays is only untidy.
+        // The lock is exclusive while this process holds it; a leftover file is harmless.
         if let Some(path) = &self.path {
             let _ = fs::remove_file(path);
         }
         self.file = None;
-        // A build that wrote nothing leaves no folder; one with files in it stays.
+        // A build that wrote nothing leaves no directory; one with files in it stays.
         let _ = self.made.iter().try_for_each(fs::remove_dir);
     }
 }
@@ -405,7 +406,7 @@ fn make_folder(folder: &Path) -> Result<(), Diagnostics> {
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = fs::symlink_metadata(folder).map_err(refused)?.permissions().mode();
-        // A set-group-ID folder hands its group and this bit down; that is the user's wish.
+        // A set-group-ID directory hands its group and this bit down; that is the user's wish.
         let mode = fs::Permissions::from_mode(0o755 | mode & 0o2000);
         fs::set_permissions(folder, mode).map_err(refused)?;
     }

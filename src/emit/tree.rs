@@ -6,7 +6,7 @@
 //! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
 
 use super::beside::{self, BesideFiles, BesideInspection};
-use super::compare::{Inspection, OWNERSHIP_LIMIT, Standing};
+use super::compare::{ChartState, Inspection, OWNERSHIP_LIMIT};
 use super::ownership::{self, Ownership, is_chart_path};
 use super::stage::{Lock, Site};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
@@ -120,19 +120,19 @@ impl Writer {
     ///
     /// # Errors
     /// All reasons for which the chart cannot be written: the codes of the section "the output
-    /// folder" of [`Code`].
+    /// directory" of [`Code`].
     pub fn stage(&self, chart: &ChartFiles) -> Result<Staged, Diagnostics> {
         check_chart(chart)?;
         let ownership = chart.ownership();
         let mut found = self.inspect(chart, &ownership)?;
         if !found.is_current() && self.lock()? {
-            // Only what is seen under the lock counts.
+            // The state under the lock is authoritative.
             found = self.inspect(chart, &ownership)?;
         }
 
-        let change = match found.standing {
+        let change = match found.state {
             _ if found.is_current() => Change::Unchanged,
-            Standing::Absent => Change::Created,
+            ChartState::Absent => Change::Created,
             _ => Change::Updated,
         };
         if change != Change::Unchanged {
@@ -241,7 +241,7 @@ impl Writer {
         Ok(paths)
     }
 
-    /// Refuses to go on when another build changed a chart before this one had the lock.
+    /// Rejects to go on when another build changed a chart before this one had the lock.
     fn check_unchanged(&self, charts: &[Staged]) -> Result<(), Diagnostics> {
         for chart in charts.iter().filter(|chart| chart.change == Change::Unchanged) {
             let folder = self.site.out.join(&chart.dir);
@@ -282,7 +282,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
         if lock.is_some() {
-            // What cannot be removed now is removed by the next build.
+            // The next build removes the remaining files.
             let _ = self.site.remove_stage();
         }
     }
@@ -333,16 +333,16 @@ fn refusals(
         Diagnostic::error(code, message).at(Place::file(folder.display().to_string()))
     };
     let shown = folder.display();
-    let recorded = match &found.standing {
-        Standing::Absent => return Diagnostics::new(),
-        Standing::InTheWay(path) => {
+    let recorded = match &found.state {
+        ChartState::Absent => return Diagnostics::new(),
+        ChartState::InTheWay(path) => {
             let path = root.join(path).display().to_string();
             return error(Code::NotOurs, format!("`{path}` blocks a chart directory"))
                 .at(Place::file(path))
                 .hint("move it away, or rename the bundle")
                 .into();
         }
-        Standing::InsideChart(outer) => {
+        ChartState::InsideChart(outer) => {
             let outer = root.join(outer);
             return error(
                 Code::LayoutChanged,
@@ -354,7 +354,7 @@ fn refusals(
             .hint(format!("delete `{}` if it is no longer installed", outer.display()))
             .into();
         }
-        Standing::Damaged(line) => {
+        ChartState::Damaged(line) => {
             let file = folder.join(ownership::FILE_NAME).display().to_string();
             return error(
                 Code::OwnershipFile,
@@ -364,8 +364,8 @@ fn refusals(
             .hint(format!("restore it from Git, or delete `{shown}` and build again"))
             .into();
         }
-        Standing::Unmarked => None,
-        Standing::Ours(recorded) => Some(recorded),
+        ChartState::Unmarked => None,
+        ChartState::Ours(recorded) => Some(recorded),
     };
     let inner = found.foreign.iter().find(|path| path.ends_with(ownership::FILE_NAME));
     if let Some(inner) = inner.and_then(|marker| marker.parent()) {

@@ -197,8 +197,8 @@ impl Writer {
         }
     }
 
-    /// `if … end` around what `body` writes. The opening trims the line end before it, which only
-    /// a string that ends in several line ends would notice: those are never literal blocks.
+    /// `if … end` around what `body` writes. The opening trims the line end before it, which only a
+    /// string that ends in several line endings would notice: those are never literal blocks.
     fn guard(&mut self, condition: &Condition, indent: usize, body: impl FnOnce(&mut Self)) {
         if self.held.contains(condition) {
             return body(self);
@@ -316,7 +316,7 @@ impl Writer {
     }
 }
 
-/// A string on one line: plain when that is safe, otherwise double-quoted.
+/// Returns a string on one line: plain when that is safe, otherwise double-quoted.
 pub fn spell(text: &str) -> String {
     spelled(text).into_owned()
 }
@@ -325,7 +325,7 @@ fn spelled(text: &str) -> Cow<'_, str> {
     if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
 }
 
-/// A string in double quotes.
+/// Returns a string in double quotes.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -10,7 +10,7 @@ pub fn text(text: &str) -> String {
     words(text, true)
 }
 
-/// The words of a text, which may be at the start of a line.
+/// Returns the words of a text, which may be at the start of a line.
 fn words(text: &str, at_start: bool) -> String {
     let visible = visible(text);
     let words = visible.split_whitespace().enumerate();
@@ -75,13 +75,13 @@ pub(crate) fn inline_html(text: &str) -> String {
     if is_linked(text) { format!("<code>{safe}</code>") } else { safe }
 }
 
-/// A fence that none of these lines ends.
+/// Returns a fence that none of these lines ends.
 pub(crate) fn fence<'t>(lines: impl IntoIterator<Item = &'t str>) -> String {
     let runs = lines.into_iter().flat_map(|line| line.split(|c| c != '`')).map(str::len);
     "`".repeat(runs.max().unwrap_or_default().max(2) + 1)
 }
 
-/// A word of a sentence.
+/// Returns a word of a sentence.
 fn word(word: &str, at_start: bool) -> String {
     if is_linked(word) {
         return code(word);
@@ -98,7 +98,7 @@ fn word(word: &str, at_start: bool) -> String {
             '!' => after == Some(&'['),
             // Inside of a word it is no emphasis.
             '_' => ![before, after].iter().all(|c| c.is_some_and(|c| c.is_alphanumeric())),
-            // What begins a list or underlines a heading.
+            // These start a list or underline a heading.
             '-' | '+' | '=' => at_start && index == 0,
             '.' | ')' => at_start && index == digits && digits > 0 && after.is_none(),
             _ => false,

@@ -74,7 +74,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for text of several lines.
+/// Returns the same for text of several lines.
 pub fn lines(text: &str) -> Cow<'_, str> {
     by_line(text, line)
 }
@@ -85,8 +85,8 @@ pub(crate) fn painted(text: &str) -> Cow<'_, str> {
     by_line(text, without_commands)
 }
 
-/// A JSON document: what is hidden, or an order to a runner, is an escape of JSON. The value stays
-/// the same, since all of it can only be in strings.
+/// Escapes a JSON document: hidden characters and runner commands become JSON escapes. The value
+/// does not change, because these can only be in strings.
 pub fn json(document: &str) -> Cow<'_, str> {
     let escape = |character: char, out: &mut String| {
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -145,9 +145,10 @@ fn replace_hidden(text: &str, replace: impl Fn(char, &mut String)) -> Cow<'_, st
     Cow::Owned(out)
 }
 
-/// A line in which no runner finds an order: GitHub's at the start (`::error::`, spaces before it do
-/// not matter), and those of GitHub, Azure Pipelines and TeamCity anywhere (`##[group]`,
-/// `##vso[task.setvariable]`, `##teamcity[`). GitLab's markers need control characters.
+/// Returns a line in which no runner finds an order: GitHub's at the start (`::error::`, spaces
+/// before it do not matter), and those of GitHub, Azure Pipelines and TeamCity anywhere
+/// (`##[group]`, `##vso[task.setvariable]`, `##teamcity[`). GitLab's markers need control
+/// characters.
 fn without_commands(line: &str) -> Cow<'_, str> {
     let start = line.len() - line.trim_start().len();
     let line = match line.get(start..).and_then(|text| text.strip_prefix("::")) {
@@ -215,7 +216,7 @@ impl Lines {
         self.text.is_empty()
     }
 
-    /// All lines, each with its end.
+    /// Returns all lines, each with its end.
     pub fn as_str(&self) -> &str {
         &self.text
     }

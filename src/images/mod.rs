@@ -68,7 +68,7 @@ pub enum UseKind {
 }
 
 impl UseKind {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             UseKind::Bundle => "bundle",
@@ -109,9 +109,9 @@ impl Image {
     }
 }
 
-/// The images of the containers of all objects, what their environment, arguments and
-/// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages
-/// and annotations, and the bundle's own image.
+/// Returns the images of the containers of all objects, what their environment, arguments and
+/// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages and
+/// annotations, and the bundle's own image.
 pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Image> {
     let mut found = Found::default();
     let used = |kind, object: &str, name: &str, place| Use {
@@ -147,7 +147,7 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
     pulled.map(|image| image.reference.clone()).collect()
 }
 
-/// The images of pods, sorted by reference, each with where it is used.
+/// Returns the images of pods, sorted by reference, each with where it is used.
 pub(crate) fn of_pods(objects: &[Object]) -> BTreeMap<String, Vec<Use>> {
     let mut found = Found::default();
     objects.iter().for_each(|object| found.object(object, &Map::new()));

@@ -106,7 +106,7 @@ fn contents(text: &mut Lines, bundle: &Bundle, objects: &[Object]) {
     let shipped: Vec<&Object> = bundle.crds.iter().chain(&bundle.objects).collect();
     let all: Vec<&Object> = if objects.is_empty() { shipped } else { objects.iter().collect() };
     let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    // What is there only when a value says so has no name yet.
+    // Skip objects that only values enable: they have no name yet.
     for object in all.into_iter().filter(|object| !object.name().is_empty()) {
         kinds.entry(object.kind()).or_default().push(object.name());
     }
@@ -246,7 +246,7 @@ fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A number of bytes in the unit that reads best, in powers of 1,000.
+/// Returns a number of bytes in the unit that reads best, in powers of 1,000.
 fn size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
     let number = bytes as f64;

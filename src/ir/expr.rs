@@ -5,12 +5,12 @@
 pub struct ValuesPath(Vec<String>);
 
 impl ValuesPath {
-    /// A path of these segments.
+    /// Returns a path of these segments.
     pub fn new<S: Into<String>>(segments: impl IntoIterator<Item = S>) -> Self {
         ValuesPath(segments.into_iter().map(Into::into).collect())
     }
 
-    /// The segments from the root.
+    /// Returns the segments from the root.
     pub fn segments(&self) -> &[String] {
         &self.0
     }
@@ -48,7 +48,7 @@ pub struct ImageReference {
 }
 
 impl ImageReference {
-    /// The registry that the reference names; nothing when it leaves that to the cluster.
+    /// Returns the registry that the reference names; nothing when it leaves that to the cluster.
     pub fn host(&self) -> Option<&str> {
         self.reference.strip_suffix(&self.path)?.strip_suffix('/')
     }
@@ -70,7 +70,7 @@ impl CertificateField {
     pub const ALL: [CertificateField; 3] =
         [CertificateField::Authority, CertificateField::Certificate, CertificateField::Key];
 
-    /// The key in a Secret.
+    /// Returns the key in a Secret.
     pub fn as_str(self) -> &'static str {
         match self {
             CertificateField::Authority => "ca.crt",

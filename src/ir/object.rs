@@ -68,7 +68,7 @@ const DEFAULT_ACCOUNT: &str = "default";
 pub const WORKLOADS: [&str; 7] =
     ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
 
-/// The keys on the way to the specification of pods.
+/// Returns the keys on the way to the specification of pods.
 fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
     match kind {
         "Pod" => &["spec"],
@@ -77,8 +77,8 @@ fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// The ServiceAccount of a pod, by its spec. `serviceAccount` is what `serviceAccountName` was once
-/// called, and counts where that is missing.
+/// Returns the ServiceAccount of a pod, by its spec. `serviceAccount` is what `serviceAccountName`
+/// was once called, and counts where that is missing.
 pub fn account(pod: &Map) -> &str {
     ["serviceAccountName", "serviceAccount"]
         .into_iter()
@@ -140,7 +140,7 @@ impl Object {
         self.metadata("name").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// An entry of `metadata`.
+    /// Returns an entry of `metadata`.
     pub fn metadata(&self, key: &str) -> Option<&Value> {
         self.root.get("metadata")?.get(key)
     }
@@ -169,7 +169,7 @@ impl Object {
         }
     }
 
-    /// The value at the end of these map keys.
+    /// Returns the value at the end of these map keys.
     pub fn at(&self, keys: &[&str]) -> Option<&Value> {
         let (first, rest) = keys.split_first()?;
         self.root.get(first)?.at(rest)
@@ -195,23 +195,23 @@ impl Object {
             || !self.root.is_literal() && self.root.values().any(Value::has_expression)
     }
 
-    /// The specification of a workload's pods.
+    /// Returns the specification of a workload's pods.
     pub fn pod_spec(&self) -> Option<&Map> {
         self.at(pod_spec_keys(self.kind()))?.as_map()
     }
 
-    /// The specification of a workload's pods.
+    /// Returns the specification of a workload's pods.
     pub fn pod_spec_mut(&mut self) -> Option<&mut Map> {
         let mut keys = pod_spec_keys(self.kind()).iter();
         keys.try_fold(&mut self.root, |map, key| map.get_mut(key)?.as_map_mut())
     }
 
-    /// The ServiceAccount of a workload's pods.
+    /// Returns the ServiceAccount of a workload's pods.
     pub fn account(&self) -> &str {
         self.pod_spec().map_or(DEFAULT_ACCOUNT, account)
     }
 
-    /// The init containers and containers of a workload.
+    /// Returns the init containers and containers of a workload.
     pub fn containers(&self) -> impl Iterator<Item = &Value> {
         let pod = self.pod_spec();
         ["initContainers", "containers"]
@@ -219,7 +219,7 @@ impl Object {
             .flat_map(move |key| pod.and_then(|pod| pod.get(key)?.as_seq()).unwrap_or_default())
     }
 
-    /// Every expression in it, in order.
+    /// Returns every expression in it, in order.
     pub fn expressions(&self) -> Vec<&Expr> {
         let mut found = Vec::new();
         self.root.values().for_each(|value| value.expressions(&mut found));

@@ -35,7 +35,7 @@ impl Unit {
         objects.map(|object| object.name().to_owned()).collect()
     }
 
-    /// The default values as Helm would have them.
+    /// Returns the default values as Helm would have them.
     pub fn default_values(&self) -> Json {
         let mut root = Json::Object(serde_json::Map::new());
         for spec in &self.values {

@@ -42,12 +42,12 @@ impl Value {
         Value::Text(text.into())
     }
 
-    /// A map of these entries.
+    /// Returns a map of these entries.
     pub fn map<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
         Value::Map(Box::new(entries.into_iter().map(|(k, v)| (k.into(), v)).collect()))
     }
 
-    /// A list of literal texts.
+    /// Returns a list of literal texts.
     pub fn texts<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Self {
         Value::Seq(items.into_iter().map(Value::text).collect())
     }
@@ -57,7 +57,7 @@ impl Value {
         Value::When(Box::new((condition, value)))
     }
 
-    /// The text, if this is literal text.
+    /// Returns the text, if this is literal text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -65,7 +65,7 @@ impl Value {
         }
     }
 
-    /// The text while values are as they are by default, if that needs no release to be known.
+    /// Returns the text with default values, if it does not depend on the release.
     pub fn text_by_default(&self) -> Option<Cow<'_, str>> {
         match self {
             Value::Text(text) => Some(Cow::Borrowed(text)),
@@ -81,7 +81,7 @@ impl Value {
         }
     }
 
-    /// The map, if this is one.
+    /// Returns the map, if this is one.
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Value::Map(map) => Some(map),
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// The map, if this is one.
+    /// Returns the map, if this is one.
     pub fn as_map_mut(&mut self) -> Option<&mut Map> {
         match self {
             Value::Map(map) => Some(map),
@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// The items, if this is a list.
+    /// Returns the items, if this is a list.
     pub fn as_seq(&self) -> Option<&[Value]> {
         match self {
             Value::Seq(items) => Some(items),
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// The items, if this is a list.
+    /// Returns the items, if this is a list.
     pub fn as_seq_mut(&mut self) -> Option<&mut Vec<Value>> {
         match self {
             Value::Seq(items) => Some(items),
@@ -118,18 +118,18 @@ impl Value {
         matches!(self, Value::Null)
     }
 
-    /// The entry `key`, if this is a map that has it.
+    /// Returns the entry `key`, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_map()?.get(key)
     }
 
-    /// The value at the end of these map keys.
+    /// Returns the value at the end of these map keys.
     pub fn at(&self, keys: &[&str]) -> Option<&Value> {
         keys.iter().try_fold(self, |value, key| value.get(key))
     }
 
-    /// The condition under which an entry or item with this value is present; nothing when it
-    /// always is. A list or map of nothing but absent children is itself absent, because a key
+    /// Returns the condition under which an entry or item with this value is present; nothing when
+    /// it always is. A list or map of nothing but absent children is itself absent, because a key
     /// without content would read as null.
     pub fn presence(&self) -> Option<Condition> {
         match self {
@@ -189,7 +189,8 @@ impl Value {
     }
 }
 
-/// The condition under which any of the children is present; the first that always is decides.
+/// Returns the condition under which any of the children is present; the first that always is
+/// decides.
 fn any(children: impl Iterator<Item = Option<Condition>>) -> Option<Condition> {
     let mut conditions = children.collect::<Option<Vec<Condition>>>()?;
     conditions.dedup();

@@ -50,7 +50,7 @@ pub(crate) fn distinct<T>(items: &[T], candidates: &[&dyn Fn(&T) -> String]) -> 
         }
     }
 
-    // Items that no candidate tells apart are numbered.
+    // Items with the same candidates are numbered.
     let mut taken: Vec<String> = found.iter().flatten().cloned().collect();
     found
         .into_iter()

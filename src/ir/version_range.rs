@@ -116,7 +116,7 @@ fn compare(
     Ok(())
 }
 
-/// The first version of `1.x` or `1.2.x`, and the first one after it.
+/// Returns the first version of `1.x` or `1.2.x`, and the first one after it.
 fn wildcard(version: &str) -> Option<(Version, Version)> {
     let number = |text: &str| text.parse::<u64>().ok();
     let parts: Vec<&str> = version.split('.').collect();

@@ -112,14 +112,14 @@ impl Meter {
     }
 }
 
-/// The address of something on top of the stack.
+/// Returns the address of something on top of the stack.
 #[inline(never)]
 fn stack_position() -> usize {
     let here = 0_u8;
     std::hint::black_box(&raw const here) as usize
 }
 
-/// The result of `work`, which runs a program with at most `steps` steps.
+/// Returns the result of `work`, which runs a program with at most `steps` steps.
 pub(super) fn metered<T>(
     table: &Lut<Metered>,
     steps: u64,

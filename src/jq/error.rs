@@ -44,7 +44,7 @@ impl ProgramError {
     }
 }
 
-/// Refuses what could exhaust the stack of the parser, by looking at bytes only.
+/// Rejects what could exhaust the stack of the parser, by looking at bytes only.
 pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
     if text.trim().is_empty() {
         return Err(ProgramError::invalid(
@@ -104,7 +104,7 @@ pub(super) fn syntactic(text: &str, errors: &[parse::TError<'_, &str>]) -> Progr
     let part = lex::Token::opt_as_str(*found, text);
     let found = match part {
         "" => "the end".to_owned(),
-        // A bracket stands for all that it holds.
+        // The parser returns the whole bracketed part; show its start.
         part => format!("`{}`", part.chars().take(20).collect::<String>()),
     };
     let expected = match expected.as_str() {
@@ -134,7 +134,7 @@ fn range(text: &str, part: &str) -> Range<usize> {
     if inside { span(text, part) } else { 0..text.len() }
 }
 
-/// Refuses programs of several files.
+/// Rejects programs of several files.
 pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), ProgramError> {
     let Some(Token(word @ ("import" | "include" | "module"), Tok::Word)) = tokens.first() else {
         return Ok(());
@@ -146,7 +146,7 @@ pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), Prog
     ))
 }
 
-/// A name that the program uses and nothing defines.
+/// Returns a name that the program uses and nothing defines.
 pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramError {
     let place = range(text, name);
     if let Some((_, why)) = WITHHELD.iter().find(|(withheld, _)| *withheld == name) {
@@ -195,7 +195,7 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
     ProgramError::invalid(place, format!("unknown jq function `{name}`"), hint)
 }
 
-/// The remedy for the name of a kind where a condition is needed.
+/// Returns the remedy for the name of a kind where a condition is needed.
 pub(crate) fn kind_hint(kind: &str) -> String {
     format!("to exclude a kind, write '.kind == \"{kind}\"'")
 }

@@ -68,7 +68,7 @@ pub(super) fn functions() -> impl Iterator<Item = Fun<Metered>> {
         .filter(|(name, ..)| !withheld(name))
 }
 
-/// Every function by name and number of arguments.
+/// Returns every function by name and number of arguments.
 pub(super) fn signatures() -> BTreeSet<(String, usize)> {
     let defined =
         definitions().map(|definition| (definition.name.to_owned(), definition.args.len()));

@@ -1,25 +1,24 @@
-//! jq programs of the configuration: filters that say whether an object is meant, and patches that
-//! change it.
+//! jq programs of the configuration: filters, which select objects, and patches, which change them.
 //!
-//! Programs are written by whoever runs the build, so all of jq is allowed that sees nothing but
-//! the object and does nothing but answer ([`library`]). jq is a whole programming language, and
-//! a program may run without end or fill the memory by mistake, so it runs within a [`Budget`]:
+//! Programs are written by the user who runs the build, so they can use all of jq that only depends
+//! on the object and has no side effects ([`library`]). jq is Turing-complete, and a program may
+//! loop forever or fill the memory by mistake, so it runs within a [`Budget`]:
 //!
-//! - **Steps**, counted in the interpreter. They are the same on every machine, so whether a
-//!   program is stopped does not depend on its speed or load. Nearly all runaway programs end here.
-//! - **Processor time and memory**, limited by the system. A function of the library may loop or
-//!   grow within one step (`last(range(1e12))`, `"x" * 1e12`), and a thread cannot be stopped, nor
-//!   can what it allocates be counted without unsafe code. So the program runs jq in a child
-//!   process of its own ([`worker`]), which limits itself before it reads the first object. A
-//!   budget of wall time would make the result depend on what else the machine does.
+//! - **Steps**, counted in the interpreter. They are the same on every machine, so the result does
+//!   not depend on its speed or load. Nearly all runaway programs end here.
+//! - **CPU time and memory**, limited by the system. A library function can loop or grow within one
+//!   step (`last(range(1e12))`, `"x" * 1e12`), a thread cannot be killed, and its allocations cannot
+//!   be counted without unsafe code. So jq runs in a child process ([`worker`]), which sets its
+//!   limits before it reads the first object. A limit of wall time would make the result depend on
+//!   the load of the machine.
 //!
-//! Within normal use steps decide: the limits of the system are far behind them, for what steps do
-//! not see. Systems other than Unix have none of these limits, and macOS does not hold processes to
-//! an address space.
+//! In normal use, the step limit decides; the system limits are far higher, for what steps do not
+//! measure. Systems other than Unix have no such limits, and macOS does not enforce limits of the
+//! address space.
 //!
-//! A program that embeds this library is not one that can be started as a worker. There, jq runs on
-//! a thread with a budget of steps only, unless [`run_in`] names a program that can: a function that
-//! loops or grows within one step is not stopped, and its thread lives until the process ends.
+//! A program that embeds this library cannot be started as a worker. There, jq runs in a thread with
+//! a budget of steps only, unless [`run_in`] names a program that can: a function that loops or
+//! grows within one step is not stopped, and its thread lives until the process ends.
 
 mod budget;
 mod error;
@@ -64,7 +63,8 @@ pub enum Purpose {
     Patch,
 }
 
-/// The result of `work` on a thread with a stack of [`FILTER_STACK`]; nothing when it panics.
+/// Returns the result of `work` on a thread with a stack of [`FILTER_STACK`]; nothing when it
+/// panics.
 fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK);
     thread.spawn(work).ok()?.join().ok()
@@ -100,7 +100,7 @@ impl Program {
         Ok(Program { purpose, filter })
     }
 
-    /// The answer for one object, within `steps`.
+    /// Returns the answer for one object, within `steps`.
     fn answer(&self, input: &Val, steps: u64) -> Answer {
         metered(&self.filter.lut, steps, |run| match self.purpose {
             Purpose::Filter => self.condition(run, input),
@@ -126,7 +126,7 @@ impl Program {
         Answer::Condition(any)
     }
 
-    /// The answer of a patch, which has one output: the whole object.
+    /// Returns the answer of a patch, which has one output: the whole object.
     fn patched(&self, run: budget::Run<'_>, input: &Val) -> Answer {
         let mut outputs = self.outputs(run, input);
         let first = match outputs.next() {

@@ -160,7 +160,7 @@ impl Session {
         let Some(first) = programs.first() else { return Ok(()) };
         let Some(worker) = &mut self.worker else { return Err(unexpected(*first)) };
 
-        // What cannot be sent was not read, because the worker has ended: the answer says why.
+        // Sending fails if the worker has exited; reading the response reports why.
         let _ = worker.send(&Request { programs, object: input });
         for &program in programs {
             let line = worker.line();
@@ -212,14 +212,14 @@ impl Worker {
         })
     }
 
-    /// A thread of this process, which ends when its requests do.
+    /// Returns a thread of this process, which ends when its requests do.
     fn thread() -> io::Result<Worker> {
         let (input, requests) = io::pipe()?;
         let (answers, output) = io::pipe()?;
         std::thread::Builder::new()
             .name("jq".to_owned())
             .stack_size(FILTER_STACK)
-            // When it fails, the answers end, which is what the session sees.
+            // On failure the responses end, which the session detects.
             .spawn(move || worker::serve(BufReader::new(input), output, &NoLimits))?;
         Ok(Worker {
             requests: Box::new(BufWriter::with_capacity(1 << 16, requests)),
@@ -247,17 +247,18 @@ impl Worker {
         let Some(child) = &mut self.child else {
             return Excess::Failure("the jq interpreter failed".to_owned());
         };
-        // One that still runs has sent what is no answer; without requests it ends.
+        // A worker that is still running sent an invalid response; it exits when its stdin is
+        // closed.
         self.requests = Box::new(io::sink());
-        let mut said = Vec::new();
+        let mut errors = Vec::new();
         if let Some(stderr) = &mut child.stderr {
-            let _ = stderr.take(1 << 12).read_to_end(&mut said);
+            let _ = stderr.take(1 << 12).read_to_end(&mut errors);
         }
         let status = child.wait();
         self.child = None;
-        let said = String::from_utf8_lossy(&said);
+        let errors = String::from_utf8_lossy(&errors);
         match status {
-            Ok(status) => cause(status, &said, budget),
+            Ok(status) => cause(status, &errors, budget),
             Err(error) => Excess::Failure(format!("its process was lost: {error}")),
         }
     }
@@ -273,19 +274,19 @@ impl Drop for Worker {
     }
 }
 
-/// The limit that ended a worker. Rust ends a process with the same signal when memory or stack run
-/// out, and says on stderr which it was.
+/// Returns the limit that ended a worker. Rust ends a process with the same signal when memory or
+/// stack run out, and says on stderr which it was.
 #[cfg(unix)]
-fn cause(status: std::process::ExitStatus, said: &str, budget: &Budget) -> Excess {
+fn cause(status: std::process::ExitStatus, errors: &str, budget: &Budget) -> Excess {
     use rustix::process::Signal;
     use std::os::unix::process::ExitStatusExt as _;
 
     let is = |signal: Signal| status.signal() == Some(signal.as_raw());
     if is(Signal::XCPU) {
         Excess::Time(budget.seconds)
-    } else if said.contains("overflowed its stack") {
+    } else if errors.contains("overflowed its stack") {
         Excess::Depth
-    } else if said.contains("memory allocation") || said.contains("capacity overflow") {
+    } else if errors.contains("memory allocation") || errors.contains("capacity overflow") {
         Excess::Memory(budget.memory)
     } else {
         Excess::Failure(format!("its process ended with {status}"))
@@ -312,7 +313,7 @@ impl<'o> Input<'o> {
     /// `object` with its expressions as they are in `release`. Its condition does not count: a
     /// filter also decides about objects that are present with other values only.
     pub fn new(object: &'o Object, release: &Release<'_>) -> Self {
-        // Most of a bundle are CRDs, which hold none.
+        // Most objects by size are CRDs, which contain no expressions.
         if !object.root.values().any(Value::has_expression) {
             return Input(Form::Literal(&object.root));
         }

@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
 
 /// Limits of the system, around the work of a worker.
 pub(super) trait Limits {
-    /// Limits the process to `budget`, except for its processor time.
+    /// Limits the process to `budget`, except for its CPU time.
     fn start(&self, budget: &Budget) -> io::Result<()>;
     /// Adds `seconds` of CPU time to the process's limit.
     fn next(&self, seconds: u64) -> io::Result<()>;
@@ -82,7 +82,7 @@ impl Limits for ProcessLimits {
     fn start(&self, budget: &Budget) -> io::Result<()> {
         use rustix::process::Resource;
 
-        // What exceeds the limits is expected, and nobody looks at a dump of it.
+        // Exceeding the limits is expected, so core dumps are disabled.
         lower(Resource::Core, 0)?;
         lower(Resource::As, budget.memory)
     }

@@ -15,7 +15,7 @@ pub enum Change<'l> {
     Moved(&'l Locked, &'l Locked),
 }
 
-/// The differences, by name.
+/// Returns the differences, by name.
 pub fn changes<'l>(old: &'l Lock, new: &'l Lock) -> Vec<Change<'l>> {
     let find = |lock: &'l Lock, name: &str| lock.bundles.iter().find(|entry| entry.name == name);
     let mut names: Vec<&str> =

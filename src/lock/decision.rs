@@ -25,7 +25,7 @@ pub(super) fn check(entry: &Locked, config: &BundleConfig, bundle: &Bundle) -> D
         && *package != bundle.package
     {
         found.push(other_package(entry, package, config, bundle));
-        // What another operator watches is no change of this one.
+        // A different operator is reported as such; its install mode is not a change of this one.
         return found;
     }
     if let (Some(before), None) = (watch, &config.watch)

@@ -44,7 +44,7 @@ fn parse_any(name: String, text: String) -> Result<format::Read, Diagnostics> {
     })
 }
 
-/// The lock that a text says, which messages call `name`.
+/// Returns the lock that a text says, which messages call `name`.
 ///
 /// # Errors
 /// When it is no lock file of a version that this program knows.

@@ -167,7 +167,7 @@ impl Blob {
     }
 }
 
-/// The text of a digest, when it is one.
+/// Returns the text of a digest, when it is one.
 fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
     let range = digest.span();
     let digest = digest.into_inner();
@@ -180,7 +180,7 @@ fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
     }
 }
 
-/// The text of a lock file: the same for the same lock.
+/// Returns the text of a lock file: the same for the same lock.
 pub(super) fn text(lock: &Lock) -> String {
     let mut text = format!("{HEAD}version = {VERSION}\nrevision = {REVISION}\n");
     for entry in &lock.bundles {

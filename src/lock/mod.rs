@@ -76,7 +76,7 @@ pub struct LockedImage {
 }
 
 impl Bytes {
-    /// The digest of the image's manifest, or of the files.
+    /// Returns the digest of the image's manifest, or of the files.
     pub fn digest(&self) -> &str {
         match self {
             Bytes::Image(image) => &image.identity.digest,
@@ -84,7 +84,7 @@ impl Bytes {
         }
     }
 
-    /// The reference of the image; `embedded in the catalog` when there is none.
+    /// Returns the reference of the image; `embedded in the catalog` when there is none.
     pub fn origin(&self) -> &str {
         match self {
             Bytes::Image(image) => &image.reference,
@@ -152,7 +152,8 @@ impl Locked {
 }
 
 impl Lock {
-    /// The entry of a bundle, when there is one and it is about the source that the bundle has now.
+    /// Returns the entry of a bundle, when there is one and it is about the source that the bundle
+    /// has now.
     pub fn entry(&self, config: &BundleConfig) -> Option<&Locked> {
         let hash = config_hash(&config.source)?;
         self.bundles.iter().find(|entry| entry.name == config.name && entry.config_hash == hash)
@@ -165,7 +166,7 @@ impl Lock {
         recorded.map_or_else(Diagnostics::new, |entry| decision::check(entry, config, bundle))
     }
 
-    /// The bundles, of those named (all when none is), that have no entry and need one.
+    /// Returns the bundles, of those named (all when none is), that have no entry and need one.
     pub fn missing<'c>(&self, config: &'c Config, names: &[String]) -> Vec<&'c BundleConfig> {
         config
             .bundles
@@ -182,8 +183,8 @@ impl Lock {
         self.bundles.iter().filter(|entry| !is_used(entry)).collect()
     }
 
-    /// The lock with these entries in it, with what bundles.toml decides, and without the entries of
-    /// bundles that are gone.
+    /// Returns the lock with these entries in it, with what bundles.toml decides, and without the
+    /// entries of bundles that are gone.
     #[must_use]
     pub fn updated(&self, config: &Config, entries: Vec<Locked>) -> Lock {
         let mut bundles: Vec<Locked> = config

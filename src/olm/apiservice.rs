@@ -11,7 +11,7 @@ use crate::ir::{Expr, Map, Object, Value};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// The APIServices, and what the Deployments behind them need besides a Service.
+/// Returns the APIServices, and what the Deployments behind them need besides a Service.
 pub(super) fn objects(
     bundle: &Bundle,
     chart: &str,
@@ -60,7 +60,8 @@ pub(super) fn objects(
     objects
 }
 
-/// The name of the binding that lets an account read the API server's authentication settings.
+/// Returns the name of the binding that lets an account read the API server's authentication
+/// settings.
 pub fn auth_reader_name(chart: &str, account: &str) -> String {
     format!("{}-auth-reader", role_base(chart, account))
 }
@@ -88,7 +89,7 @@ fn delegation(chart: &str, server: &Server<'_>) -> [Object; 2] {
     ]
 }
 
-/// The Deployment's account may read its own certificate.
+/// Creates the Role and RoleBinding for the Deployment's account to read its own certificate.
 fn secret_reader(server: &Server<'_>, secret: Value) -> [Object; 2] {
     let rule = Value::map([
         ("verbs", Value::texts(["get"])),

@@ -33,7 +33,8 @@ pub(super) struct Certificates<'a> {
 }
 
 impl Certificates<'_> {
-    /// The objects that bring a server's certificate about, besides what others are annotated with.
+    /// Returns the objects that bring a server's certificate about, besides what others are
+    /// annotated with.
     pub(super) fn objects(&self, server: &Server<'_>) -> Vec<Object> {
         match self.provider {
             CertificateProvider::CertManager => self.cert_manager(server),
@@ -123,7 +124,7 @@ impl Certificates<'_> {
         }
     }
 
-    /// The CA that a client shall trust, where the chart itself knows it.
+    /// Returns the CA that a client shall trust, where the chart itself knows it.
     pub(super) fn ca_bundle(&self, server: &Server<'_>) -> Option<Value> {
         match self.provider {
             CertificateProvider::Helm => Some(generated(server, CertificateField::Authority)),
@@ -137,7 +138,7 @@ impl Certificates<'_> {
         }
     }
 
-    /// The name of the Secret with the certificate, where there is one.
+    /// Returns the name of the Secret with the certificate, where there is one.
     pub(super) fn secret_name(&self, server: &Server<'_>) -> Option<Value> {
         match self.provider {
             CertificateProvider::None => None,
@@ -150,7 +151,7 @@ impl Certificates<'_> {
         }
     }
 
-    /// The values that the objects of this server read.
+    /// Returns the values that the objects of this server read.
     pub(super) fn values(&self, server: &Server<'_>) -> Vec<ValueSpec> {
         if self.provider != CertificateProvider::ExistingSecret {
             return Vec::new();
@@ -234,7 +235,7 @@ impl Certificates<'_> {
     }
 }
 
-/// The host name of a server without its last labels, and `end`.
+/// Returns the host name of a server without its last labels, and `end`.
 fn host(server: &Server<'_>, end: &str) -> Vec<Part> {
     let mut parts = vec![Part::Text(format!("{}.", server.service)), Part::ReleaseNamespace];
     if !end.is_empty() {
@@ -252,7 +253,7 @@ fn generated(server: &Server<'_>, field: CertificateField) -> Value {
     Expr::Certificate(Box::new(CertificatePiece { service, secret, field })).into()
 }
 
-/// The Secret that Helm fills.
+/// Returns the Secret that Helm fills.
 fn secret(server: &Server<'_>) -> Object {
     Object::new(
         Map::from_iter([
@@ -332,7 +333,7 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-/// The list at `key`, made when there is none.
+/// Returns the list at `key`, made when there is none.
 fn list<'a>(map: &'a mut Map, key: &str) -> &'a mut Vec<Value> {
     let value = map.entry(key.to_owned()).or_insert(Value::Null);
     if value.as_seq().is_none() {

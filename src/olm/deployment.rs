@@ -7,7 +7,7 @@ use crate::bundle::{Bundle, Permission, StrategyDeployment};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Expr, Map, Object, Origin, Value};
 
-/// The Deployment of a strategy entry.
+/// Returns the Deployment of a strategy entry.
 ///
 /// OLM: operator-controller, bundle deployment generator. The pod template gets the CSV's
 /// annotations, overlaid by its own, then `olm.targetNamespaces` and `olm.operatorNamespace`;
@@ -62,7 +62,7 @@ pub(super) fn deployment(
     )
 }
 
-/// The map at `key`, made when there is none.
+/// Returns the map at `key`, made when there is none.
 fn map_entry<'a>(map: &'a mut Map, key: &str) -> &'a mut Map {
     let value = map.entry(key.to_owned()).or_insert(Value::Null);
     if value.as_map().is_none() {

@@ -56,9 +56,9 @@ pub struct Lowered {
     pub values: Vec<ValueSpec>,
 }
 
-/// The objects that OLM would create, and the shipped ones as they are.
-/// Everything that the bundle gets wrong is reported;
-/// after an error only shipped objects come, for the passes to find what is wrong with them.
+/// Returns the objects that OLM would create, and the shipped ones as they are. Everything that the
+/// bundle gets wrong is reported; after an error only shipped objects come, for the passes to find
+/// what is wrong with them.
 ///
 /// CRDs are most of a bundle, so they and the other shipped objects are moved out of it.
 pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostics) {
@@ -69,7 +69,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
         (std::mem::take(&mut bundle.crds), std::mem::take(&mut bundle.objects));
     let servers = serving::servers(bundle, &mut diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors()) else {
-        // What is shipped may be wrong too, and all of it is to be reported.
+        // Return the shipped objects, so that their problems are reported too.
         return (Lowered { objects: shipped, values: Vec::new() }, diagnostics);
     };
     let certificates = Certificates { provider: options.certificates, issuer: options.issuer };

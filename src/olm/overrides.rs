@@ -58,7 +58,7 @@ fn annotate(metadata: &mut Map, config: &PodConfig) {
     }
 }
 
-/// The list at `key`, made when there is none.
+/// Returns the list at `key`, made when there is none.
 fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
     let value = map.entry(key.to_owned()).or_insert(Value::Null);
     if value.is_null() {

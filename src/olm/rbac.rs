@@ -71,7 +71,7 @@ pub(super) fn permissions(
     objects
 }
 
-/// A ClusterRole and ClusterRoleBinding for each clusterPermissions entry.
+/// Returns a ClusterRole and ClusterRoleBinding for each clusterPermissions entry.
 pub(super) fn cluster_permissions(bundle: &Bundle, shipped: &[Object], chart: &str) -> Vec<Object> {
     let mut names = Names::new(chart, shipped);
     bundle
@@ -159,7 +159,7 @@ impl<'a> Names<'a> {
         Names { chart, shipped: shipped.map(Object::name).collect(), used: IndexMap::new() }
     }
 
-    /// The names of the next role of this account and of its binding.
+    /// Returns the names of the next role of this account and of its binding.
     fn next(&mut self, account: &str, suffix: &str) -> (String, String) {
         let base = role_base(self.chart, account);
         let count = self.used.entry(base.clone()).or_insert(0);

@@ -34,8 +34,8 @@ struct Endpoint<'a> {
     origin: &'a Origin,
 }
 
-/// Every Deployment that serves anything, in the order of the CSV. A port with two targets is
-/// reported: a Service cannot have both.
+/// Returns every Deployment that serves anything, in the order of the CSV. A port with two targets
+/// is reported: a Service cannot have both.
 pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> Vec<Server<'a>> {
     let csv = &bundle.csv;
     let of_webhook = |webhook: &'a WebhookDescription| Endpoint {
@@ -147,7 +147,7 @@ pub(super) fn name_with_suffix(base: &str, suffix: &str) -> String {
 }
 
 impl Server<'_> {
-    /// The Service. It selects the pods by the Deployment's own selector.
+    /// Returns the Service. It selects the pods by the Deployment's own selector.
     pub(super) fn service(&self) -> Object {
         let spec = &self.deployment.spec;
         let selector = spec
@@ -196,7 +196,7 @@ impl Server<'_> {
         Value::from(service)
     }
 
-    /// The ServiceAccount of its pods.
+    /// Returns the ServiceAccount of its pods.
     pub(super) fn account(&self) -> &str {
         self.deployment
             .spec

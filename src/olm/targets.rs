@@ -27,7 +27,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The namespace as a value of an object.
+    /// Returns the namespace as a value of an object.
     pub(super) fn value(&self) -> Value {
         match self {
             Target::Release => Value::Expr(Expr::ReleaseNamespace),
@@ -124,7 +124,8 @@ impl Targets {
         }
     }
 
-    /// The value of the annotation `olm.targetNamespaces`: empty for all, else comma-separated.
+    /// Returns the value of the annotation `olm.targetNamespaces`: empty for all, else
+    /// comma-separated.
     pub(super) fn annotation(&self) -> Value {
         match self {
             Targets::All => Value::text(""),
@@ -136,7 +137,7 @@ impl Targets {
         }
     }
 
-    /// The watched namespaces as values of objects; nothing for all.
+    /// Returns the watched namespaces as values of objects; nothing for all.
     pub(super) fn watched(&self) -> Option<Vec<Value>> {
         match self {
             Targets::All => None,
@@ -145,8 +146,9 @@ impl Targets {
         }
     }
 
-    /// The namespaces that get Roles besides none: the operator's own one always (leader election
-    /// lives there; OLM v0 does so, v1 does not), then the others. Nothing for all namespaces.
+    /// Returns the namespaces that get Roles besides none: the operator's own one always (leader
+    /// election lives there; OLM v0 does so, v1 does not), then the others. Nothing for all
+    /// namespaces.
     pub(super) fn role_namespaces(&self) -> Vec<Target> {
         match self {
             Targets::All => Vec::new(),

@@ -20,7 +20,7 @@ const FIELDS: [&str; 7] = [
     "admissionReviewVersions",
 ];
 
-/// The name of an admission webhook and of its configuration.
+/// Returns the name of an admission webhook and of its configuration.
 pub(super) fn name(webhook: &WebhookDescription) -> &str {
     webhook.name.strip_suffix('-').unwrap_or(&webhook.name)
 }

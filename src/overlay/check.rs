@@ -59,7 +59,7 @@ pub fn kept_apart(objects: &[Object]) -> impl Iterator<Item = &Object> {
     objects.iter().filter(move |object| {
         let Some(definition) = definitions.of_object(object) else { return false };
         let crd = definition.crd;
-        // A stub is in a chart of its own anyway, and a CRD that Helm renders cannot be.
+        // Stubs are in a separate chart already, and CRDs with expressions cannot be moved.
         let movable = crd.origin != Origin::Stub && !crd.has_expression();
         movable && object.phase != Phase::Operand && crd.phase != Phase::Operand
     })

@@ -62,7 +62,7 @@ impl<'o> Definitions<'o> {
         self.0.iter().find(fits)
     }
 
-    /// The scope of each kind, by `GROUP/KIND`.
+    /// Returns the scope of each kind, by `GROUP/KIND`.
     pub(crate) fn scopes(&self) -> Scopes {
         self.0.iter().map(|d| (format!("{}/{}", d.group, d.kind), d.scope)).collect()
     }

@@ -4,17 +4,17 @@ use crate::config::{Account, Operands};
 use crate::ir::{Condition, Expr, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath};
 use serde_json::json;
 
-/// The value that names a namespace of operands.
+/// Returns the value that names a namespace of operands.
 pub fn namespace_value(name: &str) -> ValuesPath {
     ValuesPath::new(["namespaces", name])
 }
 
-/// The value that says whether the chart makes them.
+/// Returns the value that says whether the chart makes them.
 pub fn create_namespaces() -> ValuesPath {
     ValuesPath::new(["createNamespaces"])
 }
 
-/// The objects, and the values that they read.
+/// Returns the objects, and the values that they read.
 pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
     let mut objects = Vec::new();
     let mut values = Vec::new();
@@ -90,7 +90,8 @@ fn account_object(account: &Account) -> Map {
         let labels = Value::map([("app.kubernetes.io/managed-by", Value::text("Helm"))]);
         let annotations = Value::map([
             ("helm.sh/hook", Value::text("pre-install")),
-            // Argo CD runs hooks with each sync, and by itself deletes what the one before made.
+            // Argo CD runs hooks on each sync, and by default deletes the objects of the previous
+            // run.
             ("argocd.argoproj.io/hook-delete-policy", Value::text("HookFailed")),
             ("meta.helm.sh/release-name", Value::text(&adoption.release)),
             ("meta.helm.sh/release-namespace", namespace),

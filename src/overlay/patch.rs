@@ -133,7 +133,7 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
     ))
 }
 
-/// A warning for each patch that matched nothing.
+/// Returns a warning for each patch that matched nothing.
 pub fn unused_patches(patches: &[PatchConfig], hits: &[usize]) -> Diagnostics {
     let unused = patches.iter().zip(hits).filter(|(_, hits)| **hits == 0);
     unused

@@ -3,7 +3,7 @@
 //! What is checked is what the API server checks of a custom resource (Kubernetes, structural
 //! schemas of apiextensions.k8s.io/v1): types, `required`, `enum`, bounds, lengths, patterns, sets
 //! and maps, combinations, and fields that the schema does not have, which the server would drop
-//! without a word. Rules in CEL and formats are left to the server.
+//! silently. Rules in CEL and formats are left to the server.
 
 use crate::config::suggest;
 use crate::ir::{Map, Number, Release, Value, push_key};
@@ -29,7 +29,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// The path, as a message names it.
+    /// Returns the path, as a message names it.
     pub(super) fn shown_path(&self) -> &str {
         if self.path.is_empty() { "." } else { &self.path }
     }
@@ -392,7 +392,7 @@ fn unknown_hint(key: &str, known: &[&str]) -> String {
     }
 }
 
-/// The first sentence of what the CRD says of a field.
+/// Returns the first sentence of what the CRD says of a field.
 fn description(schema: Option<&Value>) -> Option<String> {
     let text = schema?.get("description")?.as_str()?;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

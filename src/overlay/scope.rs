@@ -76,12 +76,12 @@ pub(crate) fn is_built_in(object: &Object) -> bool {
 pub(crate) fn scope(
     object: &Object,
     definitions: &Definitions<'_>,
-    said: &Scopes,
+    configured: &Scopes,
 ) -> Option<Scope> {
     if is_built_in(object) {
         let cluster = CLUSTER.contains(&object.kind());
         return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
     }
     let defined = definitions.of_object(object).map(|definition| definition.scope);
-    defined.or_else(|| said.get(&format!("{}/{}", object.group(), object.kind())).copied())
+    defined.or_else(|| configured.get(&format!("{}/{}", object.group(), object.kind())).copied())
 }

@@ -137,7 +137,8 @@ fn stub(name: &str) -> Option<Object> {
 
     let only_as_hook = |text: &str| Value::when(Condition::Set(hook()), Value::text(text));
     let annotations = Map::from_iter([
-        // Without the hook, what is deleted or pruned might be the real CRD, with all its objects.
+        // If the hook is disabled, deleting or pruning might delete the real CRD with all its
+        // objects.
         ("argocd.argoproj.io/sync-options".to_owned(), Value::text("Delete=false,Prune=false")),
         ("helm.sh/resource-policy".to_owned(), Value::text("keep")),
         ("argocd.argoproj.io/hook".to_owned(), only_as_hook("Skip")),

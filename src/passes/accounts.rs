@@ -6,7 +6,7 @@ use crate::diag::Diagnostics;
 use crate::ir::{Unit, ValueSpec, ValuesPath, value_keys};
 use serde_json::json;
 
-/// Makes a value of the annotations of every ServiceAccount, under `serviceAccounts.KEY`.
+/// Creates a value of the annotations of every ServiceAccount, under `serviceAccounts.KEY`.
 pub(super) fn accounts(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let names = unit.names("ServiceAccount");
     let keys = value_keys(names.iter().map(String::as_str), &context.version);

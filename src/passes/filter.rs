@@ -120,7 +120,7 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
 
             let mut causes = Vec::new();
             let mut place = None;
-            // What removes the most comes first.
+            // The filter that removes the most comes first.
             let mut by_count: Vec<(&Fate, &usize)> = counts.iter().collect();
             by_count.sort_by_key(|(fate, count)| (std::cmp::Reverse(**count), **fate));
             for (fate, count) in by_count {

@@ -102,8 +102,8 @@ fn replace(leaf: Leaf<'_>, name: &str) {
     *leaf.value = Value::from(Expr::Concat(parts.collect()));
 }
 
-/// The registry of a reference, and the rest of it. Where it names none, Docker Hub is meant, whose
-/// repositories without a slash are in `library`.
+/// Returns the registry of a reference, and the rest of it. Where it names none, Docker Hub is
+/// meant, whose repositories without a slash are in `library`.
 fn in_registry(reference: &str) -> (String, String) {
     const DOCKER_HUB: &str = "docker.io";
     match reference.split_once('/') {
@@ -115,9 +115,9 @@ fn in_registry(reference: &str) -> (String, String) {
     }
 }
 
-/// A name for each image, without versions and dots: the last part of its repository, as people call
-/// it. Where several have the same, what the first use is called: its variable, annotation, option or
-/// container.
+/// Returns a name for each image, without versions and dots: the last part of its repository, as
+/// people call it. Where several have the same, what the first use is called: its variable,
+/// annotation, option or container.
 fn names<'i>(images: &'i BTreeMap<String, Vec<Use>>, version: &str) -> BTreeMap<&'i str, String> {
     let items: Vec<(&str, &[Use])> =
         images.iter().map(|(reference, uses)| (reference.as_str(), uses.as_slice())).collect();

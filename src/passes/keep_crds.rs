@@ -42,7 +42,7 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
     }
 }
 
-/// The value that leaves out the CRDs.
+/// Returns the value that leaves out the CRDs.
 pub fn crds_enabled() -> ValueSpec {
     ValueSpec {
         path: ValuesPath::new(["crds", "enabled"]),

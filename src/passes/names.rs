@@ -1,12 +1,12 @@
 //! No two objects are the same one, and every name fits.
 
 use super::Context;
-use super::types::way_out;
+use super::types::remediation_hint;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, ObjectId, Unit, Value, dns_subdomain, label_fault};
 use indexmap::IndexMap;
 
-/// Refuses two objects with one identity, and names that the API server does not take.
+/// Rejects two objects with one identity, and names that the API server does not take.
 pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<ObjectId, &Object> = IndexMap::new();
     for object in &unit.objects {
@@ -28,7 +28,7 @@ pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             diagnostics.push(
                 Diagnostic::error(Code::InvalidName, message)
                     .at(object.place_at(".metadata.namespace"))
-                    .hint(way_out(object)),
+                    .hint(remediation_hint(object)),
             );
         }
         let name = match object.metadata("name") {
@@ -42,7 +42,7 @@ pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
                     format!("invalid {} name `{name}`: {why}", object.kind()),
                 )
                 .at(object.place_at(".metadata.name"))
-                .hint(way_out(object)),
+                .hint(remediation_hint(object)),
             );
         }
     }

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 /// webhook, and of `SERVICE.NAMESPACE.svc` hosts in commands, arguments and environment. Every
 /// other mention of a namespace that the bundle calls its own is reported, with its place.
 pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
-    // Whose pods the chart has is an account of the release also where the chart does not make it.
+    // Accounts of the chart's pods are in the release namespace, even if the chart does not create
+    // them.
     let mut accounts = unit.names("ServiceAccount");
     let pods = unit.objects.iter().filter(|object| object.kind() == "Deployment");
     accounts.extend(pods.map(|object| object.account().to_owned()));
@@ -201,7 +202,7 @@ fn find_mentions(
             }
         }
         Value::Map(map) => {
-            // An environment variable's name says what its value means.
+            // The name of an environment variable indicates the meaning of its value.
             let variable = map.get("name").and_then(Value::as_str);
             for (key, value) in map.iter() {
                 let mut path = path.to_owned();

@@ -74,7 +74,7 @@ impl Proxy {
         }
     }
 
-    /// The variable, where the value is set.
+    /// Returns the variable, where the value is set.
     fn variable(&self) -> Value {
         let fields = [
             ("name".to_owned(), Value::text(self.variable)),
@@ -222,7 +222,7 @@ impl Settings {
     }
 }
 
-/// A list of maps with a name that is none of `taken`.
+/// Returns a list of maps with a name that is none of `taken`.
 fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
     let mut properties = fields.clone();
     properties["name"] = json!({"type": "string", "minLength": 1});
@@ -293,7 +293,7 @@ fn push(map: &mut Map, key: &str, item: Value) {
     }
 }
 
-/// A value without expressions.
+/// Returns a value without expressions.
 fn literal(value: &Value) -> Json {
     Release { namespace: "", values: &Json::Null }.value(value)
 }

@@ -14,7 +14,8 @@ use serde_json::json;
 /// if the values have its content.
 pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let accounts = unit.names("ServiceAccount");
-    // The namespaces of what pulls images, each with the phase of the first chart that needs it.
+    // The namespaces of objects that pull images, each with the phase of the first chart that needs
+    // it.
     let mut namespaces: Vec<(Value, Phase)> = Vec::new();
     for object in &mut unit.objects {
         let holder = match object.kind() {
@@ -36,7 +37,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         }
     }
     if !namespaces.is_empty() {
-        // The operator's own, and where it makes pods: they pull images as well.
+        // The release namespace, and the operand namespaces, where the operator creates pods.
         let operands = context.operand_namespaces.keys();
         let operands = operands.map(|name| Expr::Text(namespace_value(name)));
         let always = std::iter::once(Expr::ReleaseNamespace).chain(operands).map(Value::Expr);
@@ -94,7 +95,7 @@ fn secret(namespace: Value, phase: Phase) -> Object {
     secret
 }
 
-/// A Secret without a name could not be created.
+/// Returns a Secret without a name could not be created.
 fn content_needs_name() -> serde_json::Value {
     let filled = |key: &str| json!({"properties": {"pullSecret": {"properties": {key: {"minLength": 1}}, "required": [key]}}});
     json!({"if": filled("dockerConfigJson"), "then": filled("name")})

@@ -17,7 +17,7 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
     for object in unit.objects.iter_mut().filter(|object| is_given(object)) {
         let Some(version) = api_version(object.group(), object.kind()) else { continue };
         if version != object.api_version() {
-            // Where CRDs are read, this is said of them.
+            // The parser of CRDs reports their versions.
             if object.kind() == "CustomResourceDefinition" {
                 continue;
             }
@@ -31,7 +31,7 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
                     ),
                 )
                 .at(object.place_at(".apiVersion"))
-                .hint(way_out(object)),
+                .hint(remediation_hint(object)),
             );
             continue;
         }
@@ -42,19 +42,23 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             diagnostics.push(unknown_field(object, &path_of(&steps)));
             object.remove(&steps);
         }
-        for misfit in found.misfits {
+        for mismatch in found.mismatches {
             diagnostics.push(
                 Diagnostic::error(
                     Code::ObjectFieldType,
                     format!(
                         "`{}` of {} has the wrong type: {}",
-                        misfit.path,
+                        mismatch.path,
                         object.label(),
-                        misfit.why
+                        mismatch.why
                     ),
                 )
-                .at(object.place_at(&misfit.path))
-                .hint(if misfit.lacks_quotes() { QUOTES } else { way_out(object) }),
+                .at(object.place_at(&mismatch.path))
+                .hint(if mismatch.lacks_quotes() {
+                    QUOTES
+                } else {
+                    remediation_hint(object)
+                }),
             );
         }
     }
@@ -75,7 +79,7 @@ fn put_back(object: &mut Object, mut taken: Vec<(usize, Value)>) {
     }
 }
 
-/// The schemas of a CRD, each with the index of its version.
+/// Returns the schemas of a CRD, each with the index of its version.
 fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
     let spec = match object.kind() {
         "CustomResourceDefinition" => object.root.get_mut("spec"),
@@ -108,7 +112,7 @@ pub(super) fn is_given(object: &Object) -> bool {
 }
 
 /// Returns the hint for an object that the API server rejects.
-pub(super) fn way_out(object: &Object) -> &'static str {
+pub(super) fn remediation_hint(object: &Object) -> &'static str {
     match object.origin {
         Origin::Overlay { .. } => "fix the overlay: the API server would reject it",
         _ => {

@@ -20,7 +20,7 @@ pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)>
         .collect()
 }
 
-/// The same on disk.
+/// Returns the same on disk.
 pub(super) fn versions_on_disk(out: &Path, name: &str) -> Vec<(String, String)> {
     let folder = out.join(name);
     if charts::is_chart(&folder) {

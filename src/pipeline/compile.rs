@@ -61,7 +61,7 @@ fn run_stages(
         .clone()
         .or_else(|| suggested.clone())
         .unwrap_or_else(|| config.name.clone());
-    // Commands in README.md and NOTES.txt hold it, so it must be nothing but a name.
+    // README.md and NOTES.txt contain it in commands, so it must be a valid name.
     let is_suggested = suggested.as_ref() == Some(&namespace);
     if let Some(fault) = label_fault(&namespace, 63).filter(|_| is_suggested) {
         let message = format!("invalid suggested namespace `{namespace}`: the name {fault}");
@@ -100,7 +100,7 @@ fn run_stages(
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
-    // A filter may have dropped what reads a value.
+    // A filter may have removed the objects that use a value.
     let read = ReadPaths::of(&objects);
     values.retain(|value| read.contains(&value.path));
     let mut unit = Unit { objects, values, ..Unit::default() };

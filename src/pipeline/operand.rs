@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Folder of a subchart's templates that bundle2chart writes.
+/// Directory of a subchart's templates that bundle2chart writes.
 const SUBCHART_TEMPLATES: &str = "charts/crds/templates";
 
 /// Placeholder for the release namespace in reports; identities omit it.
@@ -122,8 +122,8 @@ impl Operands<'_> {
         self.fetched(&source::from_argument(text), None, None, diagnostics)
     }
 
-    /// A bundle of the configuration as it was locked in a Git revision: how it is compiled now, and
-    /// which image it was then. Nothing when the lock was not committed then, or does not
+    /// Returns a bundle of the configuration as it was locked in a Git revision: how it is compiled
+    /// now, and which image it was then. Nothing when the lock was not committed then, or does not
     /// have it.
     fn locked_at(
         &self,
@@ -144,7 +144,7 @@ impl Operands<'_> {
             return Ok(None);
         };
         let source = match &known.source {
-            // What is looked for in a catalog must be what was looked for then.
+            // The catalog query must be the same as at the revision.
             source if pin.is_catalog && lock.entry(known) == Some(entry) => source.clone(),
             _ if pin.is_catalog => return Ok(None),
             source => {
@@ -154,7 +154,7 @@ impl Operands<'_> {
         Ok(Some((BundleConfig { source, ..known.clone() }, entry.clone())))
     }
 
-    /// The side of a bundle: compiled as the configuration says, where it knows it.
+    /// Returns the side of a bundle: compiled as the configuration says, where it knows it.
     fn fetched(
         &self,
         source: &Source,
@@ -191,7 +191,7 @@ impl Operands<'_> {
         let mut values = compiled.unit.default_values();
         merge(&mut values, &self.values);
         let release = Release { namespace: self.namespace, values: &values };
-        // What comes later is in a chart of its own.
+        // Objects of later phases are in a separate chart.
         let objects = compiled.unit.objects.iter().filter(|object| object.phase != Phase::Operand);
         let objects = objects.filter_map(|object| release.object(object));
         let label = format!("{} {}", loaded.package, loaded.csv.version);
@@ -203,7 +203,7 @@ impl Operands<'_> {
         }))
     }
 
-    /// The side that a chart's files make; `label` is made of the chart when it is empty.
+    /// Returns the side that a chart's files make; `label` is made of the chart when it is empty.
     ///
     /// # Errors
     /// When a file cannot be understood or rendered.
@@ -371,7 +371,7 @@ fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
 /// Objects with where they are in the chart.
 type Rendered = Vec<(Placement, String, Json)>;
 
-/// The documents of a file, as JSON.
+/// Returns the documents of a file, as JSON.
 pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnostics> {
     let text = std::str::from_utf8(content).map_err(|_| not_utf8(path))?;
     let documents = bundle::parse(text).map_err(|why| {
@@ -390,7 +390,7 @@ fn not_utf8(path: &str) -> Diagnostics {
         .into()
 }
 
-/// The items of a List, or the object.
+/// Returns the items of a List, or the object.
 fn flatten(object: Json) -> Vec<Json> {
     let list = object.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
     match object {

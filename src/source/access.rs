@@ -33,7 +33,7 @@ pub trait Reporter: Send + Sync {
     fn detail(&self) -> u8;
     /// A line, without its end.
     fn line(&self, line: &str);
-    /// A download has begun; `size` is in bytes. What is returned is dropped at its end.
+    /// Starts a download; `size` is in bytes. The result is dropped when the download ends.
     fn download(&self, name: &str, size: u64) -> Box<dyn Download>;
 }
 

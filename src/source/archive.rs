@@ -69,12 +69,12 @@ impl Meter {
 }
 
 /// Counts the bytes that a decoder reads.
-pub(super) struct Taken<R> {
+pub(super) struct CountingReader<R> {
     inner: R,
     count: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Taken<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.count.set(self.count.get() + count as u64);
@@ -84,7 +84,7 @@ impl<R: Read> Read for Taken<R> {
 
 /// A decompressed stream with counted and, optionally, hashed bytes.
 pub(super) struct Expanded<R: Read> {
-    decoder: Decoder<Taken<R>>,
+    decoder: Decoder<CountingReader<R>>,
     meter: Rc<Meter>,
     hasher: Option<Hasher>,
     taken: Rc<Cell<u64>>,
@@ -94,7 +94,7 @@ pub(super) struct Expanded<R: Read> {
 impl<R: Read> Expanded<R> {
     pub(super) fn new(stored: R, meter: &Rc<Meter>, hasher: Option<Hasher>) -> io::Result<Self> {
         let taken = Rc::new(Cell::new(0));
-        let stored = Taken { inner: stored, count: Rc::clone(&taken) };
+        let stored = CountingReader { inner: stored, count: Rc::clone(&taken) };
         let decoder = Decoder::new(stored, meter.limits.zstd_window_bytes)?;
         meter.allowance.set(u64::MAX);
         Ok(Expanded { decoder, meter: Rc::clone(meter), hasher, taken, given: 0 })
@@ -110,7 +110,7 @@ impl<R: Read> Expanded<R> {
         io::copy(self, &mut io::sink()).map(drop)
     }
 
-    /// The stored stream and the digest of the expanded one.
+    /// Returns the stored stream and the digest of the expanded one.
     pub(super) fn into_parts(self) -> (R, Option<String>) {
         (self.decoder.into_inner().inner, self.hasher.map(Hasher::finish))
     }
@@ -228,7 +228,7 @@ fn walk_entries<R: Read>(
     for entry in archive.entries()? {
         let mut entry = entry?;
         meter.count_entry()?;
-        // A sparse file takes less room in the archive than it claims to be long.
+        // A sparse file is smaller in the archive than its declared size.
         let sparse = entry.header().entry_type() == EntryType::GNUSparse;
         let stored = if sparse { entry.header().entry_size()? } else { entry.size() };
         let position = entry.raw_file_position();
@@ -244,7 +244,7 @@ fn walk_entries<R: Read>(
                 continue;
             }
             EntryType::Directory => EntryKind::Folder,
-            // Archives older than POSIX mark a folder by the slash only.
+            // Archives older than POSIX mark a directory by the slash only.
             EntryType::Regular if path.ends_with(b"/") => EntryKind::Folder,
             EntryType::Regular | EntryType::Continuous => EntryKind::File,
             EntryType::Link => EntryKind::HardLink(target(&entry)),
@@ -261,7 +261,7 @@ fn walk_entries<R: Read>(
     Ok(())
 }
 
-/// A path of an archive for people: control characters and what is not UTF-8 escaped.
+/// Returns a path of an archive for people: control characters and what is not UTF-8 escaped.
 pub(super) fn show(path: &[u8]) -> String {
     let mut text = String::new();
     for chunk in path.utf8_chunks() {

@@ -117,7 +117,7 @@ pub(super) fn create_locked(
 ) -> io::Result<NamedTempFile> {
     loop {
         let file = builder.tempfile_in(folder)?;
-        // Tells others that it is in use; the lock ends with the process.
+        // Marks the file as in use; the lock is released when the process exits.
         file.as_file().lock_shared()?;
         // It may have been swept before it was locked.
         if file.path().exists() {

@@ -224,7 +224,7 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
 /// Prepares `git` so that the configuration of an untrusted repository starts no programs: no
 /// hooks, no file system monitor, no transports, no embedded bare repositories.
 fn git(folder: &Path) -> Result<Program, String> {
-    // What the user set for all repositories stays, `safe.directory` for one.
+    // Keep the user's global settings, for example `safe.directory`.
     let own = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME"];
     let program = Program::find("git", None).map_err(|error| format!("git: {error}"))?;
     Ok(program
@@ -340,7 +340,7 @@ pub fn helm_template(
     }
     let done = match helm.run() {
         Ok(done) => done,
-        Err(error @ (ProgramError::Overdue(_) | ProgramError::TooMuch(_))) => {
+        Err(error @ (ProgramError::TimedOut(_) | ProgramError::TooMuch(_))) => {
             let hint = "check its templates for infinite loops, or run `helm template`";
             return Err(failed(&error.to_string(), hint));
         }
@@ -349,14 +349,14 @@ pub fn helm_template(
         }
     };
     if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.errors);
-        let said = said.trim().replace(&folder.path().display().to_string(), "");
-        let hint = if said.contains("unknown flag") {
+        let errors = String::from_utf8_lossy(&done.errors);
+        let errors = errors.trim().replace(&folder.path().display().to_string(), "");
+        let hint = if errors.contains("unknown flag") {
             "install Helm 3.16 or later"
         } else {
             "pass the values that it requires with `--values FILE`"
         };
-        return Err(failed(&said, hint));
+        return Err(failed(&errors, hint));
     }
     String::from_utf8(done.output).map_err(|_| {
         let message = format!("the rendered chart `{name}` is not UTF-8");
@@ -375,7 +375,7 @@ pub fn folders(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A file of values.
+/// Returns a file of values.
 ///
 /// # Errors
 /// When it cannot be read.

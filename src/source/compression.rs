@@ -77,7 +77,7 @@ impl<R: Read> Decoder<R> {
         }
     }
 
-    /// The stored stream, at or before the end of what was decoded.
+    /// Returns the stored stream, at or before the end of what was decoded.
     pub(super) fn into_inner(self) -> R {
         let stored = match self {
             Decoder::Plain(stored) => stored,

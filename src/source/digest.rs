@@ -14,13 +14,13 @@ pub(super) enum Hasher {
 }
 
 impl Hasher {
-    /// A hash in the usual algorithm.
+    /// Returns a hash in the usual algorithm.
     pub(super) fn sha256() -> Self {
         Hasher::Sha256(Sha256::new())
     }
 
-    /// A hash to compare with `digest`; an error for algorithms other than sha256 and sha512, the
-    /// two that the OCI image specification registers.
+    /// Returns a hash to compare with `digest`; an error for algorithms other than sha256 and
+    /// sha512, the two that the OCI image specification registers.
     pub(super) fn like(digest: &Digest) -> Result<Self, Diagnostics> {
         match digest.algorithm() {
             DigestAlgorithm::Sha256 => Ok(Hasher::Sha256(Sha256::new())),
@@ -40,7 +40,7 @@ impl Hasher {
         }
     }
 
-    /// The digest of what went in, with its algorithm.
+    /// Returns the digest of what went in, with its algorithm.
     pub(super) fn finish(self) -> String {
         let (mut text, bytes) = match self {
             Hasher::Sha256(hash) => ("sha256:".to_owned(), hash.finalize().to_vec()),
@@ -54,7 +54,8 @@ impl Hasher {
     }
 }
 
-/// The digest of texts one after the other; what is in one never counts as part of the next.
+/// Returns the digest of texts one after the other; what is in one never counts as part of the
+/// next.
 pub(crate) fn digest_of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> String {
     let mut hasher = Hasher::sha256();
     for part in parts {

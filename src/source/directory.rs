@@ -52,7 +52,7 @@ fn add(
     name: &str,
     limits: &Limits,
 ) -> Result<(), (String, io::Error)> {
-    // The folders on the way: a symbolic link there is recorded, and nothing below it.
+    // The directories on the way: a symbolic link there is recorded, and nothing below it.
     let mut path = String::new();
     for part in name.split('/') {
         path = if path.is_empty() { part.to_owned() } else { format!("{path}/{part}") };

@@ -78,13 +78,14 @@ fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e En
     }
 }
 
-/// The hexadecimal digest that names an entry's configuration: `HEX.json` or `blobs/sha256/HEX`.
+/// Returns the hexadecimal digest that names an entry's configuration: `HEX.json` or
+/// `blobs/sha256/HEX`.
 fn config_of(entry: &Entry) -> &str {
     let name = entry.config.rsplit('/').next().unwrap_or_default();
     name.strip_suffix(".json").unwrap_or(name)
 }
 
-/// The image as one with a manifest, and where its blobs are.
+/// Returns the image as one with a manifest, and where its blobs are.
 fn image_of<'a>(
     archive: &'a Tarball,
     shown: &str,

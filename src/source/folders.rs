@@ -100,7 +100,8 @@ impl Folders {
                 )),
             );
         }
-        // The file cannot move itself: where it was found is the metadata folder.
+        // annotations.yaml cannot change its own place: the directory where it was found is the
+        // metadata directory.
         let other = metadata_named.as_deref().filter(|named| *named != metadata);
         if text.is_some()
             && let Some(other) = other.or(self.metadata.as_deref().filter(|m| *m != metadata))
@@ -158,7 +159,7 @@ impl Decided {
         if !problems.is_empty() {
             return Err(problems);
         }
-        // Now the files are nobody else's, and their content need not be copied.
+        // The tree is the only other owner of the files, so that their content need not be copied.
         drop(tree);
         let owned = |files: BTreeMap<String, Rc<Vec<u8>>>| {
             files.into_iter().map(|(name, content)| (name, Rc::unwrap_or_clone(content))).collect()

@@ -79,7 +79,7 @@ pub(super) fn read(
     let mut tree = unpack(blobs, layers, named.candidates(), limits, &mut warnings)?;
     let (mut decided, mut mismatches) = named.decide(&tree)?;
     if !tree.keeps(&decided.manifests) {
-        // annotations.yaml names a folder that neither a label names nor is usual: once more.
+        // annotations.yaml names a directory that neither a label names nor is usual: once more.
         let mut folders = named.candidates();
         folders.push(decided.manifests.clone());
         tree = unpack(blobs, layers, folders, limits, &mut Diagnostics::new())?;
@@ -174,8 +174,8 @@ fn resolve(
     Err(rebuilt(message))
 }
 
-/// The entry for linux/amd64, else the first that is an image: a bundle has no programs, so any
-/// platform's will do.
+/// Returns the entry for linux/amd64, else the first that is an image: a bundle has no programs, so
+/// any platform's will do.
 pub(super) fn choose_platform(entries: &[Descriptor]) -> Option<&Descriptor> {
     let is = |entry: &&Descriptor, os: &str, architecture: &str| {
         entry.platform().as_ref().is_some_and(|platform| {
@@ -185,7 +185,7 @@ pub(super) fn choose_platform(entries: &[Descriptor]) -> Option<&Descriptor> {
     entries
         .iter()
         .find(|entry| is(entry, "linux", "amd64"))
-        // Attestations of a build stand beside the images under this platform.
+        // Build attestations are entries of the index under this platform.
         .or_else(|| entries.iter().find(|entry| !is(entry, "unknown", "unknown")))
         .or(entries.first())
 }
@@ -291,7 +291,7 @@ pub(super) fn read_small(
     let reader = blobs.open(descriptor)?.ok_or_else(|| missing(&name))?;
     let mut checked = CheckedBlob::new(reader, digest, descriptor.size())?;
     let mut bytes = Vec::new();
-    // What is too long is found by the check.
+    // The check reports blobs that are too long.
     let outcome = checked.read_to_end(&mut bytes);
     check(checked, &name, descriptor.size())?;
     outcome.map_err(|error| broken(&name, &error))?;
@@ -327,7 +327,7 @@ impl Layer {
     }
 }
 
-/// The layers of a manifest, all of media types that are understood.
+/// Returns the layers of a manifest, all of media types that are understood.
 fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagnostics> {
     let count = manifest.layers().len();
     if count > limits.layers {
@@ -394,7 +394,7 @@ pub(super) fn walk_layer(
     {
         return Err(too_much(format!("{}: {error}", layer.name)));
     }
-    // A blob that is not what was announced explains why it cannot be unpacked.
+    // A blob that does not match its descriptor explains why it cannot be unpacked.
     let (stored, diff_id) = stream.into_parts();
     check(stored, &layer.name, size)?;
     outcome.map_err(|error| broken(&layer.name, &error))?;
@@ -474,12 +474,12 @@ fn too_much(message: String) -> Diagnostics {
     )
 }
 
-/// An error of reading or unpacking `name`, or of a limit passed on the way.
+/// Returns an error of reading or unpacking `name`, or of a limit passed on the way.
 pub(super) fn broken(name: &str, error: &io::Error) -> Diagnostics {
     if is_exceeded(error) {
         return too_much(format!("{name}: {error}"));
     }
-    // Readers quote what they could not read, as it is.
+    // Parser errors quote the input, which must be escaped.
     let quoted: String = show(error.to_string().as_bytes()).chars().take(300).collect();
     let why = match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("unexpected end of file ({quoted})"),

@@ -1,4 +1,4 @@
-//! OCI image layouts, in a folder or in a tar, and finding an image in one.
+//! OCI image layouts, in a directory or in a tar, and finding an image in one.
 //!
 //! <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>
 
@@ -71,7 +71,7 @@ pub(super) enum Loose {
 }
 
 impl Wanted {
-    /// The image of a reference, of whose name `rest` comes after the mirror's prefix.
+    /// Returns the image of a reference, of whose name `rest` comes after the mirror's prefix.
     pub(super) fn mirrored(reference: &Reference, rest: &str) -> Self {
         if let Some(digest) = &reference.digest {
             return Wanted::Digest(digest.clone());
@@ -113,7 +113,7 @@ impl Layout {
         Layout { shown: shown.to_owned(), files: Files::Folder(path) }
     }
 
-    /// The layout in a tar.
+    /// Returns the layout in a tar.
     pub(super) fn tar(tarball: Tarball, shown: &str) -> Self {
         Layout { shown: shown.to_owned(), files: Files::Tar(Box::new(tarball)) }
     }
@@ -130,7 +130,7 @@ impl Layout {
         Ok((files, warnings))
     }
 
-    /// The descriptor of the wanted image, and a note when it was found by a guess.
+    /// Returns the descriptor of the wanted image, and a note when it was found by a guess.
     pub(super) fn locate(
         &self,
         wanted: &Wanted,
@@ -196,7 +196,7 @@ impl Layout {
         }
     }
 
-    /// The descriptor of the wanted image, and a note when it was found by a guess.
+    /// Returns the descriptor of the wanted image, and a note when it was found by a guess.
     fn find(
         &self,
         index: &ImageIndex,
@@ -339,7 +339,7 @@ impl Loose {
     }
 }
 
-/// The names of an entry.
+/// Returns the names of an entry.
 fn names(entry: &Descriptor) -> Vec<&str> {
     let annotations = entry.annotations().as_ref();
     [REF_NAME, IMAGE_NAME]
@@ -349,7 +349,7 @@ fn names(entry: &Descriptor) -> Vec<&str> {
         .collect()
 }
 
-/// The entries by name, or by digest where they have none; those most like `wanted` first.
+/// Returns the entries by name, or by digest where they have none; those most like `wanted` first.
 fn listed(entries: &[Descriptor], wanted: &str) -> String {
     let (repository, tag) = wanted.rsplit_once(':').unwrap_or((wanted, ""));
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();

@@ -67,7 +67,7 @@ impl Default for Limits {
     }
 }
 
-/// The error of a stream that passed a limit. Readers of archives hand it through, and
+/// Returns the error of a stream that passed a limit. Readers of archives hand it through, and
 /// [`is_exceeded`] recognises it at the other end.
 pub(super) fn exceeded(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::QuotaExceeded, message)
@@ -78,7 +78,7 @@ pub(super) fn is_exceeded(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::QuotaExceeded
 }
 
-/// A number of bytes for people, exact or in the largest unit that loses nothing.
+/// Returns a number of bytes for people, exact or in the largest unit that loses nothing.
 pub(super) fn in_bytes(count: u64) -> String {
     match count {
         0 => "0 bytes".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
-use super::tarball::{Holds, Tarball};
+use super::tarball::{TarContent, Tarball};
 use super::{BundleFiles, directory, docker_archive, failure, unreadable};
 use crate::config::suggest;
 use crate::diag::{Code, Diagnostics};
@@ -62,17 +62,17 @@ pub(super) fn read(
         Layout::folder(path, shown)
     } else if kind.is_file() {
         let tarball = Tarball::open_file(path, shown, limits)?;
-        match tarball.holds() {
-            Holds::Layout => Layout::tar(tarball, shown),
-            Holds::Bundle => {
+        match tarball.content() {
+            TarContent::Layout => Layout::tar(tarball, shown),
+            TarContent::Bundle => {
                 no_suffix(shown, suffix)?;
                 return tarball.read_bundle();
             }
-            Holds::DockerArchive => {
+            TarContent::DockerArchive => {
                 let wanted = wanted(suffix)?;
                 return docker_archive::read(&tarball, shown, &wanted, limits);
             }
-            Holds::Unknown => return Err(unknown(shown)),
+            TarContent::Unknown => return Err(unknown(shown)),
         }
     } else {
         let error = io::Error::other("it is neither a file nor a directory");

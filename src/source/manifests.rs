@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use walkdir::WalkDir;
 
-/// The name for standard input.
+/// The name for stdin.
 const STANDARD_INPUT: &str = "-";
 
 /// Reads the YAML and JSON files at `path` (a file, a directory with all subdirectories, or `-` for

@@ -70,7 +70,7 @@ pub struct BundleFiles {
 }
 
 impl BundleFiles {
-    /// A digest of all files, for a bundle that came in no image.
+    /// Returns a digest of all files, for a bundle that came in no image.
     pub fn digest(&self) -> String {
         let folders = [("manifests", &self.manifests), ("metadata", &self.metadata)];
         digest_of_parts(folders.into_iter().flat_map(|(folder, files)| {
@@ -122,23 +122,23 @@ const ARGUMENT: &str = "command line";
 pub fn from_argument(argument: &str) -> Source {
     let text = Arc::new(SourceText { name: ARGUMENT.to_owned(), text: argument.to_owned() });
     let span = Span::new(&text, 0..argument.len());
-    // What is spelt like a path is one also when it does not exist, for the better message.
-    let spelt = ["/", "./", "../", "~"].iter().any(|start| argument.starts_with(start))
+    // Text that looks like a path is a path even if it does not exist, for a better message.
+    let is_path_like = ["/", "./", "../", "~"].iter().any(|start| argument.starts_with(start))
         || matches!(argument, "" | "." | "..")
         || [".tar", ".tgz", ".tar.gz", ".tar.zst"].iter().any(|end| argument.ends_with(end));
-    if spelt || local::find(argument, Path::new("")).is_some() {
+    if is_path_like || local::find(argument, Path::new("")).is_some() {
         Source::Path { path: argument.to_owned(), span }
     } else {
         Source::Image { reference: argument.to_owned(), span }
     }
 }
 
-/// An error that says what to do about it.
+/// Returns an error that says what to do about it.
 fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Diagnostics {
     Diagnostic::error(code, message).hint(hint).into()
 }
 
-/// An error of the operating system about a file.
+/// Returns an error of the operating system about a file.
 fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
     failure(
         Code::SourceUnreadable,

@@ -31,7 +31,7 @@ pub struct OverlayFile {
 }
 
 impl Supply {
-    /// The files of these overlays, in their order; all that cannot be read is reported.
+    /// Returns the files of these overlays, in their order; all that cannot be read is reported.
     pub fn overlays(&self, overlays: &[Overlay]) -> (Vec<OverlayFile>, Diagnostics) {
         read(overlays, &self.base, self.limits.kept_file_bytes)
     }
@@ -94,7 +94,7 @@ fn twice(name: &str, span: &Span, first: &Span) -> Diagnostic {
         .hint("remove one of the overlays: an object can be in the chart only once")
 }
 
-/// The files at `path`, by the names that places show.
+/// Returns the files at `path`, by the names that places show.
 fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>)>, Diagnostics> {
     let root = base.join(path);
     let metadata = fs::metadata(&root).map_err(|error| match error.kind() {
@@ -194,7 +194,7 @@ fn leaves(name: &str, folder: &Path) -> Diagnostics {
     )
 }
 
-/// A path as places show it: with `/`, and never like one of the bundle's own files.
+/// Returns a path as places show it: with `/`, and never like one of the bundle's own files.
 fn shown(path: &str, below: &Path) -> String {
     let mut name = path.trim_end_matches('/').to_owned();
     for part in below {

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Variables that say where a user's files are and how text is written.
 const USUAL_VARIABLES: &[&str] = &["HOME", "LOGNAME", "PATH", "TMPDIR", "USER"];
 
-/// Bytes of standard error that are kept.
+/// Bytes of stderr that are kept.
 const ERROR_BYTES: usize = 64 << 10;
 
 /// Time to wait for the remaining output of an exited program, if a process outside its group keeps
@@ -47,9 +47,9 @@ pub(super) struct Program {
 pub(super) struct Finished {
     /// The exit status.
     pub(super) status: ExitStatus,
-    /// Its standard output.
+    /// Its stdout.
     pub(super) output: Vec<u8>,
-    /// The start of its standard error.
+    /// The start of its stderr.
     pub(super) errors: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ pub(super) enum ProgramError {
     /// The operating system does not start it, or loses it.
     System(io::Error),
     /// It timed out.
-    Overdue(Duration),
+    TimedOut(Duration),
     /// It wrote more than this many bytes.
     TooMuch(u64),
 }
@@ -71,7 +71,7 @@ impl fmt::Display for ProgramError {
         match self {
             ProgramError::Missing => formatter.write_str("program not found in PATH"),
             ProgramError::System(error) => write!(formatter, "cannot start it: {error}"),
-            ProgramError::Overdue(time) => {
+            ProgramError::TimedOut(time) => {
                 write!(formatter, "it timed out after {} seconds", time.as_secs())
             }
             ProgramError::TooMuch(bytes) => {
@@ -100,7 +100,7 @@ impl Program {
         })
     }
 
-    /// Limits its time and the bytes of its standard output.
+    /// Limits its time and the bytes of its stdout.
     pub(super) fn limits(mut self, time: Duration, output_bytes: u64) -> Self {
         (self.time, self.output_bytes) = (time, output_bytes);
         self
@@ -131,7 +131,7 @@ impl Program {
         self
     }
 
-    /// Sets its standard input, which is empty else.
+    /// Sets its stdin, which is empty else.
     pub(super) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
@@ -217,14 +217,14 @@ impl Program {
             }
             if ended.is_none() && running.has_ended().map_err(ProgramError::System)? {
                 ended = Some(Instant::now());
-                // What it started and left behind holds the pipes open.
+                // Child processes that are still running keep the pipes open.
                 running.kill();
             }
             if begun.elapsed() > self.time {
                 if ended.is_some() {
                     break;
                 }
-                return Err(ProgramError::Overdue(self.time));
+                return Err(ProgramError::TimedOut(self.time));
             }
         }
         let status = running.child.wait().map_err(ProgramError::System)?;
@@ -264,7 +264,7 @@ impl Running {
 
     fn kill(&self) {
         let leader = self.leader.as_ref().map_or(&self.child, |leader| &leader.shell);
-        // What cannot be killed has ended.
+        // An error means that the group has already exited.
         let _ = kill_process_group(Pid::from_child(leader), Signal::KILL);
     }
 }
@@ -359,7 +359,7 @@ mod tests {
             .folder(folder.path())
             .limits(Duration::from_secs(1), 1 << 10)
             .run();
-        assert!(matches!(outcome, Err(ProgramError::Overdue(_))));
+        assert!(matches!(outcome, Err(ProgramError::TimedOut(_))));
         assert!(begun.elapsed() < Duration::from_secs(30));
         assert_ends(std::fs::read_to_string(folder.path().join("pid")).unwrap().trim());
     }

@@ -81,8 +81,8 @@ impl Reference {
         Self::parse(text).is_ok() || Self::parse(&format!("docker.io/{text}")).is_ok()
     }
 
-    /// The part of the name after `prefix`, which must end on a `/` boundary; empty when `prefix`
-    /// is the whole name.
+    /// Returns the part of the name after `prefix`, which must end on a `/` boundary; empty when
+    /// `prefix` is the whole name.
     pub fn after(&self, prefix: &str) -> Option<&str> {
         let rest = self.name.strip_prefix(prefix.trim_end_matches('/'))?;
         if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }

@@ -176,7 +176,7 @@ impl Supply {
             }
         }
         self.open_registry(&reference).map_err(|mut found| {
-            // What was tried before may be the place where it should have been.
+            // The earlier attempts may include the place where the image was expected.
             found.append(missed);
             found
         })

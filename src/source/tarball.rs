@@ -28,7 +28,7 @@ pub(super) struct Tarball {
 
 /// The content of a tar file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum TarContent {
     Layout,
     Bundle,
     /// The format of `docker save` before Docker 25.
@@ -55,7 +55,7 @@ impl Tarball {
         let stream = tarball.stream(&meter)?;
         tarball.compressed = stream.compression() != super::compression::Compression::None;
         let mut name_bytes = 0_u64;
-        // Of folders only the names matter, for finding the root.
+        // Of directories only the names matter, for finding the root.
         let mut folders = Vec::new();
         let (_, outcome) = walk(stream, &meter, &mut |entry| {
             let (path, climbs) = normalise(&entry.path);
@@ -79,7 +79,7 @@ impl Tarball {
             }
             return Err(broken(&format!("`{shown}`"), &error));
         }
-        if tarball.holds() == Holds::Unknown
+        if tarball.content() == TarContent::Unknown
             && let Some(root) = common_root(tarball.files.keys().chain(&folders))
         {
             tarball.root = root;
@@ -88,19 +88,19 @@ impl Tarball {
     }
 
     /// Returns the type of its content.
-    pub(super) fn holds(&self) -> Holds {
+    pub(super) fn content(&self) -> TarContent {
         let has = |name: &str| self.files.contains_key(&self.inside(name));
         let manifests = self.inside("manifests/");
         if has(MARKER) {
-            Holds::Layout
+            TarContent::Layout
         } else if has("metadata/annotations.yaml")
             || self.files.keys().any(|path| path.starts_with(&manifests))
         {
-            Holds::Bundle
+            TarContent::Bundle
         } else if has("manifest.json") {
-            Holds::DockerArchive
+            TarContent::DockerArchive
         } else {
-            Holds::Unknown
+            TarContent::Unknown
         }
     }
 
@@ -138,7 +138,7 @@ impl Tarball {
         Ok((decided.files(tree, &BTreeMap::new())?, warnings))
     }
 
-    /// A path below the root as the archive has it.
+    /// Returns a path below the root as the archive has it.
     fn inside(&self, file: &str) -> Vec<u8> {
         let separator: &[u8] = if self.root.is_empty() { b"" } else { b"/" };
         [&self.root, separator, file.as_bytes()].concat()
@@ -170,7 +170,7 @@ impl Tarball {
     }
 }
 
-/// The first part that all paths have in common.
+/// Returns the first part that all paths have in common.
 fn common_root<'p>(paths: impl Iterator<Item = &'p Vec<u8>>) -> Option<Vec<u8>> {
     let mut firsts = paths
         .filter(|path| !path.is_empty())

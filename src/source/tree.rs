@@ -165,7 +165,7 @@ impl Tree {
         self.insert(path, layer, Node::Refused(what))
     }
 
-    /// The content of a kept file.
+    /// Returns the content of a kept file.
     pub(super) fn file(&self, path: &str) -> Option<&[u8]> {
         match self.nodes.get(path.as_bytes()) {
             Some((_, Node::File(content))) => Some(content),
@@ -173,7 +173,7 @@ impl Tree {
         }
     }
 
-    /// A path of the archive as one from the root, and whether it climbs.
+    /// Returns a path of the archive as one from the root, and whether it climbs.
     fn locate(&self, path: &[u8]) -> (Vec<u8>, bool) {
         let (path, climbs) = normalise(path);
         if self.root.is_empty() {
@@ -241,7 +241,7 @@ impl Tree {
     }
 
     fn count_name(&mut self, length: usize) -> io::Result<()> {
-        // What a node costs besides its path, roughly.
+        // Approximate cost of a node, in addition to its path.
         self.name_bytes += length as u64 + 64;
         if self.name_bytes > self.limits.name_bytes {
             return Err(exceeded(format!(
@@ -328,7 +328,7 @@ impl Tree {
     }
 }
 
-/// The range of all paths below `path`; the root's is everything.
+/// Returns the range of all paths below `path`; the root's is everything.
 fn below(path: &[u8]) -> (std::ops::Bound<Vec<u8>>, std::ops::Bound<Vec<u8>>) {
     use std::ops::Bound::{Excluded, Unbounded};
     if path.is_empty() {
@@ -357,8 +357,8 @@ pub(super) fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
     if parent.is_empty() { name.to_vec() } else { [parent, b"/", name].concat() }
 }
 
-/// A path of an archive as one from the root of the image, and whether it climbed with `..`; the
-/// root is its own parent.
+/// Returns a path of an archive as one from the root of the image, and whether it climbed with
+/// `..`; the root is its own parent.
 pub(super) fn normalise(path: &[u8]) -> (Vec<u8>, bool) {
     let mut parts: Vec<&[u8]> = Vec::new();
     let mut climbs = false;

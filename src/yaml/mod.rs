@@ -45,7 +45,7 @@ impl Mark {
         self.offset - self.line_start
     }
 
-    /// The place `bytes` further on in the line.
+    /// Returns the place `bytes` further on in the line.
     fn after(self, bytes: usize) -> Mark {
         Mark { offset: self.offset + bytes, ..self }
     }

@@ -117,7 +117,7 @@ impl<'t> Parser<'t> {
         self.node(true, false)
     }
 
-    /// Ends the document. Go stops reading here and drops what follows without a word.
+    /// Ends the document. Go stops reading here and drops what follows silently.
     fn document_end(&mut self) -> Next<'t> {
         let dropped = |found: &str, mark| {
             let message = format!(

@@ -122,7 +122,7 @@ impl<'t> Scanner<'t> {
             }
             self.ready = true;
         }
-        // After the end of the stream there is nothing to peek at, and nobody does.
+        // The parser does not peek after the end of the stream.
         Ok(&self.queue[0])
     }
 
@@ -270,7 +270,7 @@ impl<'t> Scanner<'t> {
 
     fn fetch_end(&mut self) -> Result<(), Error> {
         self.unroll_indent(-1);
-        // What is required at the end is missing.
+        // A required key at the end of the stream is an error.
         self.remove_simple_key()?;
         self.simple_key_allowed = false;
         self.ended = true;
@@ -455,8 +455,8 @@ impl<'t> Scanner<'t> {
         Mark { offset: self.pos, line: self.line, line_start: self.line_start }
     }
 
-    /// The byte at an offset; 0 at the end, because no document has one. Every line ends in a line
-    /// break, also where the last one of the file does not.
+    /// Returns the byte at an offset; 0 at the end, because no document has one. Every line endings
+    /// in a line break, also where the last one of the file does not.
     fn byte(&self, offset: usize) -> u8 {
         match self.text.as_bytes().get(offset) {
             Some(byte) => *byte,
@@ -498,7 +498,7 @@ fn no_colon(mark: Mark) -> Error {
     Error::new("could not find expected ':' of the key that starts here", mark)
 }
 
-/// The number of blanks that a text begins with. Half of a manifest is indentation.
+/// Returns the number of blanks that a text begins with. Half of a manifest is indentation.
 fn blanks(text: &[u8]) -> usize {
     const EIGHT: [u8; 8] = [b' '; 8];
     let many = text.chunks_exact(8).take_while(|chunk| *chunk == EIGHT).count() * 8;

@@ -146,7 +146,7 @@ impl<'t> Events<'t> {
 
     /// Skips the space before YAML that looked like JSON, up to the end of the line.
     fn skip_line_space(&mut self) -> Result<(), Error> {
-        // Go gives up where less is left, because it reads characters four bytes at a time.
+        // Go stops if fewer bytes are left, because it decodes characters four bytes at a time.
         const READ: usize = 4;
         let rest = &self.text[self.next.offset..];
         let end = rest.find(|c: char| !c.is_whitespace() || c == '\n').unwrap_or(rest.len());
@@ -252,7 +252,7 @@ impl<'t> Events<'t> {
     }
 }
 
-/// The characters of YAML 1.1.
+/// Returns true for the characters that YAML 1.1 allows.
 fn is_allowed(character: char) -> bool {
     matches!(
         character,

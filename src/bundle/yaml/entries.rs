@@ -64,7 +64,7 @@ impl SmallMaps {
         map.get_index(place).map(|(name, _)| (name.clone(), first))
     }
 
-    /// Makes a map of the entries from `start` on.
+    /// Creates a map of the entries from `start` on.
     fn take(&mut self, start: usize) -> Map {
         Map::of_distinct(self.entries.drain(start..).collect())
     }

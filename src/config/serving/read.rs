@@ -6,7 +6,7 @@ use super::{
 };
 use crate::config::keys::serving as keys;
 use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
-use crate::config::tree::{At, Fields, Reader};
+use crate::config::tree::{Fields, Located, Reader};
 use crate::diag::{Code, Span};
 use crate::ir::{is_label_value, label_fault};
 use crate::serving::profile;
@@ -21,7 +21,7 @@ use toml::de::DeTable;
 const NAME_LIMIT: usize = 40;
 
 impl Reader<'_> {
-    /// A `[[serving]]` table; nothing when it cannot be used at all.
+    /// Returns a `[[serving]]` table; nothing when it cannot be used at all.
     pub(in crate::config) fn serving<'t>(
         &mut self,
         fields: &Fields<'t>,
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The fields of a table in the table.
+    /// Returns the fields of a table in the table.
     fn table_in<'t>(
         &mut self,
         fields: &Fields<'t>,
@@ -177,13 +177,13 @@ impl Reader<'_> {
         table: &'static Table,
         spans: &mut BTreeMap<String, Span>,
     ) -> Option<Fields<'t>> {
-        let (tree, header): At<&'t DeTable<'t>> = fields.table(key)?;
+        let (tree, header): Located<&'t DeTable<'t>> = fields.table(key)?;
         let inner = self.fields(table, header, tree);
         self.note_spans(&inner, &format!("{key}."), spans);
         Some(inner)
     }
 
-    fn serving_name(&mut self, at: &At<&str>) {
+    fn serving_name(&mut self, at: &Located<&str>) {
         self.name(at);
         let (name, range) = at;
         let letter = name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -197,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    fn model(&mut self, (text, range): At<&str>) -> Option<Model> {
+    fn model(&mut self, (text, range): Located<&str>) -> Option<Model> {
         let hint = "write `hf://ORGANISATION/NAME`, `oci://IMAGE`, `pvc://CLAIM/FOLDER` or \
                     `s3://BUCKET/FOLDER`";
         let rest = |scheme: &str| text.strip_prefix(scheme).filter(|rest| !rest.is_empty());

@@ -114,7 +114,7 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The first rule that the API server refuses, and why.
+/// Returns the first rule that the API server rejects, and why.
 fn refused(role: &Object) -> Option<(usize, &'static str)> {
     rules_of(role).enumerate().find_map(|(index, rule)| {
         let any = |key: &str| texts(rule, key).next().is_some();
@@ -138,7 +138,7 @@ fn refused(role: &Object) -> Option<(usize, &'static str)> {
     })
 }
 
-/// Roles with a rule that the API server refuses.
+/// Roles with a rule that the API server rejects.
 pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
     for role in roles(unit) {
         if let Some((index, why)) = refused(role) {

@@ -44,7 +44,7 @@ pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) 
     workloads::twice(unit, diagnostics);
 }
 
-/// A few names of many.
+/// Returns a few names of many.
 fn few(names: &[&str]) -> String {
     const SHOWN: usize = 4;
     match names.len() {

@@ -3,7 +3,7 @@
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
-use super::super::types::{is_given, way_out};
+use super::super::types::{is_given, remediation_hint};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{
     Map, Number, Object, Unit, Value, dns_subdomain, is_label, is_label_value, push_key,
@@ -57,7 +57,7 @@ pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::warning(Code::ApiRefuses, format!("{} {what}", object.label()))
                     .at(object.place_at(&path))
-                    .hint(way_out(object)),
+                    .hint(remediation_hint(object)),
             );
         }
     }
@@ -71,8 +71,8 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_seq).unwrap_or_default()
 }
 
-/// A port's name: a label of at most 15 characters with a letter and no two dashes in a row
-/// (RFC 6335).
+/// Returns true for valid port names: a label of at most 15 characters with a letter and no two
+/// dashes in a row (RFC 6335).
 fn is_port_name(text: &str) -> bool {
     is_label(text)
         && text.len() <= 15
@@ -80,8 +80,8 @@ fn is_port_name(text: &str) -> bool {
         && text.bytes().any(|b| b.is_ascii_lowercase())
 }
 
-/// The key of a label or annotation: like a label's value, with a DNS subdomain and a slash before
-/// it or not. Annotations are indifferent to case.
+/// Returns true for valid keys of labels and annotations: like a label's value, with an optional
+/// DNS subdomain and slash before it. Keys of annotations are lower-cased first.
 fn is_key(key: &str) -> bool {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -97,7 +97,7 @@ fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
     for (field, word) in [("labels", "label"), ("annotations", "annotation")] {
         let entries = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_map);
         for (key, value) in entries.into_iter().flatten() {
-            // What passes add is an entry of another kind.
+            // Entries added by passes are expressions, not text.
             let Value::Text(value) = value else { continue };
             let mut path = format!("{path}.metadata.{field}");
             push_key(&mut path, key);
@@ -164,7 +164,7 @@ fn service(faults: &mut Faults<'_>) {
     faults.twice(".spec.ports", "port", ports.iter().filter_map(|p| number(p, "port")));
 }
 
-/// A port with its protocol.
+/// Returns a port with its protocol.
 fn number(port: &Value, key: &str) -> Option<String> {
     let Some(Value::Number(Number::Int(number))) = port.get(key) else { return None };
     Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))

@@ -130,7 +130,7 @@ fn targets(
     let ports = service.at(&["spec", "ports"]).and_then(Value::as_seq).unwrap_or_default();
     for (index, port) in ports.iter().enumerate() {
         let Some(target) = port.get("targetPort").and_then(Value::as_str) else { continue };
-        // A number in quotes is refused, and said so.
+        // Numbers in quotes are reported elsewhere.
         if !known.contains(&target) && target.parse::<u16>().is_err() {
             diagnostics.push(
                 Diagnostic::warning(

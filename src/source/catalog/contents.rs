@@ -119,7 +119,7 @@ impl<'a> Reading<'a> {
                 );
             }
         }
-        // Most files of a large catalog have nothing to remember; a finding takes about 1 KiB.
+        // Most files of a large catalog have nothing to keep; a finding takes about 1 KiB.
         self.kept_bytes += path.len() as u64 + 64 + 1024 * file.faults.len() as u64;
         if self.kept_bytes > self.limits.kept_bytes {
             return Err(self.too_much());
@@ -158,7 +158,7 @@ impl<'a> Reading<'a> {
             _ => return Ok(None),
         };
         self.kept_bytes += match &kept {
-            // What stays of it is short, apart from the reference.
+            // The kept fields are short, apart from the reference.
             Kept::Bundle(bundle) => {
                 256 + (bundle.name.len() + bundle.image.as_ref().map_or(0, String::len)) as u64
             }
@@ -167,7 +167,7 @@ impl<'a> Reading<'a> {
         Ok(Some(kept))
     }
 
-    /// The objects of the package; what is wrong with any file is an error.
+    /// Returns the objects of the package; what is wrong with any file is an error.
     pub(super) fn finish(self) -> Result<Contents, Diagnostics> {
         let mut contents = Contents { package: self.package.to_owned(), ..Contents::default() };
         let mut found = Diagnostics::new();

@@ -88,7 +88,7 @@ fn channel<'c>(
     }
 }
 
-/// The version that a bundle states.
+/// Returns the version that a bundle states.
 fn version(bundle: &Bundle) -> Result<Version, String> {
     let text = bundle.version.as_deref().ok_or("it has no olm.package property with a version")?;
     Version::parse(text).map_err(|error| format!("`{}`: {error}", text.escape_debug()))
@@ -101,7 +101,7 @@ struct Channel<'c> {
 }
 
 impl<'c> Channel<'c> {
-    /// The only head.
+    /// Returns the only head.
     fn head(&self, source: &CatalogSource) -> Result<&'c Bundle, Diagnostics> {
         let heads = heads(self.entries, &self.versions());
         let span = source.channel.as_ref().map_or(&source.package.span, |channel| &channel.span);
@@ -135,7 +135,7 @@ impl<'c> Channel<'c> {
         }
     }
 
-    /// The bundle of a requested version.
+    /// Returns the bundle of a requested version.
     fn find(&self, request: &VersionRequest, span: &Span) -> Result<&'c Bundle, Diagnostics> {
         let versions = self.versions();
         let mut fitting: Vec<(&str, &Version)> = match request {
@@ -195,8 +195,8 @@ impl<'c> Channel<'c> {
         }
     }
 
-    /// The versions of the channel's bundles, by name; those that the catalog does not have or
-    /// that state none are left out.
+    /// Returns the versions of the channel's bundles, by name; those that the catalog does not have
+    /// or that state none are left out.
     fn versions(&self) -> BTreeMap<&'c str, Version> {
         let bundles = self.entries.iter().filter_map(|entry| {
             let bundle = self.contents.bundles.get(entry.name.as_str())?;
@@ -243,7 +243,7 @@ impl<'c> Channel<'c> {
     }
 }
 
-/// The version that a request is about, or that it starts with.
+/// Returns the version that a request is about, or that it starts with.
 fn asked(request: &VersionRequest) -> Version {
     match request {
         VersionRequest::Exact(version) => version.clone(),
@@ -281,8 +281,8 @@ fn error_of_none<T>(
     ))
 }
 
-/// The entries that no other one replaces or skips (operator-registry: the model's channel head).
-/// Where these are several, those that another of them skips by its range are none.
+/// Returns the entries that no other one replaces or skips (operator-registry: the model's channel
+/// head). Where these are several, those that another of them skips by its range are none.
 fn heads<'c>(entries: &'c [Entry], versions: &BTreeMap<&str, Version>) -> Vec<&'c Entry> {
     let mut covered: BTreeSet<&str> = BTreeSet::new();
     for entry in entries {
@@ -315,7 +315,7 @@ fn range(entry: &Entry) -> Option<VersionRange> {
     VersionRange::parse(entry.skip_range.as_deref().filter(|range| !range.is_empty())?).ok()
 }
 
-/// The entries from which upgrades lead to a head, heads included.
+/// Returns the entries from which upgrades lead to a head, heads included.
 fn reachable<'c>(entries: &'c [Entry], versions: &BTreeMap<&'c str, Version>) -> BTreeSet<&'c str> {
     let by_name: BTreeMap<&str, &Entry> =
         entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();

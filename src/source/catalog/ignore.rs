@@ -98,7 +98,7 @@ fn fits(pattern: &[String], names: &[&str]) -> bool {
         let mut next = vec![false; names.len() + 1];
         if part == "**" {
             let first = reachable.iter().position(|reached| *reached);
-            // At the end it stands for everything inside, but not for the folder itself.
+            // A trailing `**` matches everything inside a directory, but not the directory itself.
             let least = usize::from(index + 1 == pattern.len());
             if let Some(first) = first {
                 for place in next.iter_mut().skip(first + least) {

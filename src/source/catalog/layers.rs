@@ -145,7 +145,7 @@ struct Seen {
     whole: BTreeSet<Vec<u8>>,
     /// Directories: hide everything but directories.
     folders: BTreeSet<Vec<u8>>,
-    /// Folders that hide all that earlier layers have below.
+    /// Directories that hide all that earlier layers have below.
     opaque: BTreeSet<Vec<u8>>,
 }
 

@@ -215,9 +215,9 @@ fn deprecations(
     found
 }
 
-/// A file of a catalog that cannot be read.
+/// Returns a file of a catalog that cannot be read.
 fn invalid(path: &str, line: Option<usize>, message: &str) -> Diagnostic {
-    // Readers quote what they could not read, as it is.
+    // Parser errors quote the input, which must be escaped.
     let message: String = super::archive::show(message.as_bytes()).chars().take(300).collect();
     let mut place = Place::file(path);
     place.line = line;

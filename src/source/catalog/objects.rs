@@ -19,7 +19,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// The head of a package.
+    /// Returns the head of a package.
     pub(super) fn package(name: String) -> Self {
         Head { schema: Some("olm.package".to_owned()), name, package: String::new() }
     }

@@ -60,7 +60,7 @@ fn schemes(value: &str) -> Vec<(String, Vec<(String, String)>)> {
     found
 }
 
-/// A token or a quoted string, and what comes after it.
+/// Returns a token or a quoted string, and what comes after it.
 fn parameter_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([',', ' ']).unwrap_or(text.len());

@@ -33,7 +33,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The text, for sending.
+    /// Returns the text, for sending.
     pub(super) fn reveal(&self) -> &str {
         &self.0
     }
@@ -106,7 +106,7 @@ pub(super) fn find(
         file.take(MOST_BYTES)
             .read_to_end(&mut text)
             .map_err(|error| invalid(&path, &error.to_string()))?;
-        // What the reader says may quote the file.
+        // The parser's message may quote the file, so only its position is shown.
         let file: AuthFile = serde_json::from_slice(&text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
             invalid(&path, &format!("invalid JSON at {place}"))
@@ -142,7 +142,7 @@ fn usual_files(environment: &Environment) -> Vec<PathBuf> {
 #[cfg(unix)]
 fn of_no_session() -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
-    // The folder of a process belongs to its user. Where there is none, podman goes by HOME.
+    // The owner of this directory is the user of the process. Without /proc, podman uses HOME.
     let user = fs::metadata("/proc/self").ok()?.uid();
     Some(PathBuf::from(format!("/run/containers/{user}/auth.json")))
 }
@@ -188,7 +188,8 @@ fn find_in(
     }
 }
 
-/// A key of `auths` as a host and perhaps a path: Docker writes `https://index.docker.io/v1/`.
+/// Returns a key of `auths` as a host and perhaps a path: Docker writes
+/// `https://index.docker.io/v1/`.
 fn normal(key: &str) -> String {
     let is_url = key.contains("://");
     let key = key.split_once("://").map_or(key, |(_, rest)| rest);
@@ -250,15 +251,16 @@ fn ask(
         )
     };
     let server = if host == "docker.io" { "https://index.docker.io/v1/" } else { host };
-    // A helper is a program of the user, named in a file of the user, and finds its secrets by
-    // variables of its own (AWS_PROFILE, GITHUB_TOKEN): it gets all, as it does from docker.
+    // A helper is the user's program, configured in the user's file, and finds its secrets in
+    // environment variables (AWS_PROFILE, GITHUB_TOKEN): it gets all of them, as with docker.
     let done = Program::find(&program, environment.get("PATH").or(Some("")))
         .map(|helper| helper.all_variables().limits(HELPER_TIME, MOST_BYTES))
         .and_then(|helper| helper.arguments(&["get"]).input(server).run())
         .map_err(|error| failed(error.to_string()))?;
     let (status, text) = (done.status, done.output);
     if !status.success() {
-        // The protocol's words for "none"; other words may hold anything and are not shown.
+        // The protocol's message for missing credentials; other messages may contain secrets and
+        // are not shown.
         let text = String::from_utf8_lossy(&text);
         if text.trim().starts_with("credentials not found") || text.contains("no credentials") {
             return Ok(None);
@@ -288,7 +290,7 @@ fn invalid(path: &Path, why: &str) -> Failure {
 }
 
 fn told(message: String, hint: &str) -> Failure {
-    Failure::Told(Box::new(Diagnostic::error(Code::InvalidCredentials, message).hint(hint)))
+    Failure::Reported(Box::new(Diagnostic::error(Code::InvalidCredentials, message).hint(hint)))
 }
 
 #[cfg(test)]

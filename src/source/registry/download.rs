@@ -4,7 +4,7 @@ use super::super::access::Download;
 use super::super::cache::Partial;
 use super::super::image::{Blobs, is_manifest};
 use super::failure::Failure;
-use super::pace::Paced;
+use super::pace::TimeLimited;
 use super::{Repository, Request, accepted, broken, first, offline, shown};
 use crate::diag::Diagnostics;
 use oci_spec::image::Descriptor;
@@ -44,7 +44,7 @@ impl Blobs for Repository<'_> {
                         if let Err(problems) = self.download(descriptor) {
                             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                             found.push((index, problems));
-                            // What is missing anyway need not be complete.
+                            // The list of missing blobs need not be complete.
                             next.store(missing.len(), Ordering::Relaxed);
                         }
                     }
@@ -87,11 +87,12 @@ impl Repository<'_> {
         let progress = self.client.access.reporter.as_ref().map(|reporter| {
             reporter.download(&format!("{}@{digest}", self.shown()), descriptor.size())
         });
-        let fetched = self.patiently(|| self.fetch(descriptor, &mut partial, progress.as_deref()));
+        let fetched =
+            self.with_retries(|| self.fetch(descriptor, &mut partial, progress.as_deref()));
         fetched.map_err(|failure| {
             let failure = match failure {
-                Failure::NotFound(said) => {
-                    Failure::NotFound(format!("blob {digest} not found in {}{said}", self.shown()))
+                Failure::NotFound(codes) => {
+                    Failure::NotFound(format!("blob {digest} not found in {}{codes}", self.shown()))
                 }
                 other => other,
             };
@@ -122,7 +123,7 @@ impl Repository<'_> {
             headers.push(("range", format!("bytes={begun}-")));
         }
         let response = match self.send(&Request::get(&path, headers)) {
-            // What there is may be more than the registry has.
+            // The partial file may be longer than the registry's blob.
             Err(Failure::Refused(_)) if begun > 0 => {
                 partial.restart().map_err(first)?;
                 return Err(Failure::Unreachable(format!("{digest} cannot be resumed")));
@@ -143,7 +144,7 @@ impl Repository<'_> {
             let message = format!("{place} is longer than the {size} bytes in its descriptor");
             return Err(Failure::Mismatch(message));
         }
-        let mut body = Paced::new(response.body, self.client.network.timeout, left);
+        let mut body = TimeLimited::new(response.body, self.client.network.timeout, left);
         let mut buffer = vec![0; 64 << 10];
         loop {
             let count = body.read(&mut buffer).map_err(|error| broken(&place, &error))?;

@@ -28,7 +28,7 @@ pub(super) enum Failure {
     /// Anything else that no second try would change.
     Refused(String),
     /// An error that is for people already.
-    Told(Box<Diagnostic>),
+    Reported(Box<Diagnostic>),
 }
 
 impl Failure {
@@ -122,7 +122,7 @@ impl Failure {
                 "check the address: the registry does not follow the OCI distribution specification"
                     .to_owned(),
             ),
-            Failure::Told(diagnostic) => return *diagnostic,
+            Failure::Reported(diagnostic) => return *diagnostic,
         };
         Diagnostic::error(code, message).hint(hint)
     }

@@ -35,7 +35,7 @@ pub(super) struct Response {
 }
 
 impl Response {
-    /// A header's value, when it is text.
+    /// Returns a header's value, when it is text.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -114,7 +114,7 @@ impl Http {
         for _ in 0..=MOST_REDIRECTS {
             let authorization = query.authorization.filter(|_| same_host(&uri, &query.uri));
             let response = self.send_once(query, &uri, authorization)?;
-            // What is sent goes nowhere else.
+            // Only GET and HEAD follow redirects.
             let may_move = matches!(query.method, Method::GET | Method::HEAD);
             let target = response.header("location").filter(|_| may_move);
             let (true, Some(target)) = (response.status.is_redirection(), target) else {
@@ -228,7 +228,7 @@ pub(super) fn is_https(uri: &Uri) -> bool {
     uri.scheme_str() == Some("https")
 }
 
-/// A Location relative to the address that gave it.
+/// Returns a Location relative to the address that gave it.
 pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
     let scheme = location.split_once("://").map(|(scheme, _)| scheme);
     if scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphabetic())) {
@@ -247,7 +247,7 @@ pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
     format!("{scheme}://{authority}{path}").parse().ok()
 }
 
-/// An address for people: its query may be a signature, and is left out.
+/// Returns an address for people: its query may be a signature, and is left out.
 pub(super) fn shown(uri: &Uri) -> String {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -291,7 +291,7 @@ fn is_allowed(address: IpAddr, loopback: bool) -> bool {
     match address {
         IpAddr::V4(v4) => !v4.is_link_local() && !v4.is_unspecified() && !v4.is_broadcast(),
         IpAddr::V6(v6) => {
-            // Where AWS serves what machines know of themselves: fd00:ec2::/48.
+            // The AWS metadata service: fd00:ec2::/48.
             let is_aws = v6.segments()[..3] == [0xfd00, 0x0ec2, 0];
             let has_own_meaning = v6.is_unicast_link_local() || v6.is_unspecified() || is_aws;
             // A gateway or the kernel sends these on as IPv4.
@@ -321,8 +321,8 @@ const METADATA_ADDRESSES: [IpAddr; 6] = [
 const METADATA_NAMES: [&str; 3] =
     ["instance-data.ec2.internal", "metadata.goog", "metadata.google.internal"];
 
-/// The IPv4 address in an IPv6 one: compatible (RFC 4291, 2.5.5.1), NAT64 (RFC 6052 and 8215),
-/// 6to4 (RFC 3056), Teredo (RFC 4380) or ISATAP (RFC 5214). Mapped ones are IPv4 by now.
+/// Returns the IPv4 address in an IPv6 one: compatible (RFC 4291, 2.5.5.1), NAT64 (RFC 6052 and
+/// 8215), 6to4 (RFC 3056), Teredo (RFC 4380) or ISATAP (RFC 5214). Mapped ones are IPv4 by now.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let parts = address.segments();
     let v4 = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));

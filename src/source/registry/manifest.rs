@@ -1,7 +1,7 @@
 //! Manifests and indexes from a registry: the documents that say what blobs an image has.
 
 use super::failure::Failure;
-use super::pace::Paced;
+use super::pace::TimeLimited;
 use super::{Repository, Request, accepted, broken, first, offline, offline_tag, shown};
 use crate::diag::Diagnostics;
 use crate::source::digest::Hasher;
@@ -59,15 +59,15 @@ impl Repository<'_> {
         self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
         let fetched = if self.client.access.offline {
             let missing = if reference.digest.is_some() { offline } else { offline_tag };
-            Err(Failure::Told(Box::new(missing(shown))))
+            Err(Failure::Reported(Box::new(missing(shown))))
         } else {
             let _slot = self.client.slots.take();
-            self.patiently(|| self.fetch_manifest(wanted, reference.digest.as_ref()))
+            self.with_retries(|| self.fetch_manifest(wanted, reference.digest.as_ref()))
         };
         let (descriptor, bytes) = fetched.map_err(|failure| {
             let failure = match failure {
-                Failure::NotFound(said) => {
-                    Failure::NotFound(format!("`{shown}` not found in the registry{said}"))
+                Failure::NotFound(codes) => {
+                    Failure::NotFound(format!("`{shown}` not found in the registry{codes}"))
                 }
                 other => other,
             };
@@ -97,7 +97,7 @@ impl Repository<'_> {
         let stated = response.header("docker-content-digest").map(str::to_owned);
         let content_type = response.header("content-type").map(str::to_owned);
         let mut bytes = Vec::new();
-        let body = Paced::new(response.body, self.client.network.timeout, limit);
+        let body = TimeLimited::new(response.body, self.client.network.timeout, limit);
         let mut body = body.take(limit + 1);
         body.read_to_end(&mut bytes).map_err(|error| broken(&place, &error))?;
         if bytes.len() as u64 > limit {

@@ -28,7 +28,7 @@ use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
 use pace::{
-    Claims, LONGEST_PAUSE, Overdue, Paced, Slots, Stopwatch, pause_after, retry_after, wait,
+    Claims, LONGEST_PAUSE, Slots, Stopwatch, TimeLimited, TimedOut, pause_after, retry_after, wait,
 };
 use proxy::Proxies;
 use serde::Deserialize;
@@ -40,7 +40,7 @@ use std::time::Duration;
 use ureq::http::{Method, Uri};
 use ureq::tls::Certificate;
 
-/// The Accept header for manifests and indexes.
+/// Returns the Accept header for manifests and indexes.
 fn accepted() -> (&'static str, String) {
     ("accept", MANIFEST_TYPES.join(", "))
 }
@@ -115,7 +115,7 @@ impl Client {
         }
     }
 
-    /// The repository of a name such as `registry.example.com/team/bundle`.
+    /// Returns the repository of a name such as `registry.example.com/team/bundle`.
     pub(super) fn repository(
         &self,
         name: &str,
@@ -151,7 +151,7 @@ impl Client {
         if let Some((registry, ca)) = config.and_then(|config| Some((config, config.ca.as_ref()?)))
         {
             let own = http::read_root_file(&self.base.join(ca)).map_err(|why| {
-                Failure::Told(Box::new(
+                Failure::Reported(Box::new(
                     Diagnostic::error(
                         Code::InvalidValue,
                         format!("cannot use `{}` as `ca`: {why}", ca.display()),
@@ -234,7 +234,10 @@ impl Repository<'_> {
     }
 
     /// Tries again what may succeed later, as often and as late as the configuration says.
-    fn patiently<T>(&self, mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+    fn with_retries<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let mut tries = 0;
         loop {
             let failure = match attempt() {
@@ -276,9 +279,9 @@ impl Repository<'_> {
         let known = host.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&scope).cloned();
         let response = self.send_once(request, known.as_ref())?;
         if response.status.as_u16() != 401 {
-            return self.good(response, None);
+            return self.check_status(response, None);
         }
-        // A token that was good may have come to its end.
+        // A token may have expired.
         let values = response.headers.get_all("www-authenticate");
         let offers = challenge::parse(values.iter().filter_map(|value| value.to_str().ok()));
         let credentials =
@@ -295,12 +298,12 @@ impl Repository<'_> {
         };
         let token = token::answer(&host.http, &offers, credentials.as_ref(), &purpose);
         let token = token.map_err(|failure| with_origin(failure, credentials.as_ref()))?;
-        let Some(token) = token else { return self.good(response, credentials.as_ref()) };
+        let Some(token) = token else { return self.check_status(response, credentials.as_ref()) };
         let response = self.send_once(request, Some(&token))?;
         if response.status.is_success() {
             host.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(scope, token);
         }
-        self.good(response, credentials.as_ref())
+        self.check_status(response, credentials.as_ref())
     }
 
     fn send_once(
@@ -344,8 +347,8 @@ impl Repository<'_> {
         sent
     }
 
-    /// The response when it is a success, else what it means.
-    fn good(
+    /// Returns a successful response, or the failure for its status.
+    fn check_status(
         &self,
         response: Response,
         credentials: Option<&Credentials>,
@@ -356,14 +359,14 @@ impl Repository<'_> {
         }
         let place = shown(&response.from);
         let after = response.header("retry-after").and_then(retry_after);
-        let said = said(response, self.client.network.timeout);
-        let answers = format!("{place} returned {status}{said}");
+        let codes = error_codes(response, self.client.network.timeout);
+        let answers = format!("{place} returned {status}{codes}");
         Err(match status.as_u16() {
             401 | 403 => {
                 let from = credentials.map(|found| format!("`{}`", found.from.trim_matches('`')));
                 Failure::Denied(answers, from)
             }
-            404 => Failure::NotFound(said),
+            404 => Failure::NotFound(codes),
             408 | 425 | 429 | 500..=599 => Failure::Busy(answers, after),
             _ => Failure::Refused(answers),
         })
@@ -381,9 +384,9 @@ fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
     }
 }
 
-/// The codes of the distribution specification in an error's body. Its messages are left out: a
-/// registry could repeat what it was sent.
-fn said(response: Response, patience: Duration) -> String {
+/// Returns the codes of the distribution specification in an error's body. Its messages are left
+/// out: a registry could repeat what it was sent.
+fn error_codes(response: Response, patience: Duration) -> String {
     #[derive(Deserialize)]
     struct Body {
         errors: Vec<Entry>,
@@ -393,7 +396,7 @@ fn said(response: Response, patience: Duration) -> String {
         code: String,
     }
     let mut bytes = Vec::new();
-    let body = Paced::new(response.body, patience, ERROR_BYTES);
+    let body = TimeLimited::new(response.body, patience, ERROR_BYTES);
     if body.take(ERROR_BYTES).read_to_end(&mut bytes).is_err() {
         return String::new();
     }
@@ -424,12 +427,12 @@ fn headers_of(response: &Response) -> String {
 /// Diagnostics of one finding as a failure.
 fn first(found: Diagnostics) -> Failure {
     let unknown = || Diagnostic::error(Code::RegistryFailed, "unknown error");
-    Failure::Told(Box::new(found.into_iter().next().unwrap_or_else(unknown)))
+    Failure::Reported(Box::new(found.into_iter().next().unwrap_or_else(unknown)))
 }
 
-/// An error while a body is read.
+/// Returns an error while a body is read.
 fn broken(place: &str, error: &io::Error) -> Failure {
-    if error.get_ref().is_some_and(|inner| inner.is::<Overdue>()) {
+    if error.get_ref().is_some_and(|inner| inner.is::<TimedOut>()) {
         return Failure::TooSlow(format!("{place} is too slow: {error}"));
     }
     Failure::Unreachable(match error.kind() {

@@ -21,12 +21,12 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// Maximum pause before a retry, even if Retry-After is longer.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The pause after a try, the first being 0.
+/// Returns the pause after a try, the first being 0.
 pub(super) fn pause_after(attempt: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(1 << attempt.min(6)).min(LONGEST_PAUSE)
 }
 
-/// The seconds of a Retry-After header: a number, or a date (RFC 9110, section 10.2.3).
+/// Returns the seconds of a Retry-After header: a number, or a date (RFC 9110, section 10.2.3).
 pub(super) fn retry_after(value: &str) -> Option<u64> {
     if let Ok(seconds) = value.trim().parse() {
         return Some(seconds);
@@ -55,7 +55,7 @@ impl Stopwatch {
 }
 
 /// A body that must keep coming, and come to an end.
-pub(super) struct Paced<R> {
+pub(super) struct TimeLimited<R> {
     inner: R,
     patience: Duration,
     /// The deadline, and the total time until then.
@@ -64,12 +64,12 @@ pub(super) struct Paced<R> {
     count: u64,
 }
 
-impl<R: Read> Paced<R> {
-    /// A body of at most `size` bytes.
+impl<R: Read> TimeLimited<R> {
+    /// Returns a body of at most `size` bytes.
     pub(super) fn new(inner: R, patience: Duration, size: u64) -> Self {
         let begun = Instant::now();
         let time = time_for(size, patience);
-        Paced { inner, patience, deadline: (begun + time, time), begun, count: 0 }
+        TimeLimited { inner, patience, deadline: (begun + time, time), begun, count: 0 }
     }
 }
 
@@ -81,23 +81,23 @@ fn time_for(size: u64, patience: Duration) -> Duration {
 
 /// Error: a body timed out. It is not retried, because another attempt would time out too.
 #[derive(Debug)]
-pub(super) struct Overdue(Duration);
+pub(super) struct TimedOut(Duration);
 
-impl std::fmt::Display for Overdue {
+impl std::fmt::Display for TimedOut {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "not complete after {} seconds", self.0.as_secs())
     }
 }
 
-impl std::error::Error for Overdue {}
+impl std::error::Error for TimedOut {}
 
-impl<R: Read> Read for Paced<R> {
+impl<R: Read> Read for TimeLimited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.count += count as u64;
         let (deadline, time) = self.deadline;
         if count > 0 && Instant::now() > deadline {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, Overdue(time)));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut(time)));
         }
         if self.begun.elapsed() > self.patience {
             if self.count < LEAST_BYTES && count > 0 {
@@ -200,14 +200,14 @@ mod tests {
             }
         }
         let begun = Instant::now();
-        let mut body = Paced::new(Drip, Duration::from_millis(20), 1 << 10);
+        let mut body = TimeLimited::new(Drip, Duration::from_millis(20), 1 << 10);
         let error = loop {
             if let Err(error) = body.read(&mut [0; 8 << 10]) {
                 break error;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "it goes on");
         };
-        assert!(error.get_ref().is_some_and(|inner| inner.is::<Overdue>()), "{error}");
+        assert!(error.get_ref().is_some_and(|inner| inner.is::<TimedOut>()), "{error}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
 use super::http::{Content, Http, Query, is_https, shown};
-use super::pace::{Paced, retry_after};
+use super::pace::{TimeLimited, retry_after};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -150,7 +150,7 @@ fn fetch(
         _ => return Err(Failure::Refused(format!("{place} returned {}", response.status))),
     }
     let mut text = Vec::new();
-    Paced::new(response.body, purpose.patience, TOKEN_BYTES)
+    TimeLimited::new(response.body, purpose.patience, TOKEN_BYTES)
         .take(TOKEN_BYTES)
         .read_to_end(&mut text)
         .map_err(|error| broken(&place, &error))?;

@@ -10,12 +10,12 @@ use std::rc::Rc;
 const MOST_PROBLEMS: usize = 20;
 
 /// Files or problems of one directory.
-pub(in crate::source) type Taken = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
+pub(in crate::source) type FolderFiles = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
 
 impl Tree {
     /// Returns the files of a kept directory by relative path; `None` if the path does not exist.
     /// With `flat`, subdirectories are errors, as in OLM.
-    pub(in crate::source) fn take(&self, folder: &str, flat: bool) -> Option<Taken> {
+    pub(in crate::source) fn take(&self, folder: &str, flat: bool) -> Option<FolderFiles> {
         let mut problems = Vec::new();
         let mut ancestors = Vec::new();
         for part in folder.split('/') {
@@ -31,7 +31,7 @@ impl Tree {
             match (node, name) {
                 (Node::Folder, _) if flat => problems.push(nested(path, folder)),
                 (Node::Folder, _) => {}
-                // The folder has been reported.
+                // The directory has been reported.
                 (Node::File(_), Some(name)) if flat && name.contains('/') => {}
                 (Node::File(content), Some(name)) => {
                     files.insert(name.to_owned(), Rc::clone(content));

@@ -52,7 +52,7 @@ impl Tree {
         let own = self.nodes.get_key_value(&hidden).filter(|_| !only_below);
         let doomed = own.into_iter().chain(self.nodes.range(below(&hidden))).filter(is_older);
         let doomed: Vec<_> = doomed.map(|(path, _)| path.clone()).collect();
-        // What is deepest goes first, so that what is left below a path is this layer's.
+        // Deepest paths first, so that only paths of this layer remain below a path.
         for path in doomed.into_iter().rev() {
             self.remove(&path);
             let is_in_use = self.nodes.range(below(&path)).next().is_some();

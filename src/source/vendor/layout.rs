@@ -194,7 +194,7 @@ fn is_blob(mut file: File, descriptor: &Descriptor) -> bool {
     read.is_ok() && hasher.finish() == descriptor.digest().as_ref()
 }
 
-/// Makes the file readable for others: layouts are committed or copied elsewhere.
+/// Creates the file readable for others: layouts are committed or copied elsewhere.
 #[cfg(unix)]
 fn readable() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;

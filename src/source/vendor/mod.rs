@@ -57,7 +57,7 @@ impl Supply {
         let mut writer =
             LayoutWriter::open(&self.base.join(folder), &folder.display().to_string())?;
         let copied = self.copy_to(images, &mut writer);
-        // What was copied before something failed is found, too.
+        // Finish even after a failure, so that the images copied before it can be found.
         let finished = writer.finish();
         copied.and_then(|done| finished.map(|()| done))
     }
@@ -137,7 +137,7 @@ impl Supply {
 }
 
 impl Image<'_> {
-    /// A blob in a temporary file, at its start, when it is what its descriptor says.
+    /// Returns a blob in a temporary file, at its start, when it is what its descriptor says.
     fn checked(&self, part: &Descriptor, supply: &Supply) -> Result<File, Diagnostics> {
         let name = format!("the blob {}", part.digest());
         let unwritable = |error: io::Error| super::unreadable(&name, &error);

@@ -16,7 +16,7 @@ impl<'t> Scanner<'t> {
         let name = self.scan_word_characters();
         let ends = match self.byte(self.pos) {
             b',' | b']' | b'}' => true,
-            // `&x:y a: 1` is the key `:y a` to Kubernetes, which nobody means.
+            // Kubernetes reads `&x:y a: 1` as the key `:y a`, which is never intended.
             b'?' | b':' | b'%' | b'@' | b'`' => alias,
             _ => self.is_blank_break_or_end(self.pos),
         };
