@@ -141,6 +141,7 @@ impl<'a> Reader<'a> {
                 ),
             }
         }
+
         webhooks
     }
 

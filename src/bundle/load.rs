@@ -131,6 +131,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
         }
         return merged;
     };
+
     let file = format!("{}/annotations.yaml", files.metadata_dir);
     let Some(documents) = documents(&file, bytes, files, diagnostics) else { return merged };
     let root = documents.documents.into_iter().next().map(|document| document.value);
@@ -143,6 +144,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
         );
         return merged;
     };
+
     for (key, value) in map {
         match value {
             Value::Text(text) => {
@@ -159,6 +161,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
             ),
         }
     }
+
     merged
 }
 
@@ -340,6 +343,7 @@ pub(super) fn flatten(
         );
         return;
     };
+
     let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     if kind.ends_with("List") && root.get("items").is_some_and(|items| items.as_seq().is_some()) {
         let api_version = root.get("apiVersion").cloned();
@@ -360,6 +364,7 @@ pub(super) fn flatten(
         }
         return;
     }
+
     for key in ["apiVersion", "kind"] {
         if root.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
             diagnostics.push(
@@ -373,6 +378,7 @@ pub(super) fn flatten(
             return;
         }
     }
+
     let name = root.get("metadata").and_then(|metadata| metadata.get("name"));
     if name.and_then(Value::as_str).is_none_or(str::is_empty) {
         diagnostics.push(
@@ -382,6 +388,7 @@ pub(super) fn flatten(
         );
         return;
     }
+
     objects.push(Object::new(
         *root,
         Origin::File {

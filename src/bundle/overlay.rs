@@ -40,6 +40,7 @@ pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
             drop_server_fields(object);
         }
     }
+
     (objects, diagnostics)
 }
 

@@ -159,6 +159,7 @@ fn documents(text: &str) -> Vec<Document> {
             },
         }
     }
+
     documents
 }
 

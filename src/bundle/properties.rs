@@ -32,6 +32,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
             added.push(json!({"type": kind, "value": sorted(value)}));
         }
     }
+
     let own = csv.at(&["metadata", "annotations", ANNOTATION]).and_then(Value::as_str);
     let mut properties = match own.map(serde_json::from_str::<Json>) {
         None | Some(Ok(Json::Null)) => Vec::new(),
@@ -46,6 +47,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     if annotations.is_null() {
         *annotations = Value::from(Map::new());
     }
+
     if let Some(annotations) = annotations.as_map_mut() {
         annotations.insert(ANNOTATION.to_owned(), Value::text(spelled_by_go(properties)));
     }

@@ -334,6 +334,7 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
             .to_owned());
     };
     let inner = value.get(kind).unwrap_or(&Value::Null);
+
     Ok(match kind {
         "package" => package(inner)?,
         "gvk" => Requirement::Api(api(inner)?),

@@ -175,6 +175,7 @@ impl Build {
                 lines.push(format!("{word} {}", path.display()));
             }
         }
+
         if let Some(path) = stale_lock {
             lines.push(format!("stale {}", path.display()));
         }
@@ -183,6 +184,7 @@ impl Build {
             let line = format!("{} is up to date", out.display());
             return (Exit::Clean, Lines::from_iter([line]));
         }
+
         let line = format!("{} is out of date: run `bundle2chart build`", out.display());
         (Exit::Findings, Lines::from_iter([line]))
     }

@@ -32,6 +32,7 @@ impl CheckServing {
             output.lines(&list());
             return Exit::Clean;
         }
+
         let mut diagnostics = Diagnostics::new();
         let mut manifests = Vec::new();
         for path in &self.paths {
@@ -48,10 +49,12 @@ impl CheckServing {
                 }));
             }
         }
+
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
+
         if !serving::is_about_serving(&manifests) {
             diagnostics.push(
                 Diagnostic::error(Code::ServingNothing, "no manifest for serving a model").hint(
@@ -62,6 +65,7 @@ impl CheckServing {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
+
         let profile = profile::named(&self.api).unwrap_or(profile::newest());
         let found = serving::check_manifests(&manifests, profile);
         let counts = [Severity::Error, Severity::Warning].map(|severity| found.count(severity));
@@ -77,6 +81,7 @@ impl CheckServing {
             counted(errors, "error"),
             counted(warnings, "warning")
         )]));
+
         if errors + warnings > 0 { Exit::Findings } else { Exit::Clean }
     }
 }

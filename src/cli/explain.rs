@@ -23,6 +23,7 @@ impl Explain {
             output.lines(&codes.chain(changes).collect());
             return Exit::Clean;
         };
+
         if let Some(rule) = rules::all().find(|rule| rule.code == name) {
             let lines = [
                 &format!("{} ({})", rule.code, rule.class.as_str()),
@@ -36,6 +37,7 @@ impl Explain {
             output.lines(&lines.into_iter().collect());
             return Exit::Clean;
         }
+
         match Code::ALL.iter().find(|code| code.as_str() == name) {
             Some(code) => {
                 let lines = [code.as_str(), "", code.description(), "", code.explanation()];

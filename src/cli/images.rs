@@ -57,6 +57,7 @@ impl Images {
             output.error(&Lines::from_iter([text]));
             return Exit::Error;
         }
+
         let (config, mut diagnostics) = Config::read(&global.config);
         let lock = lock::read(&lock::path_of(&global.config)).unwrap_or_else(|problems| {
             diagnostics.append(problems);
@@ -75,6 +76,7 @@ impl Images {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
+
         let (text, found) = match (self.format, &self.mirror) {
             (Format::List, _) => {
                 output.list(&images::list(&bundles));
@@ -88,10 +90,12 @@ impl Images {
                 images::mirror_set(&bundles, mirror.as_deref().unwrap_or_default())
             }
         };
+
         diagnostics.append(found);
         output.keep_stdout_for_result();
         output.document(&text);
         output.diagnostics(&diagnostics);
+
         Exit::Clean
     }
 }

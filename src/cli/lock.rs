@@ -78,6 +78,7 @@ impl LockCommand {
             )]));
             return Ok(Exit::Clean);
         }
+
         if self.check {
             let count = changes.len();
             output.note(&Lines::from_iter([format!(
@@ -86,12 +87,14 @@ impl LockCommand {
             )]));
             return Ok(Exit::Findings);
         }
+
         lock::write(&path, &new)?;
         let count = changes.len();
         output.note(&Lines::from_iter([format!(
             "{}: {count} changed, {locked} locked",
             path.display()
         )]));
+
         Ok(Exit::Clean)
     }
 }

@@ -133,6 +133,7 @@ impl Reader<'_> {
             let hint = "set `repository-path` to the directory of this file in the repository";
             self.error(Code::InvalidValue, &fields.header, message, hint);
         }
+
         let values = fields.text("values").and_then(|at| self.values(at, &repository, output));
         for (dir, key) in [
             (argocd.as_ref().map(|argocd| &argocd.dir), "argocd"),
@@ -153,10 +154,12 @@ impl Reader<'_> {
                 .hint(format!("set another directory with `dir` in `[deploy.{key}]`"));
             self.found.push(diagnostic);
         }
+
         if let Some(argocd) = &argocd {
             self.generated_certificates(&fields, bundles);
             self.name_of_its_own(argocd, &fields, bundles);
         }
+
         Deploy {
             helmfile,
             server_side: fields.boolean("server-side").unwrap_or_default(),
@@ -219,6 +222,7 @@ impl Reader<'_> {
             let fields = self.fields(&IGNORE_DIFFERENCES, header, table);
             ignore.extend(self.ignore_difference(&fields));
         }
+
         Some(ArgoCd {
             repo: repo?,
             revision: revision?,
@@ -249,6 +253,7 @@ impl Reader<'_> {
             list.into_iter().map(|(text, _)| text.to_owned()).collect()
         };
         let (json_pointers, jq_paths) = (texts("json-pointers"), texts("jq-paths"));
+
         if json_pointers.is_empty() && jq_paths.is_empty() {
             self.error(
                 Code::MissingKey,
@@ -258,6 +263,7 @@ impl Reader<'_> {
             );
             return None;
         }
+
         Some(IgnoreDifference {
             group: group?.unwrap_or_default(),
             kind: kind?,

@@ -43,6 +43,7 @@ impl Filter {
                 },
             ),
         };
+
         Diagnostic::error(Code::FilterFailed, message).at(self.place()).hint(hint)
     }
 

@@ -68,6 +68,7 @@ impl Reader<'_> {
             };
             scopes.insert(kind.to_owned(), scope);
         }
+
         scopes
     }
 
@@ -86,6 +87,7 @@ impl Reader<'_> {
             }
             operands.namespaces.insert(key.0.to_owned(), namespace);
         }
+
         for ((key, range), (names, _)) in fields.list_entries("service-accounts") {
             if key != RELEASE && !operands.namespaces.contains_key(key) {
                 let known = operands.namespaces.keys().map(String::as_str);
@@ -120,6 +122,7 @@ impl Reader<'_> {
                 operands.accounts.push(Account { name, namespace, adopted_by: None, span });
             }
         }
+
         self.adoptions(fields, &mut operands);
         operands
     }

@@ -53,6 +53,7 @@ impl Reader<'_> {
             affinity: self.one::<Affinity>(&fields, "affinity"),
             annotations: BTreeMap::new(),
         };
+
         if let Some(annotations) = self.one::<BTreeMap<String, String>>(&fields, "annotations") {
             config.annotations = serde_json::from_value(annotations).unwrap_or_default();
         }
@@ -67,6 +68,7 @@ impl Reader<'_> {
                 }
             }
         }
+
         config
     }
 

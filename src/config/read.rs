@@ -205,6 +205,7 @@ impl Reader<'_> {
             }
             mirrors.push(Mirror { from, to, fallback, span });
         }
+
         mirrors
     }
 
@@ -236,6 +237,7 @@ impl Reader<'_> {
                 span,
             });
         }
+
         registries
     }
 
@@ -288,6 +290,7 @@ impl Reader<'_> {
             (None, None) => None,
         };
         let crds = fields.text("crds").and_then(|(text, _)| CrdPlacement::named(text));
+
         Settings {
             include: self.filters(fields, "include"),
             exclude: self.filters(fields, "exclude"),

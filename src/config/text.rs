@@ -15,6 +15,7 @@ pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Ran
     else {
         return found;
     };
+
     for step in steps {
         let next = match (step, value.get_ref()) {
             (Step::Key(key), DeValue::Table(entries)) => {
@@ -32,6 +33,7 @@ pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Ran
         let Some((range, inner)) = next else { break };
         (found, value) = (range, inner);
     }
+
     found
 }
 

@@ -106,6 +106,7 @@ impl Reader<'_> {
             .filter(|name| table.exactly_one_of.contains(&name.get_ref().as_ref()))
             .collect();
         present.sort_by_key(|name| name.span().start);
+
         match present.as_slice() {
             [] if table.exactly_one_of.is_empty() => {}
             [] => self.error(
@@ -224,6 +225,7 @@ impl Reader<'_> {
             }
             _ => false,
         };
+
         if !fits {
             let found = type_name(value.get_ref());
             let message =
@@ -243,6 +245,7 @@ impl Reader<'_> {
             };
             self.error(Code::WrongType, &range, message, hint);
         }
+
         fits
     }
 

@@ -238,6 +238,7 @@ impl Reader<'_> {
             );
             return None;
         }
+
         let text = self.reference("to", at)?.trim_end_matches('/').to_owned();
         let (host, path) = text.split_once('/').unwrap_or((&text, ""));
         let names_host = host.contains('.') || host.contains(':') || host == "localhost";
@@ -253,6 +254,7 @@ impl Reader<'_> {
             );
             return None;
         }
+
         Some(MirrorTarget::Registry(text))
     }
 
@@ -319,6 +321,7 @@ impl Reader<'_> {
             );
             return None;
         }
+
         let mut names: Vec<String> = Vec::new();
         for (index, (text, range)) in items.iter().enumerate() {
             if let Some((_, first)) = items.iter().take(index).find(|(earlier, _)| earlier == text)
@@ -333,6 +336,7 @@ impl Reader<'_> {
                 names.push(name);
             }
         }
+
         Some(Watch::Namespaces(names))
     }
 
@@ -387,6 +391,7 @@ impl Reader<'_> {
             );
             return None;
         }
+
         let dir = plain(path);
         let upwards = dir.components().all(|component| component == Component::ParentDir);
         if upwards || plain(base).starts_with(plain(&base.join(&dir))) {
@@ -399,6 +404,7 @@ impl Reader<'_> {
             );
             return None;
         }
+
         Some(dir)
     }
 }

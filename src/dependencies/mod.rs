@@ -117,6 +117,7 @@ impl<'m> Checker<'m, '_> {
                 (Outcome::Unknown, _) => found.push(words::unchecked(dependency)),
             }
         }
+
         for apis in missing.values() {
             found.push(words::missing_apis(self.members, self.own(), apis));
         }
@@ -128,6 +129,7 @@ impl<'m> Checker<'m, '_> {
             let place = Some(&dependency.place);
             found.push(words::order(self.own(), &self.members[provider], &need, place));
         }
+
         found
     }
 

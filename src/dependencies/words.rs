@@ -58,10 +58,12 @@ pub(super) fn missing(
             )
         }
     };
+
     let words = one_line(&dependency.message);
     if !words.is_empty() {
         let _ = write!(message, ": {words}");
     }
+
     Diagnostic::error(Code::DependencyMissing, message)
         .at(Place::span(own.config.span.clone()))
         .related(dependency.place.clone(), "the dependency")
@@ -90,6 +92,7 @@ pub(super) fn missing_apis(
             format!("the APIs {}", shown.join(", "))
         }
     );
+
     let other_version = members.iter().find_map(|member| {
         let provides = member.requirements.provides.iter();
         let mut near = provides
@@ -103,6 +106,7 @@ pub(super) fn missing_apis(
     for (_, dependency) in apis.iter().take(MOST_NAMES) {
         diagnostic = diagnostic.related(dependency.place.clone(), "the dependency");
     }
+
     diagnostic
 }
 

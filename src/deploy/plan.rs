@@ -46,6 +46,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
+
         let mut planned: Vec<Planned<'a>> = releases
             .iter()
             .zip(&needs)
@@ -56,10 +57,12 @@ impl<'a> Plan<'a> {
                 level: level.unwrap_or(releases.len()),
             })
             .collect();
+
         for one in &mut planned {
             one.needs.sort_by_key(|need| &need.name);
         }
         planned.sort_by_key(|planned| (planned.level, &planned.release.name));
+
         Plan { releases: planned }
     }
 

@@ -156,6 +156,7 @@ fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'
         }
         elements.push(origin.into());
     }
+
     let document = place.document.filter(|number| *number > 1).map(|number| number.to_string());
     let facts = [
         ("bundle", place.bundle.clone()),
@@ -168,6 +169,7 @@ fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'
             elements.push(Level::NOTE.with_name(name).message(fact).into());
         }
     }
+
     elements
 }
 

@@ -65,6 +65,7 @@ fn result(diagnostic: &Diagnostic, locate: &Locate<'_>) -> Value {
             Some(location)
         })
         .collect();
+
     if !related.is_empty() {
         result["relatedLocations"] = json!(related);
     }

@@ -60,6 +60,7 @@ impl BesideInspection {
                 return Ok(found);
             }
         };
+
         let owned = match recorded.as_deref().map(ownership::parse_beside) {
             Some(Ok(owned)) => owned,
             Some(Err(line)) => {
@@ -68,6 +69,7 @@ impl BesideInspection {
             }
             None => BTreeMap::new(),
         };
+
         found.marker = ownership::beside_text(files);
         match &recorded {
             None if files.is_empty() => {}
@@ -78,6 +80,7 @@ impl BesideInspection {
             }
             Some(_) => {}
         }
+
         for (path, content) in files {
             found.wanted(root, path, content, owned.get(path))?;
         }
@@ -88,11 +91,13 @@ impl BesideInspection {
                 found.note_edit(&file, path, sum)?;
             }
         }
+
         let BesideInspection { missing, stale, extra, edited, foreign, .. } = &mut found;
         for list in [missing, stale, extra, edited, foreign] {
             list.sort();
             list.dedup();
         }
+
         Ok(found)
     }
 
@@ -107,6 +112,7 @@ impl BesideInspection {
             self.foreign.push(obstacle);
             return Ok(());
         }
+
         let file = root.join(path);
         let metadata = match fs::symlink_metadata(&file) {
             Ok(metadata) => metadata,
@@ -116,6 +122,7 @@ impl BesideInspection {
             }
             Err(error) => return Err(failed("read", &file, &error)),
         };
+
         if has_content(&file, &metadata, content).map_err(|e| failed("read", &file, &e))? {
             return Ok(());
         }
@@ -191,6 +198,7 @@ impl BesideInspection {
                 .hint("move it away, or use another name in `[deploy]`"),
             );
         }
+
         if !replace && !self.edited.is_empty() {
             let files = name_some(&self.edited);
             let refused = Diagnostic::error(
@@ -206,6 +214,7 @@ impl BesideInspection {
                 )
             }));
         }
+
         problems
     }
 }

@@ -241,6 +241,7 @@ impl Inspection {
             .iter()
             .map(|(path, content)| (path.as_str(), content.as_slice()))
             .chain([(ownership::FILE_NAME, marker.as_bytes())]);
+
         for (path, content) in wanted {
             let file = folder.join(path);
             let Some(metadata) = entries.remove(Path::new(path)) else {
@@ -262,6 +263,7 @@ impl Inspection {
                 None => self.foreign.push(PathBuf::from(path)),
             }
         }
+
         for (path, metadata) in entries {
             let name = path.to_str().map(str::to_owned);
             match name.and_then(|name| owned.get(&name).map(|sum| (name, sum))) {
@@ -275,11 +277,13 @@ impl Inspection {
                 None => self.foreign.push(path),
             }
         }
+
         self.marker = marker;
         self.missing.sort();
         self.stale.sort();
         self.edited.sort();
         self.foreign.sort();
+
         Ok(())
     }
 

@@ -63,10 +63,12 @@ fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> 
             _ => "custom resources in other namespaces are no longer reconciled",
         }
     );
+
     let keep = match now {
         "all" => format!("watch = {} to keep it, or ", toml(before)),
         _ => String::new(),
     };
+
     Diagnostic::error(Code::WatchChanged, message)
         .at(Place::span(bundle.span.clone()))
         .hint(format!("write {keep}watch = {} to accept", toml(now)))
@@ -102,6 +104,7 @@ fn warning(
                 .to_owned()
         }
     };
+
     Diagnostic::warning(
         Code::CrdsMoved,
         format!(

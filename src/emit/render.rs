@@ -112,6 +112,7 @@ pub fn render(template: &str, release: &Release<'_>) -> Result<String, RenderErr
             out.push_str(&printed(&value, start)?);
         }
     }
+
     match branches.last() {
         Some(branch) => Err(error(branch.start, "`if` without `end`")),
         None => Ok(out),

@@ -367,6 +367,7 @@ fn refusals(
         ChartState::Unmarked => None,
         ChartState::Ours(recorded) => Some(recorded),
     };
+
     let inner = found.foreign.iter().find(|path| path.ends_with(ownership::FILE_NAME));
     if let Some(inner) = inner.and_then(|marker| marker.parent()) {
         let inner = folder.join(inner);
@@ -377,6 +378,7 @@ fn refusals(
         .hint("move or delete the charts of the old layout, or build with another `--out`")
         .into();
     }
+
     let Some(recorded) = recorded else {
         return error(
             Code::NotOurs,
@@ -385,6 +387,7 @@ fn refusals(
         .hint("move it away, rename the bundle, or use another directory with `--out`")
         .into();
     };
+
     let mut problems = Diagnostics::new();
     for path in &found.foreign {
         let file = folder.join(path).display().to_string();
@@ -397,6 +400,7 @@ fn refusals(
                 ),
         );
     }
+
     if replace || found.is_current() {
         return problems;
     }
@@ -422,12 +426,14 @@ fn refusals(
     } else {
         return problems;
     };
+
     problems.push(found.edited.iter().fold(refused, |refused, path| {
         refused.related(
             Place::file(folder.join(path).display().to_string()),
             "edited since bundle2chart wrote it",
         )
     }));
+
     problems
 }
 

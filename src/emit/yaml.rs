@@ -117,6 +117,7 @@ impl Writer {
             let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
             return;
         }
+
         let spelled = spelled(key);
         self.indent(indent);
         if spelled.len() > LONGEST_IMPLICIT_KEY {
@@ -127,6 +128,7 @@ impl Writer {
         } else {
             self.escaped(&spelled);
         }
+
         self.out.push(':');
         match value {
             Value::Map(map) if !map.is_empty() => {

@@ -71,6 +71,7 @@ pub fn json(bundles: &[BundleImages]) -> String {
         }
         json
     };
+
     let images = bundles.iter().flat_map(|BundleImages { bundle, images }| {
         images.iter().map(move |image| {
             json!({
@@ -83,6 +84,7 @@ pub fn json(bundles: &[BundleImages]) -> String {
             })
         })
     });
+
     escape::json(&format!("{:#}\n", Json::Array(images.collect()))).into_owned()
 }
 
@@ -191,6 +193,7 @@ fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostic
             }
         }
     }
+
     (references, found)
 }
 

@@ -130,6 +130,7 @@ pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Im
         let place = csv.place(&format!(".spec.relatedImages[{index}].image"));
         found.add(image, used(UseKind::RelatedImage, &label, name, place));
     }
+
     let null = Map::new();
     let of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
     places::in_annotations(&csv.object, &mut |leaf| found.add(&leaf.reference, leaf.used));
@@ -138,6 +139,7 @@ pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Im
     }
     found.declare();
     let images = found.images.into_iter();
+
     images.map(|(reference, uses)| Image { reference, uses }).collect()
 }
 
@@ -217,6 +219,7 @@ pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
             ),
         );
     }
+
     let undeclared: Vec<&Image> = pulled().filter(|image| image.is_undeclared()).collect();
     let hint = "mirror it with one of the formats of `bundle2chart images`: tools that copy \
         `relatedImages` skip it";
@@ -235,6 +238,7 @@ pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
             Diagnostic::warning(Code::ImageNotDeclared, message).at(place(image)).hint(hint)
         })),
     }
+
     found
 }
 

@@ -114,6 +114,7 @@ impl Visit<'_> {
             self.leaf(value, ("", image), kind, (&name, ""), &format!("{path}.image"));
         }
         let variables = container.get_mut("env").and_then(Value::as_seq_mut);
+
         for (index, variable) in variables.into_iter().flatten().enumerate() {
             let Some(variable) = variable.as_map_mut() else { continue };
             let (key, reference) = (text(variable, "name"), text(variable, "value"));
@@ -123,6 +124,7 @@ impl Visit<'_> {
                 self.leaf(value, ("", reference), UseKind::Environment, (&name, &key), &path);
             }
         }
+
         for key in ["command", "args"] {
             let arguments = container.get_mut(key).and_then(Value::as_seq_mut);
             for (index, argument) in arguments.into_iter().flatten().enumerate() {

@@ -93,6 +93,7 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
         row("Digest", &image.digest);
         row("Image", &format!("{} in {}", size(bytes), count(image.layers.len(), "layer")));
     }
+
     let files = size(bundle.manifest_bytes as u64);
     row("Manifests", &files);
 }
@@ -165,6 +166,7 @@ fn custom_resources(text: &mut Lines, bundle: &Bundle) {
     let (defined, needed) = (&bundle.crds, &bundle.csv.required_crds);
     let names = defined.iter().map(Object::name).chain(needed.iter().map(|crd| crd.name.as_str()));
     let width = names.map(str::len).max().unwrap_or_default();
+
     for crd in defined {
         let versions: Vec<&str> = crd
             .at(&["spec", "versions"])
@@ -179,6 +181,7 @@ fn custom_resources(text: &mut Lines, bundle: &Bundle) {
         let lead = format!("  {:<width$}  {scope:<10}  {size:>8}  ", crd.name());
         text.push(layout::cut(&lead, &versions));
     }
+
     for crd in needed {
         text.push(format!("  {:<width$}  required from another operator", crd.name));
     }

@@ -57,11 +57,13 @@ impl Line {
             });
             what.entry((*group).to_owned()).or_default().extend(resources);
         }
+
         let paths = texts("nonResourceURLs");
         if !paths.is_empty() {
             let paths = paths.iter().map(|path| format!("the path {path}"));
             what.entry(String::new()).or_default().extend(paths);
         }
+
         let verbs = texts("verbs");
         let dangers = dangers(&verbs, &resources, &groups);
         Line { verbs: in_short(&verbs), what, dangers }
@@ -147,6 +149,7 @@ fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static 
     if may("", &["serviceaccounts/token"], &["create"]) {
         reasons.push("can create ServiceAccount tokens");
     }
+
     reasons
 }
 

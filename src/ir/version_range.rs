@@ -57,6 +57,7 @@ impl VersionRange {
             }
             alternatives.push(comparisons);
         }
+
         Ok(VersionRange { alternatives })
     }
 
@@ -92,12 +93,14 @@ fn compare(
         ">=" => Operator::GreaterOrEqual,
         other => return Err(format!("`{other}` is not a comparison")),
     };
+
     if !version.split('.').any(|part| part == "x") {
         let version = Version::parse(version)
             .map_err(|error| format!("`{}`: {error}", version.escape_debug()))?;
         into.push((plain, version));
         return Ok(());
     }
+
     let (first, next) = wildcard(version)
         .ok_or_else(|| format!("`{}` is not a version", version.escape_debug()))?;
     match plain {
@@ -113,6 +116,7 @@ fn compare(
             return Err("`!=` cannot be used with `x`".to_owned());
         }
     }
+
     Ok(())
 }
 

@@ -53,6 +53,7 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
             "write a condition such as `.kind == \"Route\"`, or remove the filter",
         ));
     }
+
     if text.len() > SOURCE_LIMIT {
         return Err(ProgramError::refused(
             0..text.len(),
@@ -60,6 +61,7 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
             "split it into several filters: an object is removed if any `exclude` filter matches",
         ));
     }
+
     let mut depth = 0_usize;
     for (offset, byte) in text.bytes().enumerate() {
         match byte {
@@ -75,6 +77,7 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
             ));
         }
     }
+
     Ok(())
 }
 
@@ -156,6 +159,7 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
             "use only the input object: filters must give the same result everywhere",
         );
     }
+
     let Undefined::Filter(arguments) = kind else {
         return ProgramError::invalid(
             place,
@@ -166,12 +170,14 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
             },
         );
     };
+
     let known = library::signatures();
     let arities: Vec<String> = known
         .iter()
         .filter(|(known, _)| known == name)
         .map(|(_, arity)| arity.to_string())
         .collect();
+
     if !arities.is_empty() {
         return ProgramError::invalid(
             place,
@@ -183,6 +189,7 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
             "put arguments in parentheses, separated by `;`",
         );
     }
+
     let alike = known.iter().filter(|(_, arity)| arity == arguments);
     let names: Vec<&str> = alike.map(|(name, _)| name.as_str()).collect();
     let hint = match suggest::nearest(name, &names) {
@@ -192,6 +199,7 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
         Some(candidate) => format!("did you mean `{candidate}`?"),
         None => format!("write `.{name}` for a field, or \"{name}\" for a string"),
     };
+
     ProgramError::invalid(place, format!("unknown jq function `{name}`"), hint)
 }
 

@@ -205,6 +205,7 @@ impl Locked {
                 catalog.as_ref()
             }
         };
+
         if let Some(LockedImage { reference, identity }) = image {
             writeln!(text, "image = {}", quoted(reference))?;
             if let Some(index) = &identity.index {
@@ -222,6 +223,7 @@ impl Locked {
             }
             writeln!(text, "]")?;
         }
+
         writeln!(text, "csv = {}", quoted(&self.csv))?;
         writeln!(text, "csv-version = {}", quoted(&self.csv_version))?;
         if let Some(package) = &self.decisions.package {
@@ -230,6 +232,7 @@ impl Locked {
         if let Some(watch) = &self.decisions.watch {
             writeln!(text, "watch = {}", watch.to_toml())?;
         }
+
         Ok(())
     }
 }

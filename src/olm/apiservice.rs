@@ -57,6 +57,7 @@ pub(super) fn objects(
             objects.extend(secret_reader(server, secret));
         }
     }
+
     objects
 }
 

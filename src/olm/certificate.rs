@@ -57,6 +57,7 @@ impl Certificates<'_> {
                 server.origin.clone(),
             )
         };
+
         let mut objects = Vec::new();
         let issuer = match self.issuer {
             Some(issuer) => {
@@ -72,6 +73,7 @@ impl Certificates<'_> {
                 Value::map([("name", Value::text(name))])
             }
         };
+
         let spec = Value::map([
             ("secretName", Value::text(&server.secret)),
             ("commonName", Expr::Truncated(host(server, ""), LONGEST_COMMON_NAME).into()),
@@ -88,6 +90,7 @@ impl Certificates<'_> {
             ("renewBefore", Value::text("24h0m0s")),
             ("issuerRef", issuer),
         ]);
+
         objects.push(object("Certificate", &server.secret, spec));
         objects
     }

@@ -73,6 +73,7 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         (format!("owned APIService `{}`", service.name()), &service.deployment, &service.place)
     });
     let known: Vec<&str> = csv.deployments.iter().map(|d| d.name.as_str()).collect();
+
     for (what, deployment, entry) in webhooks.chain(services) {
         if known.contains(&deployment.as_str()) {
             continue;
@@ -228,6 +229,7 @@ fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagno
         list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let rules = webhook.definition.get("rules").and_then(Value::as_seq).unwrap_or_default();
+
     for (index, rule) in rules.iter().enumerate() {
         let mut forbid = |what: String, key: &str| {
             diagnostics.push(

@@ -51,6 +51,7 @@ pub(super) fn deployment(
     if let Some((server, certificates)) = serves {
         certificates.mount(server, template);
     }
+
     Object::new(
         Map::from_iter([
             ("apiVersion".to_owned(), Value::text("apps/v1")),

@@ -33,6 +33,7 @@ pub(super) fn apply(config: &PodConfig, deployment: &mut Object) {
         affine(pod, affinity);
     }
     let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
+
     for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
         replace_named(container, "env", &config.env);
         add_new(container, "envFrom", &config.env_from);

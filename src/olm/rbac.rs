@@ -68,6 +68,7 @@ pub(super) fn permissions(
             objects.push(object(api, "RoleBinding", metadata(&binding), body, &permission.origin));
         }
     }
+
     objects
 }
 

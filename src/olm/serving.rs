@@ -58,6 +58,7 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
     let names = csv.deployments.iter().map(|deployment| deployment.name.as_str());
     let keys = value_keys(names, &csv.version);
     let mut servers = Vec::new();
+
     for deployment in &csv.deployments {
         let own: Vec<&Endpoint<'_>> =
             endpoints.iter().filter(|e| e.deployment == deployment.name).collect();
@@ -85,6 +86,7 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
             origin: first.origin,
         });
     }
+
     servers
 }
 
@@ -115,6 +117,7 @@ fn ports(
             ),
         }
     }
+
     ports.sort_by_key(|endpoint| endpoint.port);
     ports.into_iter().map(|endpoint| (endpoint.port, endpoint.target.clone())).collect()
 }
@@ -164,6 +167,7 @@ impl Server<'_> {
         });
         let spec =
             Value::map([("ports", ports.collect::<Vec<_>>().into()), ("selector", selector)]);
+
         Object::new(
             Map::from_iter([
                 ("apiVersion".to_owned(), Value::text("v1")),

@@ -146,9 +146,8 @@ impl Targets {
         }
     }
 
-    /// Returns the namespaces that get Roles besides none: the operator's own one always (leader
-    /// election lives there; OLM v0 does so, v1 does not), then the others. Nothing for all
-    /// namespaces.
+    /// Returns the namespaces that get Roles: the operator's own one always (for leader election; OLM
+    /// v0 does the same, v1 does not), then the others. Empty for all namespaces.
     pub(super) fn role_namespaces(&self) -> Vec<Target> {
         match self {
             Targets::All => Vec::new(),

@@ -44,11 +44,13 @@ pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Di
             None => unknown(object, &definitions, &mut found),
         }
     }
+
     for object in objects.iter().filter(|object| is_shipped(object)) {
         if let Some(definition) = definitions.of_object(object) {
             custom(object, definition, &mut found);
         }
     }
+
     found
 }
 
@@ -110,6 +112,7 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
         found.push(diagnostic.related(definition.crd.place(), "the definition"));
         return;
     };
+
     if version.status && object.root.contains_key("status") && !is_shipped(object) {
         let message = format!(
             "{}: `status` is set by the operator and dropped by the API server",
@@ -117,6 +120,7 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
         );
         found.push(invalid(object, ".status", message, "remove `status`".to_owned()));
     }
+
     let Some(schema) = version.schema else { return };
     let mut faults = schema::validate(schema, &object.root);
     faults.retain(|fault| !(fault.dropped && is_shipped(object)));
@@ -126,6 +130,7 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
         let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);
         found.push(invalid(object, &fault.path, message, fault.hint));
     }
+
     if more > 0 {
         let message = format!("{}: {more} more errors", object.label());
         found.push(invalid(object, "", message, "check the kind of this object".to_owned()));

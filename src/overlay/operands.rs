@@ -33,6 +33,7 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
                 .to_owned(),
         });
     }
+
     if !objects.is_empty() {
         values.push(ValueSpec {
             path: create_namespaces(),
@@ -43,6 +44,7 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
                 .to_owned(),
         });
     }
+
     objects.extend(operands.accounts.iter().map(|account| made(account_object(account))));
     (objects, values)
 }

@@ -71,6 +71,7 @@ impl Validator {
             }
             return;
         }
+
         if !self.has_type(schema, value, path) {
             return;
         }
@@ -88,6 +89,7 @@ impl Validator {
             Value::Number(number) => self.number(schema, *number, path),
             _ => {}
         }
+
         self.allowed(schema, value, path);
         self.combinations(schema, value, path);
     }
@@ -105,6 +107,7 @@ impl Validator {
             }
             return fits;
         }
+
         let Some(wanted) = text(schema, "type") else { return true };
         let (fits, words) = match wanted {
             "object" => (matches!(value, Value::Map(_)), "a map"),
@@ -115,6 +118,7 @@ impl Validator {
             "number" => (number.is_some(), "a number"),
             _ => return true,
         };
+
         if !fits {
             let hint = match (wanted, value) {
                 ("string", Value::Bool(_) | Value::Number(_)) => "put it in quotes",
@@ -124,6 +128,7 @@ impl Validator {
             };
             self.fault(path, format!("is {}, not {words}", value.type_name()), hint);
         }
+
         fits
     }
 
@@ -178,6 +183,7 @@ impl Validator {
                 self.value(schema, item, &format!("{path}[{index}]"));
             }
         }
+
         self.count(schema, ["minItems", "maxItems"], items.len(), "items", path);
         let kind = text(schema, "x-kubernetes-list-type");
         let keys: Vec<&str> = texts(schema, "x-kubernetes-list-map-keys").collect();
@@ -234,6 +240,7 @@ impl Validator {
                 );
             }
         }
+
         if let Some(Value::Number(step)) = schema.get("multipleOf") {
             let ratio = value / float(*step);
             if ratio.is_finite() && (ratio - ratio.round()).abs() > 1e-9 {
@@ -289,6 +296,7 @@ impl Validator {
             let faults = Self::inside(part, value, path);
             self.faults.extend(faults);
         }
+
         let fitting = |key: &str| {
             schemas(key).iter().filter(|part| Self::inside(part, value, path).is_empty())
         };
@@ -303,6 +311,7 @@ impl Validator {
             );
             self.fault(path, "matches none of the CRD's anyOf schemas", hint);
         }
+
         if !schemas("oneOf").is_empty() {
             match fitting("oneOf").count() {
                 1 => {}
@@ -318,6 +327,7 @@ impl Validator {
                 ),
             }
         }
+
         if let Some(not) = schema.get("not")
             && Self::inside(not, value, path).is_empty()
         {

@@ -30,6 +30,7 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
             }
         });
     }
+
     let hosts: BTreeSet<String> = images.keys().map(|image| in_registry(image).0).collect();
     let copies =
         hosts.iter().map(|host| (host.clone(), json!(format!("mirror.example.com/{host}"))));
@@ -53,6 +54,7 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
             hosts.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ")
         ),
     });
+
     let mut names: Vec<(&str, String)> = names.into_iter().collect();
     names.sort_by(|(_, one), (_, other)| one.cmp(other));
     unit.values.extend(names.into_iter().map(|(reference, name)| ValueSpec {

@@ -19,6 +19,7 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
     };
     let enabled = crds_enabled();
     let mut switched = false;
+
     for object in &mut unit.objects {
         if object.kind() != "CustomResourceDefinition" || object.origin == Origin::Stub {
             continue;
@@ -37,6 +38,7 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
             switched = true;
         }
     }
+
     if switched {
         unit.values.push(enabled);
     }

@@ -109,12 +109,14 @@ impl Settings {
             let schema = json!({"type": "integer", "minimum": 0});
             self.declare(&path, default, schema, "Number of replicas.");
         }
+
         let Some(template) = spec.get_mut("template").and_then(Value::as_map_mut) else { return };
         let path = self.path(&["annotations"]);
         if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
             let schema = annotate(metadata, &path);
             self.declare(&path, json!({}), schema, "Additional pod annotations.");
         }
+
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
         self.resources(pod);
         self.replace(
@@ -134,11 +136,13 @@ impl Settings {
             }),
             "Affinity for the pods.",
         );
+
         let path = self.path(&["tolerations"]);
         add(pod, "tolerations", &path);
         let schema = json!({"type": "array", "items": {"type": "object"}});
         self.declare(&path, json!([]), schema, "Additional tolerations for the pods.");
         self.add_volumes(pod);
+
         self.add_to_containers(pod);
     }
 
@@ -193,6 +197,7 @@ impl Settings {
             add(container, "envFrom", &env_from);
             add(container, "volumeMounts", &mounts);
         }
+
         variables.extend(PROXIES.iter().map(|proxy| proxy.variable.to_owned()));
         variables.sort_unstable();
         variables.dedup();
@@ -205,6 +210,7 @@ impl Settings {
                 are changed in bundles.toml, in `[bundle.config]`; proxies are set with the value \
                 `proxy`.",
         );
+
         let schema = json!({"type": "array", "items": {"type": "object"}});
         self.declare(
             &env_from,
@@ -213,6 +219,7 @@ impl Settings {
             "Additional envFrom sources for all containers.",
         );
         let fields = json!({"mountPath": {"type": "string", "minLength": 1}});
+
         self.declare(
             &mounts,
             json!([]),

@@ -95,7 +95,7 @@ fn secret(namespace: Value, phase: Phase) -> Object {
     secret
 }
 
-/// Returns a Secret without a name could not be created.
+/// Returns the constraint that a pull secret with content needs a name.
 fn content_needs_name() -> serde_json::Value {
     let filled = |key: &str| json!({"properties": {"pullSecret": {"properties": {key: {"minLength": 1}}, "required": [key]}}});
     json!({"if": filled("dockerConfigJson"), "then": filled("name")})

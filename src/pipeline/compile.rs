@@ -163,6 +163,7 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle) -> Diagnosti
             format!("use a bundle of `{}`, or write package = \"{}\"", wanted.text, bundle.package),
         ),
     };
+
     Diagnostic::error(Code::PackageMismatch, message)
         .at(Place::span(wanted.span.clone()))
         .hint(hint)

@@ -85,6 +85,7 @@ impl Operands<'_> {
             let place = format!("{revision}:{path}");
             return side.map(Some).map_err(|found| charts::located(&place, found));
         }
+
         let path = Path::new(text);
         let located = |found| charts::located(text, found);
         if let Some(tree) = chart_at(path).map_err(located)? {
@@ -99,6 +100,7 @@ impl Operands<'_> {
             let place = folder.display().to_string();
             return side.map(Some).map_err(|found| charts::located(&place, found));
         }
+
         self.bundle(text, diagnostics)
     }
 
@@ -242,6 +244,7 @@ impl Operands<'_> {
             }
             None => self.with_helm(&name, tree)?,
         };
+
         let mut facts = ChartFacts {
             version: text("version"),
             app_version: text("appVersion"),
@@ -254,6 +257,7 @@ impl Operands<'_> {
             crd_files: BTreeMap::new(),
             name,
         };
+
         let mut objects = Vec::new();
         for (placement, file, object) in rendered {
             let kind = object.get("kind").and_then(Json::as_str);
@@ -268,12 +272,14 @@ impl Operands<'_> {
             }
             objects.push(object);
         }
+
         let label = match label {
             "" => format!("{} {}", facts.name, facts.version),
             label => label.to_owned(),
         };
         let operator_version = facts.app_version.clone();
         let side = Side::new(label, objects, self.namespace, Some(facts));
+
         Ok(Side { package, operator_version, ..side })
     }
 
@@ -286,6 +292,7 @@ impl Operands<'_> {
         let subchart = Release { namespace: self.namespace, values: of_subchart };
         let without_subchart = of_subchart.get("enabled") == Some(&Json::Bool(false));
         let mut rendered = Vec::new();
+
         for (path, content) in tree {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             let yaml = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
@@ -321,6 +328,7 @@ impl Operands<'_> {
                     .map(|object| (placement, path.clone(), object)),
             );
         }
+
         Ok(Some(rendered))
     }
 

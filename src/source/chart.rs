@@ -67,6 +67,7 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
         limit(&shown, bytes, tree.len())?;
         tree.insert(path.replace('\\', "/"), content);
     }
+
     Ok(tree)
 }
 
@@ -125,6 +126,7 @@ fn read_tar(stream: impl Read, shown: &str) -> Result<ChartTree, Diagnostics> {
     let mut archive = tar::Archive::new(stream.take(CHART_BYTES * 2));
     let mut tree = ChartTree::new();
     let mut bytes = 0;
+
     for entry in archive.entries().map_err(broken)? {
         let entry = entry.map_err(broken)?;
         if !entry.header().entry_type().is_file() {
@@ -142,6 +144,7 @@ fn read_tar(stream: impl Read, shown: &str) -> Result<ChartTree, Diagnostics> {
         limit(shown, bytes, tree.len())?;
         tree.insert(path, content);
     }
+
     Ok(tree)
 }
 

@@ -141,6 +141,7 @@ impl<R: BufRead> ZstdFrames<R> {
             }
             Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
         }
+
         Ok(true)
     }
 

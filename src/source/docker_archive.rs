@@ -56,6 +56,7 @@ fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e En
                     if name.rsplit_once(':').is_some_and(|(_, its)| its == tag))
         }),
     };
+
     let found: Vec<&Entry> = entries.iter().filter(fits).collect();
     let names: Vec<String> = entries.iter().flat_map(tags).map(|n| format!("`{n}`")).collect();
     let has = match names.as_slice() {
@@ -63,6 +64,7 @@ fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e En
             .to_owned(),
         names => format!("it has {}", names.join(", ").escape_debug()),
     };
+
     match found.as_slice() {
         [one] => Ok(one),
         [] => Err(failure(
@@ -111,6 +113,7 @@ fn image_of<'a>(
         );
         return Err(damaged(message));
     }
+
     let mut blobs = ArchiveBlobs { archive, files: BTreeMap::new(), made: BTreeMap::new() };
     let mut descriptors = Vec::new();
     for (file, diff_id) in layers.iter().zip(parsed.rootfs.diff_ids) {
@@ -123,6 +126,7 @@ fn image_of<'a>(
         blobs.files.insert(diff_id.to_string(), file.clone());
         descriptors.push(Descriptor::new(MediaType::ImageLayer, size, diff_id));
     }
+
     let config = blobs.add(MediaType::ImageConfig, config)?;
     let manifest = ImageManifestBuilder::default()
         .schema_version(SCHEMA_VERSION)
@@ -132,6 +136,7 @@ fn image_of<'a>(
         .build()
         .and_then(|manifest| manifest.to_string())
         .map_err(|error| damaged(format!("`{shown}`: {error}")))?;
+
     let root = blobs.add(MediaType::ImageManifest, manifest.into_bytes())?;
     Ok((blobs, root))
 }

@@ -134,6 +134,7 @@ pub(super) fn open(
     let config = read_config(blobs, manifest.config(), limits)?;
     let labels = config.config.unwrap_or_default().labels.unwrap_or_default();
     let diff_ids = config.rootfs.unwrap_or_default().diff_ids.unwrap_or_default();
+
     if !diff_ids.is_empty() {
         if diff_ids.len() != layers.len() {
             let message = format!(
@@ -149,6 +150,7 @@ pub(super) fn open(
             layer.diff_id = Some(diff_id);
         }
     }
+
     Ok(Opened { descriptor, layers, config: manifest.config().clone(), labels })
 }
 
@@ -334,6 +336,7 @@ fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagn
         let message = format!("the image has {count} layers; the limit is {}", limits.layers);
         return Err(too_much(message));
     }
+
     let mut problems = Diagnostics::new();
     let mut layers = Vec::new();
     let mut size = 0_u64;
@@ -347,12 +350,14 @@ fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagn
         let name = format!("layer {} of {count} ({})", index + 1, descriptor.digest());
         layers.push(Layer { descriptor: descriptor.clone(), compression, diff_id: None, name });
     }
+
     if size > limits.stored_bytes {
         let limit = in_bytes(limits.stored_bytes);
         let message =
             format!("the layers of the image have {}; the limit is {limit}", in_bytes(size));
         problems.append(too_much(message));
     }
+
     if problems.is_empty() { Ok(layers) } else { Err(problems) }
 }
 

@@ -251,6 +251,7 @@ impl Layout {
         let platforms =
             entries.iter().all(|entry| entry.platform().is_some() && names(entry) == names(first));
         let candidates: Vec<Descriptor> = entries.iter().map(|entry| (*entry).clone()).collect();
+
         match choose_platform(&candidates) {
             Some(chosen) if platforms => Ok(chosen.clone()),
             _ => Err(failure(
@@ -373,6 +374,7 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
             (rank, format!("`{}`", name.escape_debug()))
         })
         .collect();
+
     shown.sort();
     shown.dedup();
     let more = shown.len().saturating_sub(MOST_NAMES);
@@ -381,6 +383,7 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
     if more > 0 {
         text.push_str(&format!(" and {more} more"));
     }
+
     text
 }
 

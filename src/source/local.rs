@@ -49,6 +49,7 @@ pub(super) fn read(
         };
         return Err(failure(Code::SourceNotFound, message, hint));
     };
+
     let kind = path.metadata().map_err(|error| unreadable(shown, &error))?;
     let layout = if kind.is_dir() {
         let has_marker = path.join(MARKER).symlink_metadata().is_ok();
@@ -78,6 +79,7 @@ pub(super) fn read(
         let error = io::Error::other("it is neither a file nor a directory");
         return Err(unreadable(shown, &error));
     };
+
     layout.read(&wanted(suffix)?, limits)
 }
 

@@ -40,12 +40,14 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
             Err(error) => found.append(unreadable(&shown, &error)),
         }
     };
+
     let open =
         |path: &Path| -> io::Result<Box<dyn Read>> { Ok(Box::new(regular_file::open(path)?)) };
     if path == STANDARD_INPUT {
         take("standard input".to_owned(), Ok(Box::new(io::stdin())));
         return (files, found);
     }
+
     let root = Path::new(path);
     match fs::metadata(root) {
         Ok(metadata) if metadata.is_dir() => {
@@ -79,5 +81,6 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
         }
         _ => take(path.to_owned(), open(root)),
     }
+
     (files, found)
 }

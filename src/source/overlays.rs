@@ -105,6 +105,7 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
         ),
         _ => unreadable(path, &error),
     })?;
+
     let folder = link_boundary(path, base).map_err(|error| unreadable(path, &error))?;
     if !is_inside(&root, &folder) {
         return Err(leaves(path, &folder));
@@ -136,6 +137,7 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
     } else {
         paths.push(root.clone());
     }
+
     if paths.is_empty() {
         return Err(failure(
             Code::OverlayUnreadable,
@@ -143,6 +145,7 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
             "use a file, or rename it to one of these extensions",
         ));
     }
+
     if paths.len() > MOST_FILES {
         return Err(failure(
             Code::OverlayUnreadable,
@@ -150,6 +153,7 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
             "check that this is the right directory",
         ));
     }
+
     let mut files = Vec::with_capacity(paths.len());
     for file in paths {
         let below = file.strip_prefix(&root).unwrap_or(Path::new(""));
@@ -167,6 +171,7 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
         }
         files.push((name, content));
     }
+
     Ok(files)
 }
 

@@ -31,6 +31,7 @@ impl Reference {
                 &format!("write `{}`", rest.escape_debug()),
             );
         }
+
         let host = text
             .split_once('/')
             .map(|(host, _)| host)
@@ -42,6 +43,7 @@ impl Reference {
                     `registry.redhat.io/team/operator-bundle:1.0`",
             );
         }
+
         let whole = "write HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 lower-case \
             hexadecimal digits";
         let (rest, digest) = match text.split_once('@') {
@@ -62,16 +64,19 @@ impl Reference {
             let why = format!("the repository has more than {LONGEST_REPOSITORY} characters");
             return invalid(&why, whole);
         }
+
         if !is_repository(repository) && is_repository(&repository.to_lowercase()) {
             return invalid(
                 "the repository has upper-case letters",
                 "write the name as it is in the registry",
             );
         }
+
         if !is_host(host) || !is_repository(repository) || !tag.is_none_or(is_tag) {
             return invalid("invalid reference format", whole);
         }
         let tag = tag.map(str::to_owned);
+
         Ok(Reference { name: name.to_owned(), tag, digest })
     }
 

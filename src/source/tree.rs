@@ -101,6 +101,7 @@ impl Tree {
                 _ => Err(exceeded(format!("a path of the bundle has {} bytes", path.len()))),
             };
         }
+
         if climbs && position != Position::Outside {
             return self.refuse(path, layer, climbing(&entry.path));
         }
@@ -309,6 +310,7 @@ impl Tree {
                 return Ok(None);
             }
         }
+
         Ok(None)
     }
 

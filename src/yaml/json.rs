@@ -198,12 +198,14 @@ impl<'t> Parser<'t> {
                 None => return Err(Error::new("unclosed string", mark)),
             }
         }
+
         let last = &self.text[run..self.pos];
         self.pos += 1;
         let text = match owned {
             None => Cow::Borrowed(last),
             Some(text) => Cow::Owned(text + last),
         };
+
         Ok((scalar(text, Style::Quoted), mark))
     }
 

@@ -138,6 +138,7 @@ impl<'t> Events<'t> {
                 Err(_) => return Ok(None),
             }
         }
+
         self.next = checked.mark();
         self.json = Some(read + 1);
         self.begin(Document::Json(json::Parser::new(self.text, start)));

@@ -53,12 +53,14 @@ impl SmallMaps {
             let lines = self.lines.split_off(*start);
             *into = Entries::Large(self.take(*start), lines);
         }
+
         let Entries::Large(map, lines) = into else { return None };
         let (place, previous) = map.insert_full(name, value);
         if previous.is_none() {
             lines.push(line.unwrap_or(0));
             return None;
         }
+
         let first = lines[place];
         lines[place] = line.unwrap_or(first);
         map.get_index(place).map(|(name, _)| (name.clone(), first))

@@ -53,6 +53,7 @@ impl Reader<'_> {
             };
             shape
         });
+
         let accelerator_fields =
             self.table_in(fields, "accelerator", &keys::ACCELERATOR, &mut spans);
         let epp_fields = self.table_in(fields, "epp", &keys::EPP, &mut spans);
@@ -95,6 +96,7 @@ impl Reader<'_> {
         };
         let namespace = fields.text("namespace").and_then(|at| self.namespace(at));
         let chart_version = fields.text("chart-version").and_then(|at| self.version(at));
+
         Some(ServingConfig {
             name,
             model,
@@ -250,6 +252,7 @@ impl Reader<'_> {
             node_selector,
             tolerations: list(tolerations),
         };
+
         Some((engine, Self::strings(fields, "args").unwrap_or_default(), resources))
     }
 
@@ -313,6 +316,7 @@ impl Reader<'_> {
             let message = "`preset` and `config` are mutually exclusive";
             self.error(Code::InvalidValue, range, message, "remove one of them");
         }
+
         let mut flags = JsonMap::new();
         if let Some((Json::Object(given), range)) = fields.json("flags") {
             for (name, value) in given {
@@ -326,6 +330,7 @@ impl Reader<'_> {
                 }
             }
         }
+
         PickerConfig {
             preset: Self::string(fields, "preset"),
             config: config.map(|(json, _)| json),
@@ -379,6 +384,7 @@ impl Reader<'_> {
                 }
             }
         }
+
         objectives
     }
 
@@ -406,6 +412,7 @@ impl Reader<'_> {
                 }
             }
         }
+
         rewrites
     }
 

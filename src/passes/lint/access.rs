@@ -186,6 +186,7 @@ pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
     } else {
         ""
     };
+
     diagnostics.push(
         Diagnostic::note(
             Code::OpenshiftOnly,

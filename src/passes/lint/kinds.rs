@@ -55,6 +55,7 @@ pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
             by_service.entry((name, namespace)).or_default().push(object);
         }
     }
+
     for ((service, namespace), crds) in by_service {
         let names: Vec<&str> = crds.iter().map(|crd| crd.name()).collect();
         diagnostics.push(

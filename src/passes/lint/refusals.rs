@@ -137,6 +137,7 @@ fn service(faults: &mut Faults<'_>) {
     if ports.is_empty() && !bare {
         faults.add(".spec", "has no ports");
     }
+
     for (index, port) in ports.iter().enumerate() {
         if let Some(Value::Number(Number::Int(number))) = port.get("port")
             && !(1..=65_535).contains(number)
@@ -160,6 +161,7 @@ fn service(faults: &mut Faults<'_>) {
             faults.add(path, format!("has a port with invalid name `{name}`"));
         }
     }
+
     faults.twice(".spec.ports", "port name", ports.iter().filter_map(|port| text(port, "name")));
     faults.twice(".spec.ports", "port", ports.iter().filter_map(|p| number(p, "port")));
 }
@@ -188,6 +190,7 @@ fn deployment(faults: &mut Faults<'_>) {
         );
         faults.add(".spec.selector", what);
     }
+
     let expressions = object.at(&["spec", "selector", "matchExpressions"]);
     let expressions = expressions.and_then(Value::as_seq).unwrap_or_default();
     if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
@@ -207,6 +210,7 @@ fn deployment(faults: &mut Faults<'_>) {
             self::container(faults, &path, container, &volumes);
         }
     }
+
     faults.twice(".spec.template.spec.containers", "container name", names);
 }
 
@@ -218,6 +222,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     if container.get("image").is_none_or(|image| image.as_str().is_some_and(str::is_empty)) {
         faults.add(path, format!("has container `{name}` without an image"));
     }
+
     for (index, port) in list(container, "ports").iter().enumerate() {
         if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
             let path = format!("{path}.ports[{index}].name");
@@ -230,6 +235,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
             );
         }
     }
+
     for (index, variable) in list(container, "env").iter().enumerate() {
         let value = text(variable, "value").filter(|value| !value.is_empty());
         let from = variable.get("valueFrom").filter(|from| !from.is_null());
@@ -238,6 +244,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
             faults.add(path, format!("has env var {name} with both value and valueFrom"));
         }
     }
+
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         for way in ["httpGet", "tcpSocket"] {
             let port = container.at(&[probe, way, "port"]).and_then(Value::as_str);
@@ -253,6 +260,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
             }
         }
     }
+
     let of = |key: &str, name: &'static str| {
         list(container, key)
             .iter()
@@ -261,6 +269,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     };
     faults.twice(&format!("{path}.ports"), "port name", of("ports", "name"));
     faults.twice(&format!("{path}.volumeMounts"), "mount path", of("volumeMounts", "mountPath"));
+
     for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
         if let Some(volume) = text(mount, "name").filter(|name| !volumes.contains(name)) {
             let path = format!("{path}.volumeMounts[{index}]");
@@ -295,11 +304,13 @@ fn crd(faults: &mut Faults<'_>) {
             faults.add(format!(".spec.versions[{index}]"), "has a version without a schema");
         }
     }
+
     if object.at(&["spec", "preserveUnknownFields"]) == Some(&Value::Bool(true)) {
         let what = "sets preserveUnknownFields instead of x-kubernetes-preserve-unknown-fields in \
             the schema";
         faults.add(".spec.preserveUnknownFields", what);
     }
+
     let kubernetes = [".k8s.io", ".kubernetes.io"].iter().any(|end| group.ends_with(end));
     let approval = ["metadata", "annotations", "api-approved.kubernetes.io"];
     if kubernetes && object.at(&approval).is_none() {

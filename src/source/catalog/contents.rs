@@ -175,6 +175,7 @@ impl<'a> Reading<'a> {
         let mut channel_files: BTreeMap<String, String> = BTreeMap::new();
         let mut faults = 0;
         let mut objects = 0;
+
         for (path, file) in self.files {
             if self.ignored.covers(&path) {
                 continue;
@@ -221,10 +222,12 @@ impl<'a> Reading<'a> {
                 }
             }
         }
+
         if faults > MOST_FAULTS {
             let message = format!("{} more errors in the catalog", faults - MOST_FAULTS);
             found.push(Diagnostic::error(Code::CatalogInvalid, message));
         }
+
         if !found.is_empty() {
             return Err(found);
         }
@@ -236,6 +239,7 @@ impl<'a> Reading<'a> {
                     JSON or YAML files",
             ));
         }
+
         if package_file.is_none() {
             return Err(no_package(self.package, &self.others));
         }

@@ -43,11 +43,13 @@ pub(super) fn files(
         has_csv |= kind == "clusterserviceversion";
         manifests.insert(free_name(&manifests, &kind, &name), bytes);
     }
+
     if !has_csv {
         return Err(
             "the catalog has manifests of the bundle, but no ClusterServiceVersion".to_owned()
         );
     }
+
     let mut dependencies = Vec::new();
     let mut others = Vec::new();
     for (kind, value) in &properties.others {
@@ -67,6 +69,7 @@ pub(super) fn files(
         };
         list.push(json!({ "type": kind, "value": value }));
     }
+
     let mut metadata = BTreeMap::new();
     metadata.insert("annotations.yaml".to_owned(), text(&annotations(contents, bundle)));
     for (name, key, list) in [
@@ -77,6 +80,7 @@ pub(super) fn files(
             metadata.insert(name.to_owned(), text(&json!({ key: list })));
         }
     }
+
     Ok(BundleFiles {
         manifests,
         metadata,

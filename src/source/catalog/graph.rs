@@ -62,6 +62,7 @@ fn channel<'c>(
             .into());
         }
     };
+
     match contents.channels.get_key_value(wanted) {
         Some((name, entries)) if entries.len() > MOST_ENTRIES => Err(Diagnostic::error(
             Code::SourceLimit,
@@ -111,6 +112,7 @@ impl<'c> Channel<'c> {
             )
         };
         let name = self.name;
+
         match heads.as_slice() {
             [head] => self.contents.bundles.get(head.name.as_str()).ok_or_else(|| {
                 error(
@@ -239,6 +241,7 @@ impl<'c> Channel<'c> {
                     same version, as in `>=4.18.0-0`",
             );
         }
+
         hint
     }
 }

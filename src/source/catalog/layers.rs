@@ -35,6 +35,7 @@ pub(super) fn walk(
     let mut later = Seen::default();
     let mut name_bytes = 0;
     let mut files = 0_u64;
+
     for layer in image.layers.iter().rev() {
         let mut own = Seen::default();
         walk_layer(blobs, layer, &meter, &mut warnings, &mut |entry| {
@@ -64,6 +65,7 @@ pub(super) fn walk(
         })?;
         later.add(own);
     }
+
     if files == 0 {
         return Err(no_catalog(image, &show(&folder)));
     }
@@ -92,6 +94,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
             "use `image` instead of `catalog`, without `package`",
         ));
     }
+
     if label.is_none() && image.labels.contains_key(DATABASE_LABEL) {
         return Err(failure(
             Code::NotACatalog,
@@ -99,6 +102,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
             "use a file-based release of the catalog, or convert it with `opm migrate`",
         ));
     }
+
     let text = label.map_or(DEFAULT_CONFIGS, String::as_str);
     let (path, climbs) = normalise(text.trim().as_bytes());
     if climbs || path.is_empty() {
@@ -109,6 +113,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
             "set the label to a directory, usually `/configs`",
         ));
     }
+
     Ok(path)
 }
 

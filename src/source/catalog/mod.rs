@@ -113,6 +113,7 @@ fn select_in(
             Some(BundleFiles { catalog: identity.clone(), ..files })
         }
     };
+
     let selected = Selected {
         package: source.package.text.clone(),
         channel: choice.channel.to_owned(),
@@ -122,6 +123,7 @@ fn select_in(
         objects,
         catalog: identity,
     };
+
     Ok((selected, found))
 }
 
@@ -156,6 +158,7 @@ fn read_embedded(
         }
         io::Result::Ok(())
     })?;
+
     let invalid = |why: String| {
         Diagnostics::from(
             Diagnostic::error(
@@ -166,6 +169,7 @@ fn read_embedded(
             .hint("set another `version`, or report this to the owner of the catalog"),
         )
     };
+
     let properties =
         result.unwrap_or_else(|| Err("the file is gone".to_owned())).map_err(invalid)?;
     embedded::files(&properties, contents, &bundle.name, limits).map_err(invalid)
@@ -212,6 +216,7 @@ fn deprecations(
             .hint(hint),
         );
     }
+
     found
 }
 

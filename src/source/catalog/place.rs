@@ -52,6 +52,7 @@ pub(super) fn open<'s>(
     let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
     let found = local::find(text, base);
     let is_layout = |path: &Path| path.join(layout::MARKER).is_file();
+
     match found {
         Some(found) if is_layout(&found.path) => {
             let wanted = match found.suffix {
@@ -151,6 +152,7 @@ fn walk_folder(
         };
         visited.map_err(|error| failed(&path, &error))?;
     }
+
     Ok(())
 }
 

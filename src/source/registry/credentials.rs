@@ -429,6 +429,7 @@ mod tests {
         assert_eq!(login("a.b").unwrap().unwrap().login, password("u-a.b", "s"));
         assert_eq!(login("c.d").unwrap(), None);
         assert_eq!(login("k.l").unwrap().unwrap().login, Login::Identity(Secret::new("t")));
+
         for host in ["e.f", "g.h", "i.j"] {
             let text = format!("{:?}", login(host).unwrap_err());
             assert!(!text.contains("canary"), "{text}");

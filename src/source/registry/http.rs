@@ -165,6 +165,7 @@ impl Http {
                 agent.run(request.body(body).map_err(unbuilt)?)
             }
         };
+
         let (parts, body) = response.map_err(failed)?.into_parts();
         Ok(Response {
             status: parts.status,

@@ -56,6 +56,7 @@ impl Repository<'_> {
                 return Ok(Descriptor::new(media_type, size, digest.clone()));
             }
         }
+
         self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
         let fetched = if self.client.access.offline {
             let missing = if reference.digest.is_some() { offline } else { offline_tag };
@@ -73,6 +74,7 @@ impl Repository<'_> {
             };
             failure.diagnostic(&self.host.name)
         })?;
+
         self.client.cache.store(descriptor.digest(), &bytes)?;
         Ok(descriptor)
     }
@@ -107,6 +109,7 @@ impl Repository<'_> {
             let message = format!("{place} ended after {} bytes", bytes.len());
             return Err(Failure::Unreachable(message));
         }
+
         let digest = match digest {
             Some(wanted) => {
                 let found = digest_of(&bytes, Hasher::like(wanted).map_err(first)?)?;
@@ -131,12 +134,14 @@ impl Repository<'_> {
                 found
             }
         };
+
         let Some(media_type) = media_type_of(content_type.as_deref(), &bytes) else {
             let kind = content_type.unwrap_or_default();
             let message =
                 format!("{place} has media type `{}`, which is not an image", kind.escape_debug());
             return Err(Failure::Refused(message));
         };
+
         Ok((Descriptor::new(media_type, bytes.len() as u64, digest), bytes))
     }
 }

@@ -344,6 +344,7 @@ impl Repository<'_> {
         if let Ok(response) = &sent {
             self.client.access.tell(3, || headers_of(response));
         }
+
         sent
     }
 

@@ -132,6 +132,7 @@ impl LayoutWriter {
                 self.entries.push(entry);
             }
         }
+
         let mut entry = Descriptor::new(
             manifest.media_type().clone(),
             manifest.size(),
@@ -140,6 +141,7 @@ impl LayoutWriter {
         if let Some(name) = name {
             entry.set_annotations(Some(HashMap::from([(REF_NAME.to_owned(), name.to_owned())])));
         }
+
         self.entries.push(entry);
     }
 

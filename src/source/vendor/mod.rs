@@ -127,6 +127,7 @@ impl Supply {
             .cloned()
             .collect();
         opened.blobs.prepare(&parts)?;
+
         Ok(Image {
             reference: Reference::parse(reference)?,
             blobs: opened.blobs,

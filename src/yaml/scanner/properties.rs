@@ -66,6 +66,7 @@ impl<'t> Scanner<'t> {
             self.pos += 1;
             return Ok(tag);
         }
+
         self.pos += 1;
         let handle = self.scan_word_characters();
         if self.byte(self.pos) != b'!' {
@@ -73,6 +74,7 @@ impl<'t> Scanner<'t> {
         }
         self.pos += 1;
         let name = self.scan_uri(mark)?;
+
         if name.is_empty() {
             Err(nothing())
         } else if handle.is_empty() {
@@ -106,6 +108,7 @@ impl<'t> Scanner<'t> {
                 _ => break,
             }
         }
+
         String::from_utf8(uri).map_err(|_| Error::new("the tag is not UTF-8", mark))
     }
 }
