@@ -255,7 +255,7 @@ fn select<'c>(
 
 /// A bundle that was built.
 struct Built<'c, C> {
-    /// Its charts in the order of their installation.
+    /// The charts in the order of their installation.
     charts: Vec<C>,
     /// The releases.
     releases: Vec<ChartRelease>,
@@ -265,11 +265,11 @@ struct Built<'c, C> {
     hits: Hits,
     /// Number of matches of each patch.
     patched: Hits,
-    /// Its dependencies and what it provides.
+    /// The dependencies of the bundle and what it provides.
     member: Member<'c>,
     /// The new lock entry, if it was not locked.
     locked: Option<Locked>,
-    /// Its entry in the lock with the decisions, when these are missing there.
+    /// The updated lock entry, if the recorded one lacks the decisions.
     decided: Option<Locked>,
 }
 

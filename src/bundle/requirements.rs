@@ -15,9 +15,9 @@ use std::fmt;
 /// An API.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Api {
-    /// Its group; empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// Its version, for example `v1`.
+    /// API version, for example `v1`.
     pub version: String,
     /// The kind.
     pub kind: String,

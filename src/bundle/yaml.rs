@@ -35,7 +35,7 @@ pub(super) struct Document {
     pub line: usize,
     /// 1-based line of each item of a top-level `items` list.
     pub item_lines: Vec<usize>,
-    /// Its content.
+    /// The content of the document.
     pub value: Value,
 }
 

@@ -37,11 +37,11 @@ impl CertificateProvider {
 /// `issuer`: an issuer of cert-manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
-    /// Its name.
+    /// Name of the issuer.
     pub name: String,
     /// The kind of the issuer; `Issuer` by default.
     pub kind: String,
-    /// Its API group, where it is not cert-manager's.
+    /// API group of the issuer, if it is not cert-manager's.
     pub group: Option<String>,
 }
 

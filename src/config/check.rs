@@ -9,9 +9,9 @@ use crate::diag::{Code, Diagnostic, Place, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// No two bundles have the same name.
+/// Checks that bundle names are unique.
 ///
-/// Names are lower-case, so they cannot meet on a file system that ignores case either.
+/// Names are lower-case, so they do not collide on case-insensitive file systems either.
 pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
     let mut first: BTreeMap<&str, &Located<&str>> = BTreeMap::new();
     for at in drafts.iter().filter_map(|draft| draft.name.as_ref()) {
@@ -136,7 +136,7 @@ fn follow<'t>(
     done.push(name);
 }
 
-/// No chart is written over what a bundle or mirror is read from, or into a bundle.
+/// Checks that no chart is written over the source of a bundle or mirror, or into a bundle.
 pub(super) fn outputs(
     reader: &mut Reader<'_>,
     output: &Output,

@@ -93,7 +93,7 @@ pub struct Table {
     pub header: &'static str,
     /// The description.
     pub doc: &'static str,
-    /// Its keys, in the order of the documentation.
+    /// The keys, in the order of the documentation.
     pub keys: &'static [Key],
     /// Keys of which there must be exactly one.
     pub exactly_one_of: &'static [&'static str],

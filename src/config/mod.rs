@@ -116,7 +116,7 @@ pub enum MirrorTarget {
 /// `[[registry]]`
 #[derive(Clone, Debug)]
 pub struct Registry {
-    /// Its host, with a port where references have one.
+    /// Host of the registry, with the port if references have one.
     pub host: String,
     /// PEM file of authorities, relative to the configuration.
     pub ca: Option<PathBuf>,
@@ -347,7 +347,7 @@ pub enum Watch {
     All,
     /// The namespace that it runs in.
     Own,
-    /// These namespaces; one or more, no two the same.
+    /// Exactly these namespaces: one or more, without duplicates.
     Namespaces(Vec<String>),
 }
 
@@ -402,7 +402,7 @@ pub enum CrdPlacement {
 }
 
 impl CrdPlacement {
-    /// Its name in bundles.toml.
+    /// Returns the name in bundles.toml.
     pub fn as_str(self) -> &'static str {
         match self {
             CrdPlacement::Subchart => "subchart",

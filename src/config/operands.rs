@@ -20,7 +20,7 @@ pub struct Operands {
 /// A ServiceAccount that an operator will find and use.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Its name.
+    /// Name of the ServiceAccount.
     pub name: String,
     /// The value that names its namespace; nothing for the release's.
     pub namespace: Option<String>,
@@ -35,7 +35,7 @@ pub struct Account {
 pub struct Adoption {
     /// Name of the release.
     pub release: String,
-    /// Its namespace; nothing for that of this chart's release.
+    /// Namespace of the release; `None` for the namespace of this chart's release.
     pub namespace: Option<String>,
 }
 

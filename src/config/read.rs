@@ -1,4 +1,4 @@
-//! From the text of `bundles.toml` to a checked [`Config`].
+//! Parses `bundles.toml` into a checked [`Config`].
 
 use super::keys::serving::SERVING;
 use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};

@@ -117,9 +117,9 @@ pub struct PickerConfig {
 pub struct RouteConfig {
     /// Name of the Gateway.
     pub gateway: String,
-    /// Its namespace; that of the release when missing.
+    /// Namespace of the Gateway; the release namespace if missing.
     pub gateway_namespace: Option<String>,
-    /// Its class, when the chart makes it.
+    /// Class of the Gateway, if the chart creates it.
     pub gateway_class: Option<String>,
     /// `none`, `istio` or `gke`.
     pub provider: String,

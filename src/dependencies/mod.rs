@@ -18,7 +18,7 @@ pub struct Member<'c> {
     pub config: &'c BundleConfig,
     /// Name of its package.
     pub package: String,
-    /// Its version.
+    /// Version of the bundle.
     pub version: String,
     /// Its dependencies and what it provides.
     pub requirements: Requirements,
@@ -73,7 +73,7 @@ pub fn check(members: &[Member<'_>]) -> Diagnostics {
 /// The result for a requirement.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// By one bundle of each of these lists.
+    /// Satisfied by one bundle of each of these lists.
     Met(Vec<Vec<usize>>),
     Unmet,
     /// Nobody can tell here.

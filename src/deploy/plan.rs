@@ -5,7 +5,8 @@ use super::{Part, Release};
 /// Releases in an order in which each comes after all that it needs.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// By level, and by name within one: the order of the configuration does not count.
+    /// Releases by level, and by name within a level, independent of the order of the
+    /// configuration.
     pub releases: Vec<Planned<'a>>,
 }
 

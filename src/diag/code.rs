@@ -11,7 +11,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code, in the order of the documentation.
+            /// All codes, in the order of the documentation.
             pub const ALL: &'static [Code] = &[$(Code::$variant),*];
 
             /// The kebab-case name.
@@ -19,12 +19,12 @@ macro_rules! codes {
                 match self { $(Code::$variant => $name),* }
             }
 
-            /// What it means, in one line.
+            /// Returns the description: one line.
             pub fn description(self) -> &'static str {
                 match self { $(Code::$variant => $description),* }
             }
 
-            /// Why it matters and what to do, in a paragraph.
+            /// Returns the explanation: the background and the remedy, in a paragraph.
             pub fn explanation(self) -> &'static str {
                 match self { $(Code::$variant => $explanation),* }
             }

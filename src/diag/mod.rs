@@ -199,7 +199,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// No findings.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }

@@ -26,7 +26,7 @@ pub(super) struct BesideInspection {
     pub(super) stale: Vec<String>,
     /// Owned files that are no longer generated.
     pub(super) extra: Vec<String>,
-    /// Those of `stale` and `extra` whose content is not what we wrote.
+    /// Those of `stale` and `extra` that were edited after bundle2chart wrote them.
     edited: Vec<String>,
     /// Files of others that block a path.
     pub(super) foreign: Vec<String>,

@@ -176,7 +176,7 @@ pub(super) struct Inspection {
     pub(super) missing: Vec<String>,
     pub(super) stale: Vec<String>,
     pub(super) extra: Vec<String>,
-    /// Those of `stale` and `extra` whose content is not what we wrote.
+    /// Those of `stale` and `extra` that were edited after bundle2chart wrote them.
     pub(super) edited: Vec<String>,
     /// Files that we did not write, except those that have the content that we want to write, and
     /// a Chart.lock that Helm wrote.

@@ -71,7 +71,7 @@ pub struct Written {
 pub enum Change {
     /// There was none.
     Created,
-    /// Its files change.
+    /// Files of the chart change.
     Updated,
     /// The directory is up to date.
     Unchanged,

@@ -195,7 +195,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// No lines.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }

@@ -34,7 +34,7 @@ pub struct Image {
 /// A use of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// By what.
+    /// The kind of use.
     pub kind: UseKind,
     /// The object that has it, as `Kind/name`; empty for the bundle itself.
     pub object: String,
@@ -46,7 +46,7 @@ pub struct Use {
     pub place: Place,
 }
 
-/// By what an image is used.
+/// The kind of an image's use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UseKind {
     /// The bundle's own image: the chart was made of it, and does not need it.
@@ -188,7 +188,7 @@ impl Found {
         }
     }
 
-    /// Those of the pods of an object, but not the annotations that they have from the CSV.
+    /// Collects the images of an object's pods, except those in annotations from the CSV.
     fn object(&mut self, object: &Object, of_csv: &Map) {
         if places::has_pods(object) {
             let add = &mut |leaf: Leaf<'_>| self.add(&leaf.reference, leaf.used);

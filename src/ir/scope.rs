@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// The scope of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// In a namespace.
+    /// Namespaced.
     Namespaced,
     /// Cluster-scoped.
     Cluster,

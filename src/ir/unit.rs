@@ -20,9 +20,9 @@ pub struct Unit {
 pub struct ValueSpec {
     /// The path in values.yaml.
     pub path: ValuesPath,
-    /// Its default.
+    /// The default value.
     pub default: Json,
-    /// Its JSON schema (draft-07), without default and description.
+    /// The JSON schema (draft-07), without default and description.
     pub schema: Json,
     /// The description: one or two sentences.
     pub description: String,

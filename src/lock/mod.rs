@@ -31,7 +31,7 @@ pub struct Locked {
     /// Hash of what bundles.toml says of where the bundle comes from; another one means that the
     /// entry is about something else.
     pub config_hash: String,
-    /// Its bytes.
+    /// The identity of the content.
     pub bytes: Bytes,
     /// Name of the ClusterServiceVersion.
     pub csv: String,
@@ -69,7 +69,7 @@ pub enum Bytes {
 /// The locked state of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockedImage {
-    /// Its reference.
+    /// The reference of the image.
     pub reference: String,
     /// The image that the reference resolved to.
     pub identity: ImageIdentity,

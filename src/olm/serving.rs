@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 63;
 pub(super) struct Server<'a> {
     /// The strategy deployment.
     pub(super) deployment: &'a StrategyDeployment,
-    /// Its key in the values.
+    /// The key in the values.
     pub(super) value_key: String,
     /// Name of its Service.
     pub(super) service: String,

@@ -38,7 +38,7 @@ impl<'o> Definition<'o> {
 pub(crate) struct Definitions<'o>(Vec<Definition<'o>>);
 
 impl<'o> Definitions<'o> {
-    /// Those among the objects.
+    /// Collects the CRDs among the objects.
     pub(crate) fn of(objects: impl Iterator<Item = &'o Object>) -> Self {
         let crds = objects.filter(|object| object.kind() == "CustomResourceDefinition");
         let text = |crd: &'o Object, path: &[&str]| crd.at(path).and_then(Value::as_str);

@@ -86,14 +86,15 @@ pub fn filter(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Kept,
-    /// No `include` filter is true for it.
+    /// Matched by no `include` filter.
     NotIncluded,
     /// This filter excludes it.
     Excluded(usize),
 }
 
 impl Fate {
-    /// From the answers of all filters, of which the first `includes` include.
+    /// Determines the outcome from the results of all filters, of which the first `includes` are
+    /// `include` filters.
     fn of(answers: &[bool], includes: usize) -> Self {
         let (include, exclude) = answers.split_at(includes);
         if let Some(first) = exclude.iter().position(|answer| *answer) {

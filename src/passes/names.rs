@@ -1,4 +1,4 @@
-//! No two objects are the same one, and every name fits.
+//! Checks that objects are unique and names are valid.
 
 use super::Context;
 use super::types::remediation_hint;

@@ -143,7 +143,7 @@ pub(super) enum EntryKind {
 
 /// An entry of a tar archive.
 pub(super) struct Entry<'a> {
-    /// Its path as the archive has it.
+    /// The path as in the archive.
     pub(super) path: Vec<u8>,
     pub(super) kind: EntryKind,
     /// Bytes of its content.
@@ -154,12 +154,12 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Its content as it streams by.
+    /// Returns the content as a stream.
     pub(super) fn stream(&mut self) -> &mut dyn Read {
         self.content
     }
 
-    /// Its whole content; the caller has looked at [`size`](Self::size), which is allocated.
+    /// Reads the whole content; allocates [`size`](Self::size), which the caller has checked.
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut content = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
         self.content.take(self.size).read_to_end(&mut content)?;

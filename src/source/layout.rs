@@ -53,7 +53,7 @@ pub(super) enum Wanted {
     Named {
         /// The name in messages.
         shown: String,
-        /// Its names, any of which will do.
+        /// The accepted names.
         exact: Vec<String>,
         /// Fallback if there is no exact match and exactly one image matches it.
         loose: Loose,

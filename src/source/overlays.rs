@@ -18,9 +18,9 @@ const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 /// A file of an overlay, in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverlayFile {
-    /// Its path as places show it, unique among those of a bundle.
+    /// The path in places, unique in a bundle.
     pub name: String,
-    /// Its content.
+    /// The content of the file.
     pub content: Vec<u8>,
     /// The installation phase of its objects.
     pub phase: Phase,

@@ -47,7 +47,7 @@ pub(super) struct Program {
 pub(super) struct Finished {
     /// The exit status.
     pub(super) status: ExitStatus,
-    /// Its stdout.
+    /// The stdout of the program.
     pub(super) output: Vec<u8>,
     /// The start of its stderr.
     pub(super) errors: Vec<u8>,

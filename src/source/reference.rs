@@ -132,7 +132,8 @@ fn is_repository(path: &str) -> bool {
     })
 }
 
-/// At most 128 letters, digits, `_`, `.` and `-`, and neither of the last two first.
+/// Returns true for valid tags: at most 128 letters, digits, `_`, `.` and `-`, not starting with
+/// `.` or `-`.
 fn is_tag(tag: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     (1..=128).contains(&tag.len()) && tag.bytes().all(fits) && !tag.starts_with(['.', '-'])

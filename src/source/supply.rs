@@ -30,7 +30,7 @@ pub struct Supply {
 /// The locked identity of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pin<'p> {
-    /// Its reference.
+    /// The reference of the image.
     pub reference: &'p str,
     /// The digest of its manifest.
     pub digest: &'p str,

@@ -88,7 +88,7 @@ pub(crate) enum Style {
 pub(crate) struct Error {
     /// The problem.
     pub message: Cow<'static, str>,
-    /// Its place.
+    /// The position.
     pub mark: Mark,
     /// True if a limit was exceeded, false for a syntax error.
     pub limit: bool,

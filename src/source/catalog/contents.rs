@@ -22,9 +22,9 @@ const MOST_FAULTS: usize = 20;
 pub(super) struct Contents {
     pub(super) package: String,
     pub(super) default_channel: Option<String>,
-    /// By name.
+    /// Channels by name.
     pub(super) channels: BTreeMap<String, Vec<objects::Entry>>,
-    /// By name.
+    /// Bundles by name.
     pub(super) bundles: BTreeMap<String, Bundle>,
     pub(super) deprecations: Vec<Deprecation>,
 }

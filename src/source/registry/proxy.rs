@@ -22,7 +22,7 @@ pub(super) struct Proxies {
 /// A proxy, if there is one. What is wrong with it matters to who needs it.
 type Setting = Result<Option<Proxy>, Box<Diagnostic>>;
 
-/// Where no proxy is needed.
+/// An exception in `NO_PROXY`.
 #[derive(Debug, PartialEq, Eq)]
 enum Exception {
     Everywhere,

@@ -1,4 +1,4 @@
-//! From a challenge to the value of an Authorization header.
+//! Fetches tokens: converts a challenge to the value of an Authorization header.
 
 use super::broken;
 use super::challenge::Challenge;
