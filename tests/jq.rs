@@ -25,7 +25,7 @@ fn build(more: &str) -> (Case, Seen) {
 fn stopped(program: &str, more: &str, causes: &[&str]) {
     let (case, seen) = build(more);
     assert_eq!(seen.code, Some(2), "{program}: {}", seen.text());
-    let said = format!("error[filter-budget]: the jq program `{program}` was stopped on ");
+    let said = format!("error[filter-budget]: jq program `{program}` stopped on ");
     assert!(seen.stderr.starts_with(&said), "{program}: {}", seen.stderr);
     let told = causes.iter().any(|cause| seen.stderr.contains(cause));
     assert!(told, "{program}: {}", seen.stderr);
@@ -199,7 +199,7 @@ fn filters_that_leave_nothing_are_an_error_and_too_little_is_a_warning() {
         let (case, seen) = build(more);
         assert_eq!(seen.code, Some(2), "{more}: {}", seen.text());
         assert!(
-            seen.stderr.contains("error[filtered-out]: filters leave none of "),
+            seen.stderr.contains("error[filtered-out]: filters remove all "),
             "{}",
             seen.stderr
         );

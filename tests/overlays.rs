@@ -246,7 +246,7 @@ fn what_filters_and_patches_match_is_counted() {
     assert_eq!(
         lines(&["build", "-v"]),
         [
-            "lamp-operator: the filter `.kind == \"Service\"` is true for 0 objects",
+            "lamp-operator: the filter `.kind == \"Service\"` matches 0 objects",
             "lamp-operator: the patch for `.kind | startswith(\"ClusterRole\")` matches 2 objects",
         ]
     );

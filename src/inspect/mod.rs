@@ -74,7 +74,7 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
                 _ => None,
             }
         });
-    row("Needs", &packages.collect::<Vec<_>>().join(", "));
+    row("Requires", &packages.collect::<Vec<_>>().join(", "));
     let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     row(
         "Install modes",
@@ -121,11 +121,10 @@ fn contents(text: &mut Lines, bundle: &Bundle, objects: &[Object]) {
 
 fn permissions(text: &mut Lines, bundle: &Bundle) {
     let csv = &bundle.csv;
-    section(text, "May do");
-    for (permissions, scope) in [
-        (&csv.cluster_permissions, "in the whole cluster"),
-        (&csv.permissions, "in watched namespaces"),
-    ] {
+    section(text, "Permissions");
+    for (permissions, scope) in
+        [(&csv.cluster_permissions, "cluster-wide"), (&csv.permissions, "in watched namespaces")]
+    {
         // Operators of several programs often give all of them the same.
         let mut same: Vec<(Vec<&str>, &Value)> = Vec::new();
         for permission in permissions {
@@ -149,7 +148,7 @@ fn webhooks(text: &mut Lines, bundle: &Bundle) {
     if csv.webhooks.is_empty() && csv.api_services.is_empty() {
         return;
     }
-    section(text, "Serves");
+    section(text, "Webhooks and APIs");
     for webhook in &csv.webhooks {
         text.push(format!("  {:<26} {}", webhook.kind.as_str(), webhook.name));
     }

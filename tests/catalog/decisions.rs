@@ -92,9 +92,7 @@ fn a_default_of_watch_that_changes_stops_until_it_is_written() {
         let said = refused(&case, arguments, "error[watch-changed]");
         assert!(said.contains("supports AllNamespaces, which is the default"), "{said}");
         assert!(said.contains("write watch = \"own\" to keep it, or watch = \"all\" to accept"));
-        assert!(
-            said.contains("become ClusterRoles, valid in all namespaces, among them get, list")
-        );
+        assert!(said.contains("become ClusterRoles for all namespaces, including get, list"));
     }
     refused(&case, &["build", "--locked"], "error[lock-stale]");
 
