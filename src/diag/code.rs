@@ -126,7 +126,7 @@ codes! {
         "A mapping in a manifest has a duplicate key."
         "Kubernetes' YAML decoder uses the last value, and so does bundle2chart. This is usually a mistake of the bundle's author.";
 
-    // --- olm: from the ClusterServiceVersion to objects -------------------------------------
+    // --- olm: ClusterServiceVersion to objects ---------------------------------------------
     InvalidName "invalid-name"
         "Invalid Kubernetes name."
         "The API server would reject the object.";
@@ -146,7 +146,7 @@ codes! {
         "The operator does not support the requested install mode."
         "The install modes of the ClusterServiceVersion define which namespaces an operator can watch: OwnNamespace, SingleNamespace, MultiNamespace or AllNamespaces. `watch` in bundles.toml must match a supported mode.";
 
-    // --- passes: objects on their way into a chart ------------------------------------------
+    // --- passes: objects -------------------------------------------------------------------
     UnsupportedKind "unsupported-kind"
         "The bundle ships an object of a kind that registry+v1 does not allow."
         "OLM rejects such a bundle. If the object is only needed on OpenShift, exclude it with a filter.";
@@ -165,7 +165,7 @@ codes! {
         "The version of the ClusterServiceVersion is not a valid chart version."
         "Helm requires semantic versions. Set `chart-version` for the bundle.";
 
-    // --- emit: the output folder ------------------------------------------------------------
+    // --- emit: the output directory --------------------------------------------------------
     ChartVersionExists "chart-version-exists"
         "This chart version exists with different content."
         "A released chart version must not change: it may be installed already, and Helm and Argo CD treat two charts with one version as the same. Raise `chart-version` of the bundle in bundles.toml to give the new content its own version. `--replace` overwrites the old content; use it only if the old chart was never installed.";
@@ -200,7 +200,7 @@ codes! {
         "I/O error in the output directory."
         "The message names the path and the cause. If this is an error, the output directory is unchanged; if it is a warning, the new output is complete and some old files are left, which the next build removes.";
 
-    // --- source: folders, image layouts and tars ------------------------------------------
+    // --- source: directories, image layouts and tars ---------------------------------------
     InvalidReference "invalid-reference"
         "Malformed image reference."
         "Write references in full: registry host, repository, and a tag or a digest, for example `registry.redhat.io/team/operator-bundle:1.0`. Short names are not allowed because they resolve differently on each machine.";
@@ -343,7 +343,7 @@ codes! {
     UnusedProvided "unused-provided"
         "An entry of `provided` matches no dependency."
         "The entry may have a typo, or the bundle no longer has the dependency.";
-    // --- olm: what an operator serves -----------------------------------------------------
+    // --- olm: webhooks and APIServices -----------------------------------------------------
     ServerMissing "server-missing"
         "A webhook or an owned APIService names a Deployment that is not in the ClusterServiceVersion."
         "`deploymentName` must be the name of an entry of the install strategy's deployments: without the Deployment, the API server's calls would fail. OLM rejects the bundle too.";
@@ -366,7 +366,7 @@ codes! {
         "No certificate is created for an operator with webhooks or APIServices."
         "With `certificates = \"none\"`, no certificate is created or mounted and no CA bundle is injected. This works only for operators that do both themselves.";
 
-    // --- passes: what breaks off OpenShift, or everywhere ---------------------------------
+    // --- passes: lints ---------------------------------------------------------------------
     AccountMissing "account-missing"
         "A Deployment uses a ServiceAccount that is not in the chart."
         "The chart has the ServiceAccounts in the permissions of the ClusterServiceVersion and those that the bundle ships. Pods without their ServiceAccount are not created.";
@@ -389,14 +389,12 @@ codes! {
         "A Service or PodDisruptionBudget selects no pods of the chart."
         "It may be meant for pods that the operator creates, or its labels differ from the Deployment's.";
 
-    // --- bundle: what is left out, and what it needs ---------------------------------------
+    // --- bundle: dropped fields ------------------------------------------------------------
     IgnoredField "ignored-field"
         "An object of the bundle has an unknown field."
         "Kubernetes has typed schemas for its built-in kinds, and OLM for the definitions in a ClusterServiceVersion. Both drop unknown fields, except with server-side apply (the default of Helm 4), which rejects the object. bundle2chart drops the fields, so they have no effect; if a field is only in the wrong place, move it with a `[[bundle.patch]]`. Custom resources, and other kinds without a known schema, are not changed.";
 
-
-
-    // --- diff: what is compared ------------------------------------------------------------
+    // --- diff: operands --------------------------------------------------------------------
     ChartNotFound "chart-not-found"
         "Chart not found."
         "`NAME@VERSION` is a chart in the output directory, `NAME` its highest version there. With `--rev`, charts are looked up in that revision of the output directory.";
@@ -424,7 +422,7 @@ codes! {
     ValuesRefused "values-refused"
         "Helm rejects the values for a chart."
         "`values.schema.json` of the chart does not allow a value, or expects another type, so `helm upgrade` with these values fails. The comparison ignores rejected values.";
-    // --- chart: CRDs and the size of a release ---------------------------------------------
+    // --- chart: CRDs and release size ------------------------------------------------------
     ReleaseSize "release-size"
         "A Helm release takes most of its release Secret, or does not fit."
         "Helm stores each revision of a release in a Secret, which Kubernetes limits to 1 MiB. The compressed size counts: the chart's files, without subcharts, and the rendered manifest. The cause is usually CRDs: `crds = \"separate\"` moves them to their own release, `strip-descriptions` shrinks them, and with `crds = \"subchart\"` they do not count, but must be upgraded with kubectl.";
@@ -436,7 +434,7 @@ codes! {
         "The CRDs of a bundle are in a separate chart."
         "Helm looks up the kinds of all objects of a release before it creates any, so one release cannot contain both CRD templates and their custom resources. Unless bundles.toml sets `crds`, the CRDs are then in the chart NAME-crds, which is installed and upgraded first.";
 
-    // --- overlay: what is kept beside a bundle ----------------------------------------------
+    // --- overlay ---------------------------------------------------------------------------
     OverlayUnreadable "overlay-unreadable"
         "Cannot read an overlay."
         "The path of a `[[bundle.overlay]]` is a file, or a directory with .yaml, .yml or .json files, relative to bundles.toml. Each file can be in one overlay only.";
@@ -460,7 +458,7 @@ codes! {
         "Argo CD would create new certificates with every sync."
         "With `certificates = \"helm\"` a chart creates its certificates on install and looks them up in the cluster on upgrade. Argo CD renders charts without cluster access, so each sync creates new ones, and clients with the old CA stop trusting the operator.";
 
-    // --- serving: models, their pools and pickers ------------------------------------------
+    // --- serving: model servers ------------------------------------------------------------
     ServingProfile "serving-profile"
         "Not supported by the API profile."
         "An API profile (`api`) pins a set of matching API versions, flags and images. Older profiles lack features of newer ones.";
@@ -579,7 +577,7 @@ codes! {
         "Two routes match the same requests."
         "If two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model gets no requests, or the first one gets requests for a model that it does not serve.";
 
-    // --- olm and passes: what keeps a chart from being installed ------------------------------
+    // --- olm and passes: installation failures ---------------------------------------------
     OperatorCondition "operator-condition"
         "An operator has RBAC for its OperatorCondition."
         "OLM creates an OperatorCondition named after the ClusterServiceVersion, which an operator uses to block upgrades. Without OLM neither the object nor its CRD exists, and an operator that requires it may not start. The environment variable OPERATOR_CONDITION_NAME is set as OLM sets it.";

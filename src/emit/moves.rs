@@ -1,7 +1,7 @@
 //! Changes since the previous version of a chart: the placement of its CRDs, and the watched
 //! namespaces. Read-only.
 
-#![expect(clippy::disallowed_methods, reason = "looks at what is in the output folder")]
+#![expect(clippy::disallowed_methods, reason = "reads the output directory")]
 
 use super::ownership;
 use super::tree::ChartFiles;

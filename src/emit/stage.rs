@@ -11,7 +11,7 @@
 //!
 //! [`Site::recover`] cleans up after a killed build.
 
-#![expect(clippy::disallowed_methods, reason = "writes the output folder")]
+#![expect(clippy::disallowed_methods, reason = "writes the output directory")]
 
 use super::chart_lock::CHART_LOCK;
 use super::compare::{Inspection, OWNERSHIP_LIMIT, has_content, is_marked, walk_failed};
