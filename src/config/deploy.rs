@@ -463,7 +463,7 @@ mod tests {
         let (config, _) = read(&text("repository-path = \"platform\""));
         assert_eq!(config.unwrap().deploy.charts, "charts");
         let (config, shown) = read(&text(""));
-        assert!(config.is_none() && shown.contains("not in the repository"), "{shown}");
+        assert!(config.is_none() && shown.contains("outside the repository"), "{shown}");
     }
 
     #[test]

@@ -298,7 +298,7 @@ from = "x"
     8 | [[bundle]]
       | ^^^^^^^^^^
       |
-      = hint: Name of the chart: lower-case letters, digits and dashes, at most 53 characters.
+      = hint: add `name`: Name of the chart: lower-case letters, digits and dashes, at most 53 characters.
 
     error[unknown-key]: unknown key `nmae` in `[[bundle]]`
      --> bundles.toml:9:1
@@ -480,7 +480,7 @@ watch = []
     13 | retries = 99
        |           ^^
        |
-       = hint: Number of retries after a temporary failure: a broken connection, or a response 429 or 5xx. Default: 4.
+       = hint: `retries`: Number of retries after a temporary failure: a broken connection, or a response 429 or 5xx. Default: 4.
 
     error[wrong-type]: `timeout` must be an integer, but this is a string
       --> bundles.toml:14:11

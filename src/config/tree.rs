@@ -91,7 +91,10 @@ impl Reader<'_> {
                     tables.header
                 ),
             ),
-            _ => (format!("`{}` is missing {}", key.name, table.place()), key.doc.to_owned()),
+            _ => (
+                format!("`{}` is missing {}", key.name, table.place()),
+                format!("add `{}`: {}", key.name, key.doc),
+            ),
         };
         self.error(Code::MissingKey, header, message, hint);
     }
@@ -175,7 +178,8 @@ impl Reader<'_> {
                     return true;
                 }
                 let message = format!("`{}` must be a number from {least} to {most}", key.name);
-                self.error(Code::InvalidValue, &range, message, key.doc);
+                let hint = format!("`{}`: {}", key.name, key.doc);
+                self.error(Code::InvalidValue, &range, message, hint);
                 return false;
             }
             (Kind::OneOf(known), DeValue::String(text)) => {

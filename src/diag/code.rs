@@ -557,10 +557,10 @@ codes! {
         "Every pod of a group runs the same command with the leader's address and its own ranks: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` if only the leader serves requests. Charts of llm-d-modelservice created groups without these flags.";
     ServingEngineFlags "serving-engine-flags"
         "Invalid combination of engine flags."
-        "vLLM validates its flags on startup and exits on unsupported combinations, so the pod ends in a crash loop.";
+        "On startup, vLLM validates its flags and exits on unsupported combinations, so the pod ends in a crash loop.";
     ServingRay "serving-ray"
         "The command starts Ray, but the image has no Ray."
-        "vLLM images do not include Ray since 0.19 (lws#835). Multi-node vLLM works without it: topology `lws-mp`, or `--nnodes`. To use Ray, set an image that includes it.";
+        "The images of vLLM do not include Ray since 0.19 (lws#835). Multi-node vLLM works without it: topology `lws-mp`, or `--nnodes`. To use Ray, set an image that includes it.";
     ServingPickerFlags "serving-picker-flags"
         "Invalid combination of endpoint picker flags."
         "A picker selects its pods with either `--pool-name` or `--endpoint-selector`, and reads its configuration from `--config-file` or `--config-text`. Its probes use `--grpc-health-port` (default 9003).";

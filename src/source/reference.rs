@@ -175,7 +175,7 @@ mod tests {
             ("ubuntu", "host"),
             ("team/operator:1", "host"),
             ("docker://quay.io/a/b:1", "docker://"),
-            ("quay.io/Team/b:1", "lower-case"),
+            ("quay.io/Team/b:1", "upper-case"),
             ("quay.io/a/b:", "format"),
             ("quay.io/a b:1", "format"),
             ("quay.io/a/../b:1", "format"),

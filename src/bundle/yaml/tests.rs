@@ -307,7 +307,7 @@ fn yaml_1_1_as_go_reads_it() {
         ("a: 1\n\u{feff}b: 2\n", "byte order mark"),
         ("a: \u{7f}\n", "control character U+007F"),
         (&format!("{long}: 1\n"), "mapping values are not allowed"),
-        ("x: &x [{a: 1}]\nb: {<<: *x}\n", "merges maps"),
+        ("x: &x [{a: 1}]\nb: {<<: *x}\n", "must refer to a map"),
         ("a: !!float 18446744073709551615\n", "does not match its tag"),
         ("a: !e!x 1\n", "tag handle `!e!`"),
         ("[]: x\n", "a map key must be"),
