@@ -37,7 +37,7 @@ pub struct Build<C = ChartFiles> {
     pub releases: Vec<ChartRelease>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
-    /// Entries that the lock has, with the decisions of their bundles, where it does not have these.
+    /// Updated lock entries for entries without recorded decisions.
     pub decided: Vec<Locked>,
     /// Upper bound of the release Secret's size for each chart, by the chart's directory.
     pub release_bytes: BTreeMap<PathBuf, usize>,
@@ -225,7 +225,7 @@ fn images_of(
     (Some(images), errors)
 }
 
-/// Returns the reference of the bundle's image, by digest; nothing when no registry has it.
+/// Returns the reference of the bundle's image, by digest; `None` if it is not in a registry.
 fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
     let reference = match (&files.reference, source) {
         (Some(reference), _) | (None, Source::Image { reference, .. }) => reference,

@@ -75,7 +75,7 @@ pub struct StrategyDeployment {
 /// An entry of permissions or clusterPermissions.
 #[derive(Clone, Debug)]
 pub struct Permission {
-    /// The ServiceAccount, `default` where the CSV names none.
+    /// The ServiceAccount; `default` if the CSV has none.
     pub service_account: String,
     /// The rules, a list.
     pub rules: Value,
@@ -176,8 +176,8 @@ impl ClusterServiceVersion {
         self.install_modes.contains(&mode)
     }
 
-    /// Returns the owned APIServices, one for each version of a group. Several kinds may be in one
-    /// version, and the last entry says who serves it.
+    /// Returns the owned APIServices, one for each version of a group. A version can have several
+    /// kinds; the last entry defines its server.
     ///
     /// OLM: operator-framework/api, `GetOwnedAPIServiceDescriptions`.
     pub fn served_versions(&self) -> Vec<&ApiServiceDescription> {

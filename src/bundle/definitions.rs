@@ -62,9 +62,9 @@ pub struct WebhookDescription {
     pub name: String,
     /// `deploymentName`: the strategy deployment that answers.
     pub deployment: String,
-    /// `containerPort`: the port of the Service; 443 where it is missing or 0.
+    /// `containerPort`: the port of the Service; default 443, also for 0.
     pub port: i64,
-    /// `targetPort`: a number or the name of a container's port; `port` where it is missing.
+    /// `targetPort`: a number or the name of a container port; default `port`.
     pub target_port: Value,
     /// `webhookPath`
     pub path: Option<String>,
@@ -89,7 +89,7 @@ pub struct ApiServiceDescription {
     pub plural: String,
     /// `deploymentName`: the strategy deployment that answers.
     pub deployment: String,
-    /// `containerPort`: the port of the Service; 443 where it is missing or 0.
+    /// `containerPort`: the port of the Service; default 443, also for 0.
     pub port: i64,
     /// JSON path of the entry in the CSV.
     pub place: String,

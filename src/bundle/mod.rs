@@ -46,8 +46,8 @@ pub fn parse(text: &str) -> Result<Vec<Value>, String> {
 pub struct Bundle {
     /// Name of the package, from the annotations.
     pub package: String,
-    /// Everything under `annotations:` of metadata/annotations.yaml, and the image's labels where
-    /// that is silent.
+    /// The entries of `annotations:` in metadata/annotations.yaml, plus the image's labels for
+    /// missing keys.
     pub annotations: IndexMap<String, String>,
     /// The ClusterServiceVersion.
     pub csv: ClusterServiceVersion,

@@ -131,8 +131,8 @@ pub(super) fn through_json(value: Value) -> Value {
     }
 }
 
-/// Returns the JSON key that a map key becomes; nothing for keys that cannot be one: to
-/// sigs.k8s.io/yaml these include integers beyond 63 bits.
+/// Returns the JSON key for a map key; `None` for unsupported keys, which in sigs.k8s.io/yaml
+/// include integers beyond 63 bits.
 pub(super) fn key(value: Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text),

@@ -101,7 +101,8 @@ fn check<T: DeserializeOwned>(mut json: Json) -> TypeCheck {
     }
 }
 
-/// Returns the entries of maps in `json` that `T` has no field for, or nothing when it does not fit.
+/// Returns the map entries in `json` that are not fields of `T`, or `None` if `json` does not match
+/// `T`.
 fn unknown_fields<T: DeserializeOwned>(json: &Json) -> Option<Vec<Vec<Step>>> {
     let mut found = Vec::new();
     serde_ignored::deserialize::<_, _, T>(json, |path| found.push(steps(&path))).ok()?;

@@ -1,4 +1,4 @@
-//! `certificates` and `issuer`: who makes the certificates of what an operator serves.
+//! `certificates` and `issuer`: the source of certificates for webhooks and APIServices.
 
 use super::keys::ISSUER;
 use super::tree::{Fields, Reader};

@@ -68,7 +68,7 @@ pub(super) fn companions(
     }
 }
 
-/// `depends-on` names bundles, not the bundle itself, and never leads back to where it started.
+/// Checks that `depends-on` names existing bundles, not the bundle itself, and has no cycles.
 pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
     let known: Vec<&str> = drafts.iter().filter_map(|draft| Some(draft.name.as_ref()?.0)).collect();
     let mut edges: BTreeMap<&str, Vec<&Located<&str>>> = BTreeMap::new();
@@ -106,7 +106,7 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
     }
 }
 
-/// Follows dependencies from `name`, depth first; reports each circle where it closes.
+/// Follows dependencies from `name`, depth first; reports each cycle once.
 fn follow<'t>(
     reader: &mut Reader<'_>,
     edges: &BTreeMap<&'t str, Vec<&Located<&'t str>>>,

@@ -20,7 +20,7 @@ pub struct Deploy {
     pub server_side: bool,
     /// Directory of the charts in the repository.
     pub charts: String,
-    /// Directories of values, where there are any.
+    /// Directories of values files, if configured.
     pub values: Option<Values>,
     /// `[deploy.argocd]`
     pub argocd: Option<ArgoCd>,
@@ -79,9 +79,9 @@ pub struct IgnoreDifference {
     pub group: String,
     /// Kind of the objects.
     pub kind: String,
-    /// Name, where it is one object.
+    /// Name, for a single object.
     pub name: Option<String>,
-    /// Namespace, where it is one.
+    /// Namespace, for a single namespace.
     pub namespace: Option<String>,
     /// Fields as JSON pointers.
     pub json_pointers: Vec<String>,
@@ -396,7 +396,7 @@ fn is_duration(text: &str) -> bool {
     !text.is_empty()
 }
 
-/// `path` from `start`, without `.` and `..`; nothing when it leads out of where `start` starts.
+/// Returns `path` relative to `start`, without `.` and `..`; `None` if it leads outside.
 fn below(start: &str, path: &Path) -> Option<String> {
     let mut names: Vec<&str> = start.split('/').filter(|name| !name.is_empty()).collect();
     for component in path.components() {

@@ -154,8 +154,8 @@ pub struct BundleConfig {
     pub source: Source,
     /// The package that the bundle must be of. When missing: that of the lock file.
     pub package: Option<Text>,
-    /// Default namespace, for texts; the chart uses the release namespace. When missing: what the
-    /// CSV suggests, or the name.
+    /// Suggested namespace; the chart uses the release namespace. Default: the CSV's suggestion, or
+    /// the bundle name.
     pub namespace: Option<String>,
     /// Namespaces that the operator watches; if missing, the default of the CSV's install modes.
     pub watch: Option<Watch>,
@@ -173,7 +173,7 @@ pub struct BundleConfig {
     pub strip_descriptions: bool,
     /// Source of the certificates for webhooks and APIServices.
     pub certificates: CertificateProvider,
-    /// The issuer of cert-manager, where it is not one of the release's own.
+    /// The cert-manager issuer, if it is not one of the release.
     pub issuer: Option<Issuer>,
     /// True if the operator's APIs are aggregated to the cluster roles admin, edit and view.
     pub aggregate_roles: bool,
@@ -189,7 +189,7 @@ pub struct BundleConfig {
     pub operands: Operands,
     /// Names of stub CRDs of other projects.
     pub stub_crds: Vec<Text>,
-    /// Version of the chart, where it is not the CSV's.
+    /// Version of the chart, if it is not the CSV's.
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
     pub depends_on: Vec<String>,

@@ -22,7 +22,7 @@ pub struct Operands {
 pub struct Account {
     /// Name of the ServiceAccount.
     pub name: String,
-    /// The value that names its namespace; nothing for the release's.
+    /// The value with its namespace; `None` for the release namespace.
     pub namespace: Option<String>,
     /// The Helm release that adopts it, if any.
     pub adopted_by: Option<Adoption>,

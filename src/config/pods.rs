@@ -33,7 +33,7 @@ pub struct PodConfig {
     /// Replaces the affinity of the pods, each of its three parts separately; an empty part removes
     /// it.
     pub affinity: Option<Json>,
-    /// Added to Deployments and pods where they have none of the same key.
+    /// Annotations for Deployments and pods; existing keys are kept.
     pub annotations: BTreeMap<String, String>,
 }
 

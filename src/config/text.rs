@@ -5,9 +5,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Returns the range in `source` of the deepest part of `steps` that the table at `table` has: its
-/// key, with the value where that ends on the same line. The table's own range when it has none of
-/// them.
+/// Returns the range in `source` of the deepest existing part of `steps` in the table at `table`:
+/// its key, with the value if it ends on the same line; else the range of the table.
 pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Range<usize> {
     let (root, _) = DeTable::parse_recoverable(source);
     let mut found = table.clone();

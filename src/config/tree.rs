@@ -299,7 +299,7 @@ impl<'t> Fields<'t> {
         u32::from_str_radix(number.as_str(), number.radix()).ok()
     }
 
-    /// Returns the strings of a list and where the list is; nothing when the value is not a list.
+    /// Returns the strings of a list and the range of the list; `None` if the value is not a list.
     pub(super) fn texts(&self, name: &str) -> Option<Located<Vec<Located<&'t str>>>> {
         let value = self.value(name)?;
         let items = value.get_ref().as_array()?;

@@ -10,7 +10,7 @@ pub struct Plan<'a> {
     pub releases: Vec<Planned<'a>>,
 }
 
-/// A release and what it waits for.
+/// A release and its dependencies.
 #[derive(Clone, Debug)]
 pub struct Planned<'a> {
     /// The release.

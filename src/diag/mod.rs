@@ -140,7 +140,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The place.
     pub place: Place,
-    /// Other places that matter, each with why (for example where the name was first used).
+    /// Related places, each with its relation (for example "first defined here").
     pub related: Vec<(Place, String)>,
     /// The remedy.
     pub hint: Option<String>,

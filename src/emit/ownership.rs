@@ -63,11 +63,11 @@ impl Ownership {
         text
     }
 
-    /// Reads the file.
+    /// Parses the file.
     ///
     /// # Errors
-    /// The 1-based number of the first line that is not as [`Ownership::to_text`] writes it, or
-    /// the number of lines plus one where the chart's version is missing.
+    /// The 1-based number of the first line that is not in the format of [`Ownership::to_text`], or
+    /// the number of lines plus one if the chart's version is missing.
     pub fn parse(text: &str) -> Result<Self, usize> {
         let mut version = None;
         let mut sums = BTreeMap::new();

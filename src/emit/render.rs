@@ -362,7 +362,8 @@ fn call<'a>(
     Ok(Cow::Owned(Json::String(text)))
 }
 
-/// `format` with `%s` and `%%` replaced; nothing when the arguments are not as many texts.
+/// Formats `format` with `%s` and `%%`; `None` if the arguments are not the right number of
+/// strings.
 fn composed(format: &str, arguments: &[Cow<'_, Json>]) -> Option<String> {
     let mut arguments = arguments.iter();
     let mut text = String::new();

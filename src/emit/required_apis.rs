@@ -1,4 +1,4 @@
-//! The template that stops where a cluster lacks an API.
+//! The template that fails if the cluster lacks a required API.
 
 use super::template::quoted;
 use std::fmt::Write as _;
@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 /// rendered text is empty, so it adds nothing to the release.
 pub const REQUIRED_APIS: &str = "templates/required-apis.tpl";
 
-/// Returns a template that fails with a sentence where the cluster lacks an API. `apis` are
-/// `GROUP/VERSION/KIND`, each with its sentence.
+/// Returns a template that fails if the cluster lacks an API. `apis` are `GROUP/VERSION/KIND`, each
+/// with its message.
 ///
-/// Without a cluster (`helm template`, `helm lint`) Helm knows group versions only, and no kinds,
-/// so that nothing stops there (Helm: `chart/common`, default capabilities).
+/// Without a cluster (`helm template`, `helm lint`), Helm only knows group versions and no kinds,
+/// so nothing fails (Helm: `chart/common`, default capabilities).
 pub fn required_apis(apis: &[(String, String)]) -> String {
     let mut text = "\
 {{- /* Fails where the cluster lacks an API that this chart needs. Without a cluster (helm template, helm lint) it does \

@@ -49,7 +49,7 @@ pub(super) struct Site {
 enum Step {
     /// There was nothing.
     Moved,
-    /// The replaced chart is where the new one was staged.
+    /// The replaced chart is in the staging path of the new one.
     Exchanged,
     /// The replaced chart is in `old/`.
     MovedTwice,

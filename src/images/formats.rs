@@ -159,7 +159,7 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostic
     (plain(&root), found)
 }
 
-/// An image to copy, and where it is first used.
+/// An image to copy, and the place of its first use.
 struct Wanted {
     reference: Reference,
     place: Place,

@@ -38,9 +38,9 @@ pub struct Use {
     pub kind: UseKind,
     /// The object that has it, as `Kind/name`; empty for the bundle itself.
     pub object: String,
-    /// The container; empty where it is none.
+    /// The container; empty if there is none.
     pub container: String,
-    /// Name of the variable, annotation or related image; empty where it has none.
+    /// Name of the environment variable, annotation or related image; empty if there is none.
     pub name: String,
     /// The place in the bundle.
     pub place: Place,
@@ -55,9 +55,9 @@ pub enum UseKind {
     Container,
     /// An init container of a workload.
     InitContainer,
-    /// A variable of a container's environment, for what the operator starts.
+    /// An environment variable of a container, for pods that the operator creates.
     Environment,
-    /// An argument of a container, for what the operator starts.
+    /// An argument of a container, for pods that the operator creates.
     Argument,
     /// The ClusterServiceVersion's list of images.
     RelatedImage,
@@ -149,7 +149,7 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
     pulled.map(|image| image.reference.clone()).collect()
 }
 
-/// Returns the images of pods, sorted by reference, each with where it is used.
+/// Returns the images of pods with their uses, sorted by reference.
 pub(crate) fn of_pods(objects: &[Object]) -> BTreeMap<String, Vec<Use>> {
     let mut found = Found::default();
     objects.iter().for_each(|object| found.object(object, &Map::new()));

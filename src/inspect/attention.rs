@@ -7,8 +7,7 @@ use crate::images;
 use crate::ir::Object;
 use crate::passes::LINTS;
 
-/// Findings, one sentence each, in a fixed order: what the compiler's lints say, and what is known
-/// of the bundle besides.
+/// Returns the findings, one sentence each, in a fixed order: lints, then properties of the bundle.
 pub(super) fn attention(
     bundle: &Bundle,
     objects: &[Object],

@@ -186,7 +186,7 @@ fn custom_resources(text: &mut Lines, bundle: &Bundle) {
     }
 }
 
-/// Bytes of a map as compact JSON, which is what the API server receives and stores.
+/// Returns the size of a map as compact JSON, the format that the API server receives and stores.
 fn map_bytes(map: &Map) -> usize {
     let entries = map.iter().map(|(key, value)| text_bytes(key) + 1 + bytes(value));
     2 + entries.sum::<usize>() + map.len().saturating_sub(1)

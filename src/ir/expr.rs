@@ -48,7 +48,7 @@ pub struct ImageReference {
 }
 
 impl ImageReference {
-    /// Returns the registry that the reference names; nothing when it leaves that to the cluster.
+    /// Returns the registry of the reference; `None` if the reference has none.
     pub fn host(&self) -> Option<&str> {
         self.reference.strip_suffix(&self.path)?.strip_suffix('/')
     }

@@ -77,8 +77,8 @@ fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the ServiceAccount of a pod, by its spec. `serviceAccount` is what `serviceAccountName`
-/// was once called, and counts where that is missing.
+/// Returns the ServiceAccount of a pod spec. The deprecated `serviceAccount` is used if
+/// `serviceAccountName` is missing.
 pub fn account(pod: &Map) -> &str {
     ["serviceAccountName", "serviceAccount"]
         .into_iter()

@@ -128,9 +128,9 @@ impl Value {
         keys.iter().try_fold(self, |value, key| value.get(key))
     }
 
-    /// Returns the condition under which an entry or item with this value is present; nothing when
-    /// it always is. A list or map of nothing but absent children is itself absent, because a key
-    /// without content would read as null.
+    /// Returns the condition under which an entry or item with this value is present; `None` if it
+    /// always is. A list or map whose children are all absent is absent too, because a key without
+    /// content would be null.
     pub fn presence(&self) -> Option<Condition> {
         match self {
             Value::When(when) => Some(both(&when.0, when.1.presence())),

@@ -203,7 +203,7 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
     ProgramError::invalid(place, format!("unknown jq function `{name}`"), hint)
 }
 
-/// Returns the remedy for the name of a kind where a condition is needed.
+/// Returns the hint for a kind's name in place of a condition.
 pub(crate) fn kind_hint(kind: &str) -> String {
     format!("to exclude a kind, write '.kind == \"{kind}\"'")
 }

@@ -63,8 +63,7 @@ pub enum Purpose {
     Patch,
 }
 
-/// Returns the result of `work` on a thread with a stack of [`FILTER_STACK`]; nothing when it
-/// panics.
+/// Runs `work` on a thread with a stack of [`FILTER_STACK`]; returns `None` if it panics.
 fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK);
     thread.spawn(work).ok()?.join().ok()

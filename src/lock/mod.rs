@@ -28,8 +28,7 @@ pub struct Lock {
 pub struct Locked {
     /// Name in bundles.toml.
     pub name: String,
-    /// Hash of what bundles.toml says of where the bundle comes from; another one means that the
-    /// entry is about something else.
+    /// Hash of the source in bundles.toml; if it differs, the entry is for another source.
     pub config_hash: String,
     /// The identity of the content.
     pub bytes: Bytes,
@@ -94,7 +93,7 @@ impl Bytes {
 }
 
 impl Locked {
-    /// Locks a bundle to the bytes that it was read from; nothing when it came from a path.
+    /// Locks a bundle to the content that was read; `None` for bundles of a path.
     pub fn new(config: &BundleConfig, files: &BundleFiles, bundle: &Bundle) -> Option<Self> {
         let config_hash = config_hash(&config.source)?;
         let image = |identity: &ImageIdentity| {
@@ -205,7 +204,7 @@ impl Lock {
     }
 }
 
-/// Hash of where a bundle comes from; nothing for a path, which Git has, not a registry.
+/// Returns a hash of the source; `None` for a path, because local files are versioned by Git.
 fn config_hash(source: &Source) -> Option<String> {
     let parts: Vec<String> = match source {
         Source::Image { reference, .. } => vec!["image".to_owned(), reference.clone()],

@@ -6,7 +6,7 @@
 use crate::bundle::Bundle;
 use crate::ir::{Map, Object, Origin, Value};
 
-/// The role that is added to, and what it lets do.
+/// The aggregated roles with their verbs.
 const ROLES: [(&str, &[&str]); 3] = [
     ("admin", &["*"]),
     ("edit", &["create", "update", "patch", "delete"]),

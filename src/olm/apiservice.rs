@@ -11,7 +11,7 @@ use crate::ir::{Expr, Map, Object, Value};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Returns the APIServices, and what the Deployments behind them need besides a Service.
+/// Returns the APIServices, and the RBAC of the Deployments behind them.
 pub(super) fn objects(
     bundle: &Bundle,
     chart: &str,

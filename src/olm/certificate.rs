@@ -1,8 +1,8 @@
-//! Certificates of the Deployments that serve the API server: who makes them, how the pods get
-//! them and how the API server trusts them.
+//! Certificates for webhook and API servers: their source, their mounts in pods, and the CA bundles
+//! for the API server.
 //!
-//! OLM: operator-controller, certificate providers and deployment generator (paths and names of the
-//! volumes are those that operators are written for).
+//! OLM: operator-controller, certificate providers and deployment generator (operators expect its
+//! paths and volume names).
 
 use super::serving::{Server, name_with_suffix};
 use crate::config::{CertificateProvider, Issuer};
@@ -95,7 +95,7 @@ impl Certificates<'_> {
         objects
     }
 
-    /// Annotates the Service, where the provider reads it.
+    /// Annotates the Service, if the provider requires it.
     pub(super) fn annotate_service(&self, server: &Server<'_>, service: &mut Object) {
         if self.provider == CertificateProvider::ServiceCa {
             let key = "service.beta.openshift.io/serving-cert-secret-name";
@@ -127,7 +127,7 @@ impl Certificates<'_> {
         }
     }
 
-    /// Returns the CA that a client shall trust, where the chart itself knows it.
+    /// Returns the CA bundle for clients, if the chart knows it.
     pub(super) fn ca_bundle(&self, server: &Server<'_>) -> Option<Value> {
         match self.provider {
             CertificateProvider::Helm => Some(generated(server, CertificateField::Authority)),
@@ -141,7 +141,7 @@ impl Certificates<'_> {
         }
     }
 
-    /// Returns the name of the Secret with the certificate, where there is one.
+    /// Returns the name of the Secret with the certificate, if there is one.
     pub(super) fn secret_name(&self, server: &Server<'_>) -> Option<Value> {
         match self.provider {
             CertificateProvider::None => None,
@@ -206,11 +206,11 @@ impl Certificates<'_> {
         }
     }
 
-    /// Mounts the certificate into every container of a pod template, where operators look for it.
-    /// Volumes of these names, and those mounted at these paths, make way with all their mounts;
-    /// an init container gets what it had.
+    /// Mounts the certificate into every container of a pod template, at the paths where operators
+    /// expect it. Replaces volumes with the same names or mounted at the same paths, with all their
+    /// mounts; init containers get the new volumes only if they mounted the old ones.
     ///
-    /// OLM forgets the init containers, and leaves them with mounts of volumes that are gone.
+    /// OLM ignores init containers, and leaves them with mounts of removed volumes.
     pub(super) fn mount(&self, server: &Server<'_>, template: &mut Map) {
         let Some(secret) = self.secret_name(server) else { return };
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };

@@ -29,7 +29,7 @@ const SUPPORTED: [(&str, Scope); 22] = [
     ("VerticalPodAutoscaler", Scope::Namespaced),
 ];
 
-/// Returns the scope of a kind that a bundle may ship; nothing for the others.
+/// Returns the scope of a kind that a bundle may ship; `None` for other kinds.
 pub fn supported_scope(kind: &str) -> Option<Scope> {
     SUPPORTED.iter().find(|(name, _)| *name == kind).map(|(_, scope)| *scope)
 }

@@ -39,7 +39,7 @@ pub struct Options<'a> {
     pub watch: Option<&'a Watch>,
     /// Source of the certificates for webhooks and APIServices.
     pub certificates: CertificateProvider,
-    /// The issuer of cert-manager, where it is not one of the release's own.
+    /// The cert-manager issuer, if it is not one of the release.
     pub issuer: Option<&'a Issuer>,
     /// True if the operator's APIs are aggregated to the cluster roles admin, edit and view.
     pub aggregate_roles: bool,

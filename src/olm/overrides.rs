@@ -103,7 +103,7 @@ fn add_new(map: &mut Map, key: &str, items: &[Json]) {
     }
 }
 
-/// Sets what the configuration has of the affinity; what is empty there erases.
+/// Sets the affinity of the configuration; empty parts remove those of the pods.
 fn affine(pod: &mut Map, affinity: &Json) {
     if affinity.as_object().is_some_and(serde_json::Map::is_empty) {
         pod.shift_remove("affinity");

@@ -137,7 +137,7 @@ impl Targets {
         }
     }
 
-    /// Returns the watched namespaces as values of objects; nothing for all.
+    /// Returns the watched namespaces as values of objects; `None` for all namespaces.
     pub(super) fn watched(&self) -> Option<Vec<Value>> {
         match self {
             Targets::All => None,

@@ -14,7 +14,7 @@ pub(crate) struct Definition<'o> {
 pub(super) struct Version<'o> {
     pub(super) name: &'o str,
     pub(super) served: bool,
-    /// The schema, where there is one.
+    /// The schema, if the version has one.
     pub(super) schema: Option<&'o Value>,
     /// True if the version has a status subresource.
     pub(super) status: bool,

@@ -13,7 +13,8 @@ const PROVIDERS: [(&str, &str); 10] = [
     ("monitoring.coreos.com", "the Prometheus Operator"),
 ];
 
-/// Returns what brings the kinds of an API group, for a sentence; nothing for groups not known here.
+/// Returns the project that provides the kinds of an API group, for messages; `None` for unknown
+/// groups.
 pub(crate) fn provider(group: &str) -> Option<&'static str> {
     PROVIDERS.iter().find(|(known, _)| *known == group).map(|(_, provider)| *provider)
 }

@@ -1,9 +1,8 @@
-//! Objects against the structural schemas of CRDs.
+//! Validates objects against the structural schemas of CRDs.
 //!
-//! What is checked is what the API server checks of a custom resource (Kubernetes, structural
-//! schemas of apiextensions.k8s.io/v1): types, `required`, `enum`, bounds, lengths, patterns, sets
-//! and maps, combinations, and fields that the schema does not have, which the server would drop
-//! silently. Rules in CEL and formats are left to the server.
+//! Checks what the API server checks (Kubernetes, structural schemas of apiextensions.k8s.io/v1):
+//! types, `required`, `enum`, bounds, lengths, patterns, sets and maps, combinations, and unknown
+//! fields, which the server would silently drop. CEL rules and formats are not checked.
 
 use crate::config::suggest;
 use crate::ir::{Map, Number, Release, Value, push_key};
@@ -402,7 +401,7 @@ fn unknown_hint(key: &str, known: &[&str]) -> String {
     }
 }
 
-/// Returns the first sentence of what the CRD says of a field.
+/// Returns the first sentence of a field's description in the CRD.
 fn description(schema: Option<&Value>) -> Option<String> {
     let text = schema?.get("description")?.as_str()?;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

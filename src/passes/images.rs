@@ -65,7 +65,7 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     }));
 }
 
-/// A pattern for a registry's host, with a port where it has one.
+/// A pattern for a registry host with optional port.
 const HOST: &str = "[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?";
 
 /// The value that names registries.
@@ -117,9 +117,9 @@ fn in_registry(reference: &str) -> (String, String) {
     }
 }
 
-/// Returns a name for each image, without versions and dots: the last part of its repository, as
-/// people call it. Where several have the same, what the first use is called: its variable,
-/// annotation, option or container.
+/// Returns a name for each image, without versions and dots: the last segment of its repository.
+/// Images with the same name are named after their first use: its environment variable, annotation,
+/// option or container.
 fn names<'i>(images: &'i BTreeMap<String, Vec<Use>>, version: &str) -> BTreeMap<&'i str, String> {
     let items: Vec<(&str, &[Use])> =
         images.iter().map(|(reference, uses)| (reference.as_str(), uses.as_slice())).collect();

@@ -1,7 +1,7 @@
-//! Passes adapt the objects of a unit to life without OLM, one after the other.
+//! Passes adapt the objects of a unit for installation without OLM, one after the other.
 //!
-//! The order is the list below and nowhere else. A pass reads and changes the whole unit, so it can
-//! reason across objects; it reports what it cannot do.
+//! The order is defined by the list below. A pass reads and changes the whole unit, so it can work
+//! across objects, and reports problems as diagnostics.
 
 mod accounts;
 mod auth_reader;

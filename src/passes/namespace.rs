@@ -136,8 +136,8 @@ const NAMES: [&str; 15] = [
     "workingDir",
 ];
 
-/// Reports what remains: a warning where the place says that it means a namespace, else a note,
-/// since operators are often called like their namespace.
+/// Reports hard-coded namespaces: a warning if the field is known to be a namespace, else a note,
+/// because operators often have the same name as their namespace.
 fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnostics) {
     let mut mentions = Vec::new();
     for (key, value) in &object.root {

@@ -74,7 +74,7 @@ impl Proxy {
         }
     }
 
-    /// Returns the variable, where the value is set.
+    /// Returns the environment variable, present if the value is set.
     fn variable(&self) -> Value {
         let fields = [
             ("name".to_owned(), Value::text(self.variable)),

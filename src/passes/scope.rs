@@ -73,7 +73,7 @@ fn overlays(unit: &mut Unit, context: &Context) {
     }
 }
 
-/// Sets the release namespace right behind the name, where a reader expects it.
+/// Sets the release namespace directly after the name, as usual in manifests.
 fn set_namespace(object: &mut Object) {
     set(object, Value::Expr(Expr::ReleaseNamespace));
 }

@@ -156,7 +156,7 @@ impl Operands<'_> {
         Ok(Some((BundleConfig { source, ..known.clone() }, entry.clone())))
     }
 
-    /// Returns the side of a bundle: compiled as the configuration says, where it knows it.
+    /// Compiles a bundle, with its configuration if it is configured.
     fn fetched(
         &self,
         source: &Source,
@@ -283,8 +283,7 @@ impl Operands<'_> {
         Ok(Side { package, operator_version, ..side })
     }
 
-    /// Renders a chart that bundle2chart wrote; nothing when a template is in a language that this
-    /// version does not know.
+    /// Renders a generated chart; `None` if a template has an unsupported syntax.
     fn render(&self, tree: &ChartTree, values: &Json) -> Result<Option<Rendered>, Diagnostics> {
         let release = Release { namespace: self.namespace, values };
         let nothing = Json::Null;
@@ -376,7 +375,7 @@ fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     if path.is_file() { charts::read_package(path) } else { Ok(None) }
 }
 
-/// Objects with where they are in the chart.
+/// Objects with their placement in the chart.
 type Rendered = Vec<(Placement, String, Json)>;
 
 /// Returns the documents of a file, as JSON.

@@ -41,8 +41,8 @@ impl Meter {
         Ok(())
     }
 
-    /// Takes note of `count` more bytes of a stream that has given `given` in all for `taken`
-    /// stored ones.
+    /// Counts `count` more bytes of a stream that has returned `given` bytes for `taken` stored
+    /// bytes.
     fn count_bytes(&self, count: u64, given: u64, taken: u64) -> io::Result<()> {
         let limits = &self.limits;
         self.expanded.set(self.expanded.get().saturating_add(count));
@@ -193,10 +193,10 @@ pub(super) fn walk<R: Read>(
 /// Bytes of a block of a tar; the content of an entry is padded to whole ones.
 const BLOCK: u64 = 512;
 
-/// A tar whose end may lie in the padding after the content of its last entry, as `umoci insert`
-/// leaves it. Go's archive/tar takes that for the end of the archive (`Reader.next`: an end of
-/// file while padding is read is `io.EOF`); the `tar` crate wants the padding, and gets zeros.
-/// Anything else that is cut short stays cut short.
+/// A tar that may end within the padding of its last entry, as written by `umoci insert`. Go's
+/// archive/tar accepts this as the end of the archive (`Reader.next`: an end of file in the padding
+/// is `io.EOF`); the `tar` crate requires the padding, so zeros are added. Other truncated archives
+/// remain truncated.
 struct Padded<R> {
     inner: R,
     position: u64,

@@ -1,4 +1,4 @@
-//! Decompression by what the bytes are, not by what they are called.
+//! Decompression by content, not by file name or media type.
 
 use super::limits::{exceeded, in_bytes};
 use flate2::bufread::MultiGzDecoder;

@@ -269,7 +269,7 @@ fn read_config(
     parse(&bytes, descriptor.digest().as_ref())
 }
 
-/// Reads JSON; `name` says what it is.
+/// Parses JSON; `name` is for messages.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, Diagnostics> {
     serde_json::from_slice(bytes).map_err(|error| {
         let why: String = show(error.to_string().as_bytes()).chars().take(300).collect();

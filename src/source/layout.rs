@@ -21,7 +21,8 @@ pub(super) const MARKER: &str = "oci-layout";
 
 /// The name of an image in a layout.
 pub(super) const REF_NAME: &str = "org.opencontainers.image.ref.name";
-/// The full name of an image where the one above is only its tag, written by containerd and Docker.
+/// Annotation with the full name of an image, if the annotation above only has its tag; written by
+/// containerd and Docker.
 const IMAGE_NAME: &str = "io.containerd.image.name";
 
 /// Names that an error lists.
@@ -350,7 +351,8 @@ fn names(entry: &Descriptor) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the entries by name, or by digest where they have none; those most like `wanted` first.
+/// Returns the entries by name, or by digest if they have no name; those most similar to `wanted`
+/// first.
 fn listed(entries: &[Descriptor], wanted: &str) -> String {
     let (repository, tag) = wanted.rsplit_once(':').unwrap_or((wanted, ""));
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();

@@ -22,7 +22,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Variables that say where a user's files are and how text is written.
+/// Environment variables for the user's directories and locale.
 const USUAL_VARIABLES: &[&str] = &["HOME", "LOGNAME", "PATH", "TMPDIR", "USER"];
 
 /// Bytes of stderr that are kept.

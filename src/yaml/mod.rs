@@ -58,7 +58,7 @@ pub(crate) enum Event<'t> {
     DocumentStart(usize),
     /// A document ends.
     DocumentEnd,
-    /// A scalar. The anchor is 0 where there is none.
+    /// A scalar. The anchor is 0 if there is none.
     Scalar { text: Cow<'t, str>, style: Style, anchor: usize, tag: Option<Box<str>> },
     /// The value of an anchor again; the last definition before this place counts.
     Alias(usize),

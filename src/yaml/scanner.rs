@@ -43,7 +43,7 @@ pub(super) enum TokenKind<'t> {
     Quoted(Cow<'t, str>),
 }
 
-/// A place where a key without `?` may have begun, if a `:` follows.
+/// A position where a key without `?` may have started, if a `:` follows.
 #[derive(Clone, Copy)]
 struct SimpleKey {
     /// True while it can still be a key.
@@ -69,7 +69,7 @@ pub(super) struct Scanner<'t> {
     pos: usize,
     line: usize,
     line_start: usize,
-    /// Tokens that are not taken yet.
+    /// Queued tokens.
     queue: VecDeque<Token<'t>>,
     /// Number of consumed tokens.
     taken: usize,
@@ -87,7 +87,7 @@ pub(super) struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    /// Starts at `start`; `text` ends where the document ends.
+    /// Starts at `start`; `text` ends at the end of the document.
     pub(super) fn new(text: &'t str, start: Mark) -> Self {
         let no_key = SimpleKey {
             possible: false,

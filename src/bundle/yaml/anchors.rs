@@ -1,4 +1,4 @@
-//! Anchors and aliases: what they repeat, within a limit.
+//! Anchors and aliases, with a limit for the repeated values.
 
 use super::scalar::Scalar;
 use super::{Builder, Problem};

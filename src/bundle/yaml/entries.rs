@@ -15,7 +15,7 @@ pub(super) enum Entries {
 #[derive(Default)]
 pub(super) struct SmallMaps {
     entries: Vec<(String, Value)>,
-    /// The line of each key; 0 where it was merged in.
+    /// The line of each key; 0 for merged keys.
     lines: Vec<usize>,
 }
 

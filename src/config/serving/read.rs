@@ -21,7 +21,7 @@ use toml::de::DeTable;
 const NAME_LIMIT: usize = 40;
 
 impl Reader<'_> {
-    /// Returns a `[[serving]]` table; nothing when it cannot be used at all.
+    /// Reads a `[[serving]]` table; `None` if it has fatal errors.
     pub(in crate::config) fn serving<'t>(
         &mut self,
         fields: &Fields<'t>,

@@ -1,4 +1,4 @@
-//! Accounts and what they may do.
+//! ServiceAccounts and their RBAC.
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};

@@ -3,7 +3,7 @@
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Origin, Part, Unit, Value, push_key};
 
-/// A character that server-side apply refuses or changes, and where it is.
+/// A character that server-side apply rejects or changes, and its path.
 struct Found {
     path: String,
     character: char,

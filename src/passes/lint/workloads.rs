@@ -1,4 +1,4 @@
-//! Pods: users, images, and who selects them.
+//! Pods: users, images, ports and selectors.
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};

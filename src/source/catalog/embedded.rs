@@ -138,7 +138,7 @@ fn plain(text: &str) -> String {
     text.to_lowercase().chars().map(character).take(LONGEST_NAME).collect()
 }
 
-/// `KIND-NAME.json`, numbered where that is taken.
+/// Returns `KIND-NAME.json`, with a number if the name is in use.
 fn free_name(taken: &BTreeMap<String, Vec<u8>>, kind: &str, name: &str) -> String {
     let mut file = format!("{kind}-{name}.json");
     let mut number = 2;

@@ -16,10 +16,10 @@ pub(super) struct Fault {
     pub(super) limit: bool,
 }
 
-/// Calls `visit` with each object of a file: what it says it is, and its JSON text. Of YAML only
-/// the documents in which the name of the package occurs are parsed.
+/// Calls `visit` with each object of a file: its identifying fields, and its JSON text. YAML
+/// documents are only parsed if they contain the name of the package.
 ///
-/// The inner error is one of the content, the outer one of reading it.
+/// The inner error is an error of the content, the outer one an I/O error.
 pub(super) fn objects(
     content: &mut dyn Read,
     package: &str,

@@ -58,7 +58,7 @@ pub(super) enum Login {
     Registry(Secret),
 }
 
-/// Credentials and where they were found.
+/// Credentials and their origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Credentials {
     pub(super) login: Login,

@@ -359,7 +359,7 @@ fn is_allowed_host(host: &str) -> bool {
     !is_number && !METADATA_NAMES.contains(&host.as_str())
 }
 
-/// A name that leads to no address where a registry may be.
+/// Error: a name that resolves to no allowed address.
 #[derive(Debug)]
 struct Forbidden;
 

@@ -1,10 +1,9 @@
-//! A client of registries: the OCI distribution specification over HTTPS, reading and pushing.
+//! A registry client: the OCI distribution specification over HTTPS, pull and push.
 //!
-//! What a registry says is not trusted: where it redirects to, where it sends us for a token, how
-//! much it sends and what. Credentials go to the registry itself and to hosts that the
-//! configuration names. oci-client, which does the same job, reads manifests of any size, follows
-//! every redirect, logs in wherever a challenge points to and hides Retry-After; so the requests
-//! are made here, with ureq.
+//! Registries are not trusted: their redirects, token servers and the size and content of responses
+//! are checked. Credentials are only sent to the registry itself and to the hosts in the
+//! configuration. oci-client reads manifests of any size, follows every redirect, logs in to the
+//! realm of any challenge and hides Retry-After, so the requests are implemented here, with ureq.
 
 mod challenge;
 mod credentials;
@@ -385,8 +384,8 @@ fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
     }
 }
 
-/// Returns the codes of the distribution specification in an error's body. Its messages are left
-/// out: a registry could repeat what it was sent.
+/// Returns the error codes (OCI distribution specification) in the body of an error. Messages are
+/// dropped, because a registry could echo secrets of the request.
 fn error_codes(response: Response, patience: Duration) -> String {
     #[derive(Deserialize)]
     struct Body {

@@ -165,7 +165,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// A slot that is taken.
+/// A slot in use.
 pub(super) struct Slot<'s> {
     of: &'s Slots,
 }

@@ -19,7 +19,7 @@ pub(super) struct Proxies {
     exceptions: Vec<Exception>,
 }
 
-/// A proxy, if there is one. What is wrong with it matters to who needs it.
+/// A proxy, if configured. Errors are reported when the proxy is needed.
 type Setting = Result<Option<Proxy>, Box<Diagnostic>>;
 
 /// An exception in `NO_PROXY`.
@@ -82,7 +82,7 @@ fn proxy(name: &str, value: &str) -> Result<Proxy, Box<Diagnostic>> {
     })
 }
 
-/// Returns an entry of `NO_PROXY`; nothing when it makes no sense.
+/// Parses an entry of `NO_PROXY`; `None` if it is invalid.
 fn exception(entry: &str) -> Option<Exception> {
     if entry == "*" {
         return Some(Exception::Everywhere);

@@ -22,7 +22,7 @@ pub(super) struct Purpose<'p> {
     pub(super) registry: &'p Uri,
     /// `repository:NAME:pull`
     pub(super) scope: &'p str,
-    /// Hosts, with a port where they have one, that may see the credentials too.
+    /// Hosts, optionally with port, that may also receive the credentials.
     pub(super) trusted: &'p [String],
     /// Timeout of a stalled or slow response.
     pub(super) patience: Duration,

@@ -26,7 +26,7 @@ pub(super) struct LayoutWriter {
     folder: PathBuf,
     shown: String,
     entries: Vec<Descriptor>,
-    /// Digests that this run names: they are kept when another image takes over their name.
+    /// Digests named in this run: they are kept when another image takes over their name.
     wanted: BTreeSet<String>,
     /// Digests of blobs that are there and were checked.
     sound: BTreeSet<String>,
