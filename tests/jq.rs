@@ -209,20 +209,20 @@ fn filters_that_leave_nothing_are_an_error_and_too_little_is_a_warning() {
     for (more, said) in [
         (
             "exclude = ['.kind == \"Deployment\"']\n".to_owned(),
-            "none of 1 Deployments: `exclude` filter",
+            "all 1 Deployments: `exclude` filter",
         ),
         (
             "exclude = ['.kind == \"CustomResourceDefinition\"']\n".to_owned(),
-            "none of 1 CRDs: `exclude` filter",
+            "all 1 CRDs: `exclude` filter",
         ),
         (
             format!("include = ['.kind | IN({kinds}[])', '.kind == \"Deployment\"']\n"),
-            "none of 1 CRDs: no `include` filter",
+            "all 1 CRDs: no `include` filter",
         ),
     ] {
         let (case, seen) = build(&more);
         assert_eq!(seen.code, Some(0), "{more}: {}", seen.text());
-        let warning = format!("warning[filtered-out]: filters leave {said}");
+        let warning = format!("warning[filtered-out]: filters remove {said}");
         assert!(seen.stderr.contains(&warning), "{more}: {}", seen.stderr);
         assert!(case.path("out").exists(), "{more}");
     }

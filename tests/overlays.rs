@@ -190,7 +190,7 @@ fn a_release_beyond_its_secret_says_what_each_remedy_leaves() {
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     let crd = "out/lamp-operator/1.2.3/charts/crds/crds/lamps.light.example.com.yaml";
     assert!(case.read(crd).contains("namespace: lamp-operator"));
-    assert!(seen.stderr.contains("in the namespace `lamp-operator`"), "{}", seen.text());
+    assert!(seen.stderr.contains("in namespace `lamp-operator`"), "{}", seen.text());
 
     for (placement, hint) in [
         (

@@ -260,6 +260,6 @@ fn an_answer_that_moves_a_secret_elsewhere_is_not_followed() {
         serde_json::json!({ "auths": { server.host(): { "identitytoken": "canary-identity" } } });
     project.case.write("auth.json", auths.to_string());
     let seen = project.run(&["build"]);
-    assert_refused(&project, &seen, "registry-failed", &["/token answers 307"]);
+    assert_refused(&project, &seen, "registry-failed", &["/token returned 307"]);
     assert!(thief.asked().is_empty());
 }

@@ -375,7 +375,7 @@ fn a_busy_registry_is_asked_again_when_it_says() {
 fn a_registry_that_stays_busy_is_given_up() {
     let (server, project) = registry(|_, asked| is_manifest(asked).then(|| Answer::new(502, "")));
     let seen = project.run(&["build"]);
-    assert_refused(&project, &seen, "registry-failed", &["answers 502"]);
+    assert_refused(&project, &seen, "registry-failed", &["returned 502"]);
     assert_eq!(server.count("/manifests/1.0.0"), 3);
 
     let (server, project) = registry(|_, asked| {

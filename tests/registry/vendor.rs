@@ -70,7 +70,7 @@ fn a_folder_with_other_files_is_no_layout() {
     project.case.write("vendored/notes.txt", "mine");
     let seen = project.run(&["vendor", "vendored"]);
     assert_eq!(seen.code, Some(2));
-    assert!(seen.stderr.contains("is not an OCI image layout"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("not an OCI image layout"), "{}", seen.stderr);
     assert_eq!(project.files("vendored").len(), 1);
 }
 

@@ -189,7 +189,7 @@ fn broken_streams_with_right_digests_are_found() {
         let errors = layout.read().expect_err(what);
         let error = errors.iter().next().unwrap();
         assert_eq!(error.code, Code::BrokenArchive, "{what}: {error:?}");
-        assert!(error.message.starts_with("layer 1 of 1 (sha256:"), "{what}: {error:?}");
+        assert!(error.message.contains("layer 1 of 1 (sha256:"), "{what}: {error:?}");
     }
 }
 
@@ -230,7 +230,7 @@ fn documents_that_contradict_themselves_are_refused() {
     disguised["mediaType"] = json!(OCI_INDEX);
     layout.list(disguised, Some("disguised"));
     for name in [":both", ":disguised"] {
-        assert_error(&layout.read_suffix(name), Code::InvalidLayout, &["says otherwise"]);
+        assert_error(&layout.read_suffix(name), Code::InvalidLayout, &["contains another one"]);
     }
 }
 

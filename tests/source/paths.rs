@@ -82,7 +82,7 @@ fn only_regular_files_may_be_in_a_folder() {
         (|dir| symlink("a", dir.join("metadata/x")).unwrap(), "`metadata/x` is a symbolic link"),
         (
             |dir| fs::create_dir_all(dir.join("manifests/sub/deep")).unwrap(),
-            "`manifests/sub` is a folder",
+            "`manifests/sub` is a directory",
         ),
         (
             |dir| {
@@ -156,7 +156,7 @@ fn what_holds_no_bundle_is_said_to_hold_none() {
         Code::UnknownSource,
         &["not a bundle directory, OCI layout or archive"],
     );
-    let words = ["cannot be unpacked"];
+    let words = ["cannot unpack"];
     assert_error(&read_bytes(&gzip(&other)), Code::BrokenArchive, &words);
     let docker = Tar::new().file("manifest.json", "[]").file("abc/layer.tar", "").end();
     assert_error(&read_bytes(&docker), Code::ImageNotFound, &["Docker archive", "no names"]);
@@ -241,7 +241,11 @@ fn docker_archives_are_read() {
     let images = [("quay.io/a/b:1.0", layers("1")), ("quay.io/a/c:2.0", layers("2"))];
     std::fs::write(folder.path().join("both.tar"), docker_archive(&images).end()).unwrap();
     let read = |path: &str| fetch_path(path, folder.path(), &Limits::default());
-    assert_error(&read("both.tar"), Code::AmbiguousImage, &["2 images", "quay.io/a/c:2.0"]);
+    assert_error(
+        &read("both.tar"),
+        Code::AmbiguousImage,
+        &["2 matching images", "quay.io/a/c:2.0"],
+    );
     for path in ["both.tar:2.0", "both.tar:quay.io/a/c:2.0"] {
         assert_eq!(manifests(read(path))["mark"], "2", "{path}");
     }
@@ -317,7 +321,7 @@ fn a_path_that_exists_literally_wins() {
     assert!(manifests(read("plain:two")).contains_key("two"));
     let bundle = folder(&[("b/manifests/a", "")]);
     let outcome = fetch_path("b:1.0", bundle.path(), &Limits::default());
-    assert_error(&outcome, Code::SourceNotFound, &["bundle folder", ":1.0"]);
+    assert_error(&outcome, Code::SourceNotFound, &["bundle directory", ":1.0"]);
 }
 
 #[test]
