@@ -478,7 +478,7 @@ codes! {
         "An InferencePool selects pods that serve no requests."
         "If only the leader of a group serves requests, its workers must not match the pool's selector. Known from llm-d-router#220.";
     ServingPoolShape "serving-pool-shape"
-        "Invalid InferencePool."
+        "The InferencePool is invalid."
         "A pool has one to eight unique ports, a label selector, and failure mode FailOpen or FailClose. The API server rejects anything else, including FailClosed from the upstream chart's README.";
     ServingPoolMissing "serving-pool-missing"
         "A reference to an InferencePool that does not exist."
@@ -499,7 +499,7 @@ codes! {
         "Several replicas of an endpoint picker conflict."
         "With leader election, only one pod is ever ready: rolling updates never finish, so the strategy must be Recreate (GAIE#1619), and the probes must use the services `liveness` and `readiness`. Without it, each pod only knows its own requests.";
     ServingPickerConfig "serving-picker-config"
-        "Invalid EndpointPickerConfig."
+        "The EndpointPickerConfig is invalid."
         "Pickers validate their EndpointPickerConfig on startup, and exit on unknown plugins, references, feature gates and fields (llm-d-router#1134). This is the same check at build time.";
     ServingDeprecated "serving-deprecated"
         "A plugin or flag is deprecated."
