@@ -1,10 +1,11 @@
 //! bundle2chart compiles OLM registry+v1 bundles into Helm charts.
 //!
-//! The modules are the pipeline, in order: [`config`] reads `bundles.toml`, [`source`] brings the
-//! bytes, [`bundle`] reads them as Kubernetes would, [`olm`] makes what OLM would make of the
-//! ClusterServiceVersion, [`passes`] adapt the objects, [`chart`] lays them out as files and
-//! [`output`] writes them. [`lock`] remembers which bytes they were. [`ir`] is what travels between the stages and [`diag`] how
-//! every stage reports. [`pipeline`] is the only module that knows them all.
+//! The modules are the stages of the pipeline, in order: [`config`] reads `bundles.toml`, [`source`]
+//! fetches the bundles, [`bundle`] parses them as Kubernetes does, [`olm`] converts the
+//! ClusterServiceVersion to objects as OLM does, [`passes`] adapt the objects, [`chart`] creates the
+//! files of the chart, and [`output`] writes them. [`lock`] pins bundles to digests.
+//! [`ir`] is the representation between the stages, and [`diag`] the diagnostics of all stages.
+//! [`pipeline`] connects them.
 //!
 //! The library works without the command line:
 //!

@@ -32,21 +32,21 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a build gives: for each chart a `C`, which [`build_with`] makes of its files.
+/// The result of a build: for each chart a `C`, which [`build_with`] makes of its files.
 pub struct Build<C = ChartFiles> {
     /// The charts, in the order of the configuration; none when any bundle has an error.
     pub charts: Vec<C>,
-    /// How these charts are installed, in the same order.
+    /// The releases of these charts, in the same order.
     pub releases: Vec<ChartRelease>,
     /// Entries for bundles that the lock does not have.
     pub locked: Vec<Locked>,
-    /// Entries that the lock has, with the decisions of their bundles, where it does not have these.
+    /// Updated lock entries for entries without recorded decisions.
     pub decided: Vec<Locked>,
-    /// Bytes that a release of each chart takes of the Secret that keeps it, by the chart's folder.
+    /// Upper bound of the release Secret's size for each chart, by the chart's directory.
     pub release_bytes: BTreeMap<PathBuf, usize>,
-    /// What the filters and patches of each bundle did, in words.
+    /// Reports of the filters and patches of each bundle.
     pub counts: Vec<String>,
-    /// What was found.
+    /// The findings.
     pub diagnostics: Diagnostics,
 }
 
@@ -115,8 +115,8 @@ pub fn build_with<'c, C: Send>(
         build.diagnostics.append(found.for_bundle(&model.name));
     }
     build.diagnostics.append(serving::collisions(&units));
-    // A filter of [defaults] is used when it matches in any bundle, and what one bundle needs may
-    // be in any other, so all must have been built.
+    // A filter of [defaults] is used if it matches in any bundle, and any bundle may provide a
+    // dependency, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
         build.diagnostics.append(dependencies::check(&members));
         let counts = hits.iter().map(|(filter, count)| (filter, *count));
@@ -159,7 +159,7 @@ pub fn lock(
     (entries, diagnostics)
 }
 
-/// An error for each name that no bundle has.
+/// Returns an error for each name that no bundle has.
 pub fn unknown_names(config: &Config, names: &[String]) -> Diagnostics {
     let bundles = config.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
     unknown(names, &bundles.collect::<Vec<_>>())
@@ -174,15 +174,16 @@ fn unknown(names: &[String], known: &[(&str, &Span)]) -> Diagnostics {
         .iter()
         .filter(|name| !known.contains(&name.as_str()))
         .map(|name| {
-            Diagnostic::error(Code::UnknownBundle, format!("there is no bundle named `{name}`"))
+            Diagnostic::error(Code::UnknownBundle, format!("unknown bundle `{name}`"))
                 .at(place.clone())
                 .hint(suggest::hint(name, &known, "bundles"))
         })
         .collect()
 }
 
-/// The images of the named bundles (all when none is named), in the order of the configuration,
-/// and what keeps them from being copied. Of compiling itself only errors are reported.
+/// Returns the images of the named bundles (all when none is named), in the order of the
+/// configuration, and what keeps them from being copied. Of compiling itself only errors are
+/// reported.
 pub fn images(
     config: &Config,
     supply: &Supply,
@@ -227,7 +228,7 @@ fn images_of(
     (Some(images), errors)
 }
 
-/// The reference of the bundle's image, by digest; nothing when no registry has it.
+/// Returns the reference of the bundle's image, by digest; `None` if it is not in a registry.
 fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
     let reference = match (&files.reference, source) {
         (Some(reference), _) | (None, Source::Image { reference, .. }) => reference,
@@ -237,7 +238,8 @@ fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
     Some(format!("{name}@{}", files.image.as_ref()?.digest))
 }
 
-/// The named bundles and models; all when nothing is named, and none when any name is unknown.
+/// Returns the named bundles and models; all when nothing is named, and none when any name is
+/// unknown.
 fn select<'c>(
     config: &'c Config,
     names: &[String],
@@ -256,25 +258,25 @@ fn select<'c>(
 
 /// A bundle that was built.
 struct Built<'c, C> {
-    /// Its charts in the order of their installation.
+    /// The charts in the order of their installation.
     charts: Vec<C>,
-    /// How they are installed.
+    /// The releases.
     releases: Vec<ChartRelease>,
-    /// Bytes of a release of each, by its folder.
+    /// Upper bound of the release Secret's size for each chart, by directory.
     release_bytes: Vec<(PathBuf, usize)>,
-    /// How often each of its filters was true.
+    /// Number of matches of each filter.
     hits: Hits,
-    /// How often each of its patches was used.
+    /// Number of matches of each patch.
     patched: Hits,
-    /// What it needs of others, and has for them.
+    /// The dependencies of the bundle and what it provides.
     member: Member<'c>,
-    /// What it is locked to, when it was not.
+    /// The new lock entry, if it was not locked.
     locked: Option<Locked>,
-    /// Its entry in the lock with the decisions, when these are missing there.
+    /// The updated lock entry, if the recorded one lacks the decisions.
     decided: Option<Locked>,
 }
 
-/// Fetches a bundle, as it is locked if it is, and compiles it.
+/// Fetches a bundle, by its lock entry if there is one, and compiles it.
 fn compile_fetched(
     supply: &Supply,
     lock: &Lock,
@@ -383,18 +385,18 @@ fn lay_out(
     )
 }
 
-/// A line for each filter and each patch of a bundle.
+/// Returns a line for each filter and each patch of a bundle.
 fn counts<C>(bundle: &BundleConfig, built: &Built<'_, C>) -> Vec<String> {
     let line = |what: &str, verb: &str, (filter, count): &(Filter, usize)| {
         let objects = if *count == 1 { "object" } else { "objects" };
         format!("{}: the {what} `{}` {verb} {count} {objects}", bundle.name, filter.text)
     };
-    let filters = built.hits.iter().map(|hit| line("filter", "is true for", hit));
+    let filters = built.hits.iter().map(|hit| line("filter", "matches", hit));
     let patches = built.patched.iter().map(|hit| line("patch for", "matches", hit));
     filters.chain(patches).collect()
 }
 
-/// How the chart of a model is installed.
+/// Returns the release of a model's chart.
 fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
     let parts: Vec<String> =
         chart.dir.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -410,7 +412,7 @@ fn model_release(model: &ServingConfig, chart: &ChartFiles) -> ChartRelease {
     }
 }
 
-/// How the chart of a bundle is installed.
+/// Returns the release of a bundle's chart.
 fn release(bundle: &BundleConfig, namespace: &str, chart: &Chart, layout: Layout) -> ChartRelease {
     let part = match chart.name.strip_prefix(bundle.name.as_str()) {
         Some(CRDS_SUFFIX) => Part::Crds,
@@ -431,7 +433,7 @@ fn release(bundle: &BundleConfig, namespace: &str, chart: &Chart, layout: Layout
     }
 }
 
-/// The configured version, or the CSV's.
+/// Returns the configured version, or the CSV's.
 fn chart_version(
     bundle: &Bundle,
     config: &BundleConfig,
@@ -447,12 +449,12 @@ fn chart_version(
                 Diagnostic::error(
                     Code::InvalidVersion,
                     format!(
-                        "the CSV's version `{}` cannot be a chart's: {why}",
+                        "the CSV version `{}` is not a valid chart version: {why}",
                         bundle.csv.version
                     ),
                 )
                 .at(bundle.csv.place(".spec.version"))
-                .hint("set chart-version for this bundle, for example chart-version = \"1.0.0\""),
+                .hint("set a version for the chart, for example chart-version = \"1.0.0\""),
             );
             None
         }
@@ -464,7 +466,7 @@ fn chart_files(chart: Chart, layout: Layout) -> ChartFiles {
     ChartFiles { dir, version: chart.version.to_string(), files: chart.files }
 }
 
-/// Folder of a chart in the output folder.
+/// Returns the directory of a chart in the output directory.
 fn chart_dir(chart: &Chart, layout: Layout) -> PathBuf {
     match layout {
         Layout::Versioned => PathBuf::from(&chart.name).join(chart.version.to_string()),
@@ -472,9 +474,9 @@ fn chart_dir(chart: &Chart, layout: Layout) -> PathBuf {
     }
 }
 
-/// Stack of a thread that compiles or compares, in bytes: trees are walked by recursion, as deep as
-/// the reader of YAML lets them nest ([`crate::yaml::MAX_DEPTH`]), and a bundle that nests so must
-/// not abort the program. Unoptimized code takes about 20 KiB a level.
+/// Stack size in bytes of threads that compile or compare. Trees are processed recursively, nested
+/// as deep as the YAML reader allows ([`crate::yaml::MAX_DEPTH`]), and such a bundle must not
+/// overflow the stack. Unoptimized code needs about 20 KiB per level.
 pub(crate) const COMPILER_STACK: usize = 32 << 20;
 
 /// Applies `work` to every item on up to `jobs` threads; results in the order of the items.

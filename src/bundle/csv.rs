@@ -34,7 +34,7 @@ pub struct ClusterServiceVersion {
     pub related_images: Vec<(String, String)>,
 }
 
-/// How many namespaces an operator can watch.
+/// The install modes: the number of namespaces that an operator can watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InstallMode {
     /// All namespaces of the cluster.
@@ -48,7 +48,7 @@ pub enum InstallMode {
 }
 
 impl InstallMode {
-    /// The name in a CSV.
+    /// Returns the name in a CSV.
     pub fn as_str(self) -> &'static str {
         match self {
             InstallMode::AllNamespaces => "AllNamespaces",
@@ -68,18 +68,18 @@ pub struct StrategyDeployment {
     pub label: Option<Value>,
     /// The Deployment's spec.
     pub spec: Value,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub origin: Origin,
 }
 
 /// An entry of permissions or clusterPermissions.
 #[derive(Clone, Debug)]
 pub struct Permission {
-    /// The ServiceAccount, `default` where the CSV names none.
+    /// The ServiceAccount; `default` if the CSV has none.
     pub service_account: String,
     /// The rules, a list.
     pub rules: Value,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub origin: Origin,
 }
 
@@ -97,8 +97,7 @@ pub struct CrdReference {
 }
 
 impl ClusterServiceVersion {
-    /// Checks `object` and takes the view. All wrong types are reported; there is no CSV when
-    /// there is any.
+    /// Checks `object` and reads it. All wrong types are reported; returns `None` if there are any.
     pub(super) fn read(object: Object, diagnostics: &mut Diagnostics) -> Option<Self> {
         let mut reader = Reader { object: &object, diagnostics: Diagnostics::new() };
         let null = Value::Null;
@@ -162,23 +161,23 @@ impl ClusterServiceVersion {
         self.object.name()
     }
 
-    /// A text of `spec`, empty when it is missing.
+    /// Returns a text of `spec`, empty when it is missing.
     pub fn spec_text(&self, key: &str) -> &str {
         self.object.at(&["spec", key]).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A text annotation.
+    /// Returns a text annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.object.at(&["metadata", "annotations", key]).and_then(Value::as_str)
     }
 
-    /// Whether `mode` is supported.
+    /// Returns true if `mode` is supported.
     pub fn supports(&self, mode: InstallMode) -> bool {
         self.install_modes.contains(&mode)
     }
 
-    /// The owned APIServices, one for each version of a group. Several kinds may be in one version,
-    /// and the last entry says who serves it.
+    /// Returns the owned APIServices, one for each version of a group. A version can have several
+    /// kinds; the last entry defines its server.
     ///
     /// OLM: operator-framework/api, `GetOwnedAPIServiceDescriptions`.
     pub fn served_versions(&self) -> Vec<&ApiServiceDescription> {
@@ -189,7 +188,7 @@ impl ClusterServiceVersion {
         served.into_values().collect()
     }
 
-    /// Where a diagnostic about this JSON path of the CSV points.
+    /// Returns the place of this JSON path of the CSV, for diagnostics.
     pub fn place(&self, path: &str) -> Place {
         self.object.place().path(path)
     }
@@ -200,7 +199,7 @@ fn text_of(value: &Value, key: &str) -> String {
 }
 
 const OLM_REFUSES: &str =
-    "OLM cannot install this either: correct the CSV, or use another version of the operator";
+    "OLM rejects this too: fix the CSV, or use another version of the operator";
 const QUOTES: &str = "put the value in quotes";
 
 pub(super) struct Reader<'a> {
@@ -220,7 +219,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn warn(&mut self, code: Code, message: String, path: String) {
         let place = Place { line: None, ..self.object.place() }.path(path);
-        let hint = "OLM ignores it as well; look whether it is misspelt";
+        let hint = "check the spelling: OLM ignores it too";
         self.diagnostics.push(Diagnostic::warning(code, message).at(place).hint(hint));
     }
 
@@ -244,7 +243,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text that may be missing; null counts as missing, as in Go.
+    /// Returns an optional string; null counts as missing, as in Go.
     pub(super) fn text(&mut self, value: &Value, path: &str, keys: &[&str]) -> Option<String> {
         match value.at(keys) {
             None | Some(Value::Null) => None,
@@ -256,7 +255,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list that may be missing.
+    /// Returns an optional list.
     pub(super) fn list(&mut self, value: &'a Value, path: &str, keys: &[&str]) -> &'a [Value] {
         match value.at(keys) {
             None | Some(Value::Null) => &[],
@@ -268,7 +267,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The items of a list of maps, which may be missing, with their paths.
+    /// Returns the items of a list of maps, which may be missing, with their paths.
     fn maps(
         &mut self,
         value: &'a Value,
@@ -360,7 +359,8 @@ impl<'a> Reader<'a> {
         deployments
     }
 
-    /// Whether the spec has the types that the API demands; k8s-openapi only reads here.
+    /// Checks the types of the spec against the Kubernetes API; k8s-openapi is only used for
+    /// reading.
     fn deployment_spec_fits(&mut self, spec: &Value, path: &str) -> bool {
         use k8s_openapi::api::apps::v1::DeploymentSpec;
         if spec.as_map().is_none() {
@@ -368,14 +368,15 @@ impl<'a> Reader<'a> {
             return false;
         }
         let release = crate::ir::Release { namespace: "", values: &serde_json::Value::Null };
-        let misfits = typed::misfits::<DeploymentSpec>(release.value(spec));
-        for misfit in &misfits {
-            let at = format!("{path}.spec{}", misfit.path);
-            let message = format!("`{at}` does not fit a Deployment: {}", misfit.why);
-            let hint = if misfit.lacks_quotes() { QUOTES } else { OLM_REFUSES };
+        let mismatches = typed::mismatches::<DeploymentSpec>(release.value(spec));
+        for mismatch in &mismatches {
+            let at = format!("{path}.spec{}", mismatch.path);
+            let message =
+                format!("`{at}` does not match the type of a Deployment: {}", mismatch.why);
+            let hint = if mismatch.lacks_quotes() { QUOTES } else { OLM_REFUSES };
             self.report_with(Code::CsvFieldType, message, at, hint);
         }
-        misfits.is_empty()
+        mismatches.is_empty()
     }
 
     fn permissions(&mut self, spec: &'a Value, key: &str) -> Vec<Permission> {

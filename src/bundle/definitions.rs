@@ -1,4 +1,4 @@
-//! What the operator serves to the API server: `spec.webhookdefinitions` and
+//! Webhooks and APIServices of the operator: `spec.webhookdefinitions` and
 //! `spec.apiservicedefinitions.owned` of a CSV.
 
 use super::csv::Reader;
@@ -28,7 +28,7 @@ const WEBHOOK_FIELDS: [&str; 15] = [
     "webhookPath",
 ];
 
-/// When the API server calls a webhook.
+/// The type of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WebhookKind {
     /// To accept or refuse an object.
@@ -43,7 +43,7 @@ impl WebhookKind {
     const ALL: [WebhookKind; 3] =
         [WebhookKind::Validating, WebhookKind::Mutating, WebhookKind::Conversion];
 
-    /// The `type` in a CSV.
+    /// Returns the `type` in a CSV.
     pub fn as_str(self) -> &'static str {
         match self {
             WebhookKind::Validating => "ValidatingAdmissionWebhook",
@@ -62,9 +62,9 @@ pub struct WebhookDescription {
     pub name: String,
     /// `deploymentName`: the strategy deployment that answers.
     pub deployment: String,
-    /// `containerPort`: the port of the Service; 443 where it is missing or 0.
+    /// `containerPort`: the port of the Service; default 443, also for 0.
     pub port: i64,
-    /// `targetPort`: a number or the name of a container's port; `port` where it is missing.
+    /// `targetPort`: a number or the name of a container port; default `port`.
     pub target_port: Value,
     /// `webhookPath`
     pub path: Option<String>,
@@ -74,7 +74,7 @@ pub struct WebhookDescription {
     pub definition: Map,
     /// JSON path of the entry in the CSV.
     pub place: String,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub origin: Origin,
 }
 
@@ -89,16 +89,16 @@ pub struct ApiServiceDescription {
     pub plural: String,
     /// `deploymentName`: the strategy deployment that answers.
     pub deployment: String,
-    /// `containerPort`: the port of the Service; 443 where it is missing or 0.
+    /// `containerPort`: the port of the Service; default 443, also for 0.
     pub port: i64,
     /// JSON path of the entry in the CSV.
     pub place: String,
-    /// Where the entry stands.
+    /// The place of the entry.
     pub origin: Origin,
 }
 
 impl ApiServiceDescription {
-    /// The name of its APIService, `VERSION.GROUP`.
+    /// Returns the name of its APIService, `VERSION.GROUP`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.version, self.group)
     }
@@ -134,13 +134,14 @@ impl<'a> Reader<'a> {
                 None => self.report(
                     Code::CsvFieldType,
                     format!(
-                        "unknown type `{kind}` of webhook; there are {}",
+                        "unknown webhook type `{kind}`; known types are {}",
                         WebhookKind::ALL.map(WebhookKind::as_str).join(", ")
                     ),
                     format!("{}.type", webhook.place),
                 ),
             }
         }
+
         webhooks
     }
 
@@ -169,7 +170,7 @@ impl<'a> Reader<'a> {
 
     fn unknown_fields(&mut self, definition: &Map, place: &str) {
         for key in definition.keys().filter(|key| !WEBHOOK_FIELDS.contains(&key.as_str())) {
-            let message = format!("a webhook definition has no field `{key}`; it is ignored");
+            let message = format!("unknown field `{key}` of a webhook definition is ignored");
             self.warn(Code::IgnoredField, message, format!("{place}.{key}"));
         }
     }
@@ -197,13 +198,14 @@ impl<'a> Reader<'a> {
             Some(Value::Number(Number::Int(0))) => DEFAULT_PORT,
             Some(Value::Number(Number::Int(port))) => self.in_range(*port, path),
             Some(other) => {
-                self.wrong_type(other, "a whole number", path);
+                self.wrong_type(other, "an integer", path);
                 DEFAULT_PORT
             }
         }
     }
 
-    /// Nothing, 0 and an empty name mean the Service's port, as the API server has it.
+    /// Reads a target port. Missing, 0 and empty values default to the Service's port, as in the
+    /// API server.
     fn target_port(&mut self, entry: &Value, place: &str, port: i64) -> Value {
         let path = format!("{place}.targetPort");
         match entry.get("targetPort") {
@@ -212,7 +214,7 @@ impl<'a> Reader<'a> {
             Some(Value::Text(name)) => Value::text(name),
             Some(Value::Number(Number::Int(number))) => self.in_range(*number, path).into(),
             Some(other) => {
-                self.wrong_type(other, "a whole number or the name of a port", path);
+                self.wrong_type(other, "an integer or the name of a port", path);
                 port.into()
             }
         }
@@ -220,7 +222,7 @@ impl<'a> Reader<'a> {
 
     fn in_range(&mut self, port: i64, path: String) -> i64 {
         if !(1..=65_535).contains(&port) {
-            let message = format!("`{path}` is {port}, but ports go from 1 to 65535");
+            let message = format!("`{path}` is {port}, but ports are from 1 to 65535");
             self.report(Code::CsvFieldType, message, path);
         }
         port

@@ -12,12 +12,12 @@ use indexmap::IndexMap;
 const PACKAGE: &str = "operators.operatorframework.io.bundle.package.v1";
 const MEDIATYPE: &str = "operators.operatorframework.io.bundle.mediatype.v1";
 
-/// Reads all files of a bundle. All problems are reported; there is no bundle when any of them is
-/// an error.
+/// Reads all files of a bundle. All problems are reported; there is no bundle if any of them is an
+/// error.
 ///
 /// OLM: operator-controller, bundle source: every file of manifests/ in lexical order, every
-/// document of it, Lists flattened, routed by kind alone. Unlike there, several CSVs are an error
-/// (the reference takes the last in silence).
+/// document of it, Lists flattened, routed by kind alone. In contrast to OLM, several CSVs are an
+/// error (OLM silently uses the last one).
 pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let annotations = annotations(files, &mut diagnostics);
@@ -43,12 +43,10 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
         diagnostics.push(
             Diagnostic::error(
                 Code::UnsupportedMediaType,
-                format!(
-                    "the bundle has media type `{mediatype}`; only `registry+v1` can be compiled"
-                ),
+                format!("unsupported media type `{mediatype}`: only `registry+v1` can be compiled"),
             )
             .at(annotations_place(files).path(format!(".annotations[{MEDIATYPE:?}]")))
-            .hint("`helm` bundles already are charts, and `plain` bundles are manifests"),
+            .hint("use `helm` bundles as charts and `plain` bundles as manifests"),
         );
     }
     let package = annotations.get(PACKAGE).cloned().unwrap_or_default();
@@ -57,7 +55,7 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
         diagnostics.push(
             Diagnostic::error(Code::PackageNameEmpty, "package name is empty")
                 .at(annotations_place(files).path(format!(".annotations[{PACKAGE:?}]")))
-                .hint("set this annotation to the name of the operator's package"),
+                .hint("set this annotation to the operator's package name"),
         );
     }
     let mut requirements = match &csv {
@@ -128,25 +126,25 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
                     format!("the bundle has no {}/annotations.yaml", files.metadata_dir),
                 )
                 .at(annotations_place(files))
-                .hint(
-                    "a bundle is a folder (or image) with manifests/ and metadata/annotations.yaml",
-                ),
+                .hint("use a directory (or image) with manifests/ and metadata/annotations.yaml"),
             );
         }
         return merged;
     };
+
     let file = format!("{}/annotations.yaml", files.metadata_dir);
     let Some(documents) = documents(&file, bytes, files, diagnostics) else { return merged };
     let root = documents.documents.into_iter().next().map(|document| document.value);
     let map = root.as_ref().and_then(|root| root.get("annotations")).and_then(Value::as_map);
     let Some(map) = map else {
         diagnostics.push(
-            Diagnostic::error(Code::AnnotationsMissing, "the file has no map `annotations`")
+            Diagnostic::error(Code::AnnotationsMissing, "the file has no `annotations` map")
                 .at(annotations_place(files).path(".annotations"))
-                .hint("it starts with `annotations:`, and below that has `KEY: VALUE` lines"),
+                .hint("write `annotations:`, followed by indented `KEY: VALUE` lines"),
         );
         return merged;
     };
+
     for (key, value) in map {
         match value {
             Value::Text(text) => {
@@ -159,14 +157,15 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
                     format!("annotation `{key}` is {}, not a string", value.type_name()),
                 )
                 .at(annotations_place(files).path(format!(".annotations[{key:?}]")))
-                .hint("annotations are texts: put the value in quotes"),
+                .hint("put the value in quotes"),
             ),
         }
     }
+
     merged
 }
 
-/// The documents of one file; problems and duplicate keys become diagnostics.
+/// Returns the documents of one file; problems and duplicate keys become diagnostics.
 pub(super) fn documents(
     file: &str,
     bytes: &[u8],
@@ -182,15 +181,12 @@ pub(super) fn documents(
             diagnostics.push(
                 Diagnostic::error(
                     Code::NotUtf8,
-                    format!(
-                        "the file is not UTF-8: byte 0x{:02x} is out of place",
-                        bytes[before.len()]
-                    ),
+                    format!("the file is not UTF-8: invalid byte 0x{:02x}", bytes[before.len()]),
                 )
                 .at(Place::file(file).at(line, column))
                 .hint(
-                    "save the file as UTF-8, or remove it if it is no manifest: every file in the \
-                     manifests folder is read as one",
+                    "save the file as UTF-8, or remove it if it is not a manifest: every file in \
+                        the manifests directory is read as one",
                 ),
             );
             return None;
@@ -200,7 +196,7 @@ pub(super) fn documents(
         diagnostics.push(
             Diagnostic::note(
                 Code::ByteOrderMark,
-                "the file begins with a byte order mark, which is skipped",
+                "the file starts with a byte order mark, which is skipped",
             )
             .at(Place::file(file).at(1, 1)),
         );
@@ -211,7 +207,7 @@ pub(super) fn documents(
         diagnostics.push(
             Diagnostic::note(
                 Code::CarriageReturns,
-                "the file has Windows line ends, which YAML reads as plain line ends",
+                "the file has Windows line endings (CRLF), which are normalized",
             )
             .at(Place::file(file).at(line, 1)),
         );
@@ -228,33 +224,34 @@ pub(super) fn documents(
                     Diagnostic::warning(
                         Code::DuplicateKey,
                         format!(
-                            "the key `{}` stands twice (lines {} and {line}); the last one counts, as in Kubernetes",
+                            "duplicate key `{}` (lines {} and {line}); the last value is used, as \
+                                in Kubernetes",
                             duplicate.path, duplicate.first
                         ),
                     )
                     .at(place(line, column))
-                    .related(place(duplicate.first, 1), "first here; this value is ignored")
-                    .hint("delete one of the two in the bundle's sources"),
+                    .related(place(duplicate.first, 1), "first defined here; this value is ignored")
+                    .hint("remove one of them in the bundle's sources"),
                 );
             }
             Some(documents)
         }
         Err(problem) => {
             let (code, hint) = if problem.limit {
-                (Code::ManifestLimit, "no real bundle needs as much; if yours does, report it")
+                (Code::ManifestLimit, "report this if it is a real bundle")
             } else if problem.message.contains("tab") {
-                (Code::ManifestSyntax, "YAML is indented with spaces; replace the tab")
+                (Code::ManifestSyntax, "replace the tab with spaces")
             } else if problem.message.contains("mapping values") {
-                let hint = "look at the indentation of this line and of those above it";
+                let hint = "check the indentation of this line and the lines above";
                 (Code::ManifestSyntax, hint)
             } else if file.starts_with(&format!("{}/", files.manifests_dir)) {
                 (
                     Code::ManifestSyntax,
-                    "correct the file, or remove it if it is no manifest: every file in the \
-                     manifests folder is read as YAML or JSON",
+                    "fix the file, or remove it if it is not a manifest: every file in the \
+                        manifests directory is parsed as YAML or JSON",
                 )
             } else {
-                (Code::ManifestSyntax, "correct the file; it must be YAML or JSON")
+                (Code::ManifestSyntax, "fix the file: it must be YAML or JSON")
             };
             let place = Place {
                 document: Some(problem.document),
@@ -270,8 +267,8 @@ pub(super) fn documents(
     }
 }
 
-/// The objects of a file that is no bundle's, in their order, and what is wrong with it. Documents
-/// that are no objects, such as values of Helm, and kustomizations are passed over.
+/// Returns the objects of a file that is no bundle's, in their order, and what is wrong with it.
+/// Documents that are no objects, such as values of Helm, and kustomizations are passed over.
 pub fn manifests(file: &str, bytes: &[u8]) -> (Vec<Object>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let mut objects = Vec::new();
@@ -298,27 +295,27 @@ pub fn manifests(file: &str, bytes: &[u8]) -> (Vec<Object>, Diagnostics) {
     (objects, diagnostics)
 }
 
-/// Where a document is.
+/// The place of a document.
 pub(super) struct Position<'a> {
     pub(super) file: &'a str,
     pub(super) document: usize,
     pub(super) line: usize,
     pub(super) path: String,
-    /// Whether it is kept beside the bundle.
+    /// True for documents of overlays.
     pub(super) overlay: bool,
 }
 
 impl Position<'_> {
     fn hint(&self, hint: &'static str) -> &'static str {
         if self.overlay {
-            "every document of an overlay is an object with apiVersion, kind and metadata.name"
+            "every document of an overlay must be an object with apiVersion, kind and metadata.name"
         } else {
             hint
         }
     }
 }
 
-/// Turns a document into objects; the items of a List become objects of their own.
+/// Converts a document to objects; the items of a List become separate objects.
 pub(super) fn flatten(
     value: Value,
     position: &Position<'_>,
@@ -340,12 +337,13 @@ pub(super) fn flatten(
             )
             .at(place())
             .hint(position.hint(
-                "every file in the manifests folder is read as objects with apiVersion and kind; \
-                 remove the file if it is none",
+                "remove the file if it is not a manifest: every file in the manifests directory \
+                    must contain objects with apiVersion and kind",
             )),
         );
         return;
     };
+
     let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     if kind.ends_with("List") && root.get("items").is_some_and(|items| items.as_seq().is_some()) {
         let api_version = root.get("apiVersion").cloned();
@@ -366,28 +364,31 @@ pub(super) fn flatten(
         }
         return;
     }
+
     for key in ["apiVersion", "kind"] {
         if root.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
             diagnostics.push(
                 Diagnostic::error(Code::NotAnObject, format!("the object has no `{key}`"))
                     .at(place())
                     .hint(position.hint(
-                        "every document in the manifests folder must be an object with apiVersion \
-                         and kind; remove the file if it is none",
+                        "remove the file if it is not a manifest: every document in the manifests \
+                            directory must be an object with apiVersion and kind",
                     )),
             );
             return;
         }
     }
+
     let name = root.get("metadata").and_then(|metadata| metadata.get("name"));
     if name.and_then(Value::as_str).is_none_or(str::is_empty) {
         diagnostics.push(
             Diagnostic::error(Code::NotAnObject, format!("the {kind} has no `metadata.name`"))
                 .at(place())
-                .hint("Helm and OLM install objects by name; generateName is not enough"),
+                .hint("set a name: Helm and OLM install objects by name, not generateName"),
         );
         return;
     }
+
     objects.push(Object::new(
         *root,
         Origin::File {
@@ -399,7 +400,8 @@ pub(super) fn flatten(
     ));
 }
 
-/// In a typed list such as RoleList the items may leave out their type.
+/// Fills in apiVersion and kind of an item of a typed list such as RoleList, where they are
+/// optional.
 fn fill_list_item(item: &mut Map, kind: &str, api_version: Option<&Value>) {
     if kind.is_empty() {
         return;
@@ -422,7 +424,7 @@ fn single_csv(
             format!("the bundle has {} ClusterServiceVersions: {}", csvs.len(), names.join(", ")),
         )
         .at(csvs[0].place())
-        .hint("a bundle installs one operator version; remove the others");
+        .hint("remove the others: a bundle installs one operator version");
         for csv in &csvs[1..] {
             diagnostic = diagnostic.related(csv.place(), "another one");
         }
@@ -435,36 +437,34 @@ fn single_csv(
         diagnostics.push(
             Diagnostic::error(
                 Code::CsvMissing,
-                format!("no ClusterServiceVersion found in `{}`", files.manifests_dir),
+                format!("no ClusterServiceVersion in `{}`", files.manifests_dir),
             )
             .at(Place::file(files.manifests_dir.clone()))
-            .hint("is this folder or image an operator bundle, and not a catalog or an operator image?"),
+            .hint("check that this is an operator bundle, not a catalog or an operator image"),
         );
     }
     csv
 }
 
-/// Drops what an API server writes and a client never should: the only fields that get lost.
-///
-/// `metadata.creationTimestamp: null`, and a `status` without content (an empty map, or one that
-/// holds nothing but empty values, as controller-gen writes into CRDs).
+/// Removes fields that only the API server writes: `metadata.creationTimestamp: null`, and an empty
+/// `status` (recursively, as controller-gen writes into CRDs). No other fields are removed.
 pub(super) fn drop_server_fields(object: &mut Object) {
     if let Some(metadata) = object.root.get_mut("metadata").and_then(Value::as_map_mut)
         && metadata.get("creationTimestamp").is_some_and(Value::is_null)
     {
         metadata.shift_remove("creationTimestamp");
     }
-    if object.root.get("status").is_some_and(is_hollow) {
+    if object.root.get("status").is_some_and(is_empty_recursively) {
         object.root.shift_remove("status");
     }
 }
 
-fn is_hollow(value: &Value) -> bool {
+fn is_empty_recursively(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Text(text) => text.is_empty(),
-        Value::Seq(items) => items.iter().all(is_hollow),
-        Value::Map(map) => map.values().all(is_hollow),
+        Value::Seq(items) => items.iter().all(is_empty_recursively),
+        Value::Map(map) => map.values().all(is_empty_recursively),
         _ => false,
     }
 }

@@ -19,7 +19,7 @@ pub use plain_schema::is_plain_schema;
 pub(crate) use position::complete_all;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};
-pub use typed::{Misfit, TypeCheck, api_version, check_object};
+pub use typed::{TypeCheck, TypeMismatch, api_version, check_object};
 
 use crate::ir::Object;
 use crate::source::ImageIdentity;
@@ -30,14 +30,14 @@ use indexmap::IndexMap;
 pub struct Bundle {
     /// Name of the package, from the annotations.
     pub package: String,
-    /// Everything under `annotations:` of metadata/annotations.yaml, and the image's labels where
-    /// that is silent.
+    /// The entries of `annotations:` in metadata/annotations.yaml, plus the image's labels for
+    /// missing keys.
     pub annotations: IndexMap<String, String>,
     /// The ClusterServiceVersion.
     pub csv: ClusterServiceVersion,
     /// The CustomResourceDefinitions, in file order.
     pub crds: Vec<Object>,
-    /// What it needs from other bundles, and has for them.
+    /// The dependencies of the bundle, and the APIs and packages that it provides.
     pub requirements: Requirements,
     /// All other objects, in file order.
     pub objects: Vec<Object>,
@@ -58,7 +58,7 @@ impl Bundle {
             .unwrap_or_default()
     }
 
-    /// The namespace that the operator is meant for: the CSV's suggestion.
+    /// Returns the namespace that the operator is meant for: the CSV's suggestion.
     pub fn suggested_namespace(&self) -> Option<&str> {
         self.csv.annotation("operatorframework.io/suggested-namespace").filter(|ns| !ns.is_empty())
     }

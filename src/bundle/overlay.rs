@@ -1,4 +1,4 @@
-//! Objects that are kept by hand beside a bundle, read as the bundle's own are.
+//! Objects of overlays, parsed like the bundle's own objects.
 
 use super::load::{Position, documents, drop_server_fields, flatten};
 use crate::config::text::{locate, value_at};
@@ -6,7 +6,7 @@ use crate::diag::{Diagnostics, Place, Span};
 use crate::ir::{Object, Origin, steps};
 use crate::source::{BundleFiles, OverlayFile};
 
-/// The objects of all overlays, in order, each with the phase of its overlay.
+/// Returns the objects of all overlays, in order, each with the phase of its overlay.
 pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let mut objects = Vec::new();
@@ -40,10 +40,11 @@ pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
             drop_server_fields(object);
         }
     }
+
     (objects, diagnostics)
 }
 
-/// Places in overlays that stand in the configuration itself become places there.
+/// Maps places in inline overlays to places in the configuration.
 pub fn locate_inline(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
     if files.overlays.iter().all(|file| file.inline.is_none()) {
         return diagnostics;
@@ -73,8 +74,8 @@ pub fn locate_inline(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnosti
         .collect()
 }
 
-/// The place in the configuration: the key that is meant, the rest of its line, or all of the
-/// overlay.
+/// Returns the place in the configuration: the key that is meant, the rest of its line, or all of
+/// the overlay.
 fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
     let source = inline.source.text.as_str();
     let is_text = source.get(inline.range.clone()).is_some_and(|raw| raw.starts_with(['"', '\'']));

@@ -6,8 +6,8 @@
 
 use crate::ir::{Map, Number, Value};
 
-/// Returns true if `schema` has only fields of a JSONSchemaProps, each with a value of its type, so
-/// that [`super::check_object`] has no findings in it. A schema that fits may also give false, for
+/// Returns true if `schema` has only fields of a JSONSchemaProps with values of the right types, so
+/// that [`super::check_object`] finds nothing in it. May return false for valid schemas, for
 /// example one with a null.
 pub fn is_plain_schema(schema: &Value) -> bool {
     let Some(fields) = schema.as_map() else { return false };

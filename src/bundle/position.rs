@@ -1,5 +1,5 @@
-//! From a JSON path to the line on which it stands. Only done when there is something to say about
-//! the path: reading a file does not keep the positions of millions of values.
+//! Maps a JSON path to its line. Only used when there is a finding for the path, because parsing
+//! does not keep the positions of millions of values.
 
 use crate::diag::{Diagnostics, Place};
 use crate::ir::{Step, steps};
@@ -71,7 +71,7 @@ struct Document {
     root: Node,
 }
 
-/// Where a value begins, and what is in it.
+/// The start of a value, and its contents.
 struct Node {
     start: Mark,
     content: Content,
@@ -80,12 +80,12 @@ struct Node {
 enum Content {
     Scalar,
     Seq(Vec<Node>),
-    /// Keys as written, with where they stand.
+    /// Keys as written, with their positions.
     Map(Vec<(String, Mark, Node)>),
 }
 
 impl Node {
-    /// Where the last of `steps` that exists is written: a key, or an item of a list.
+    /// Returns the position of the last of `steps` that exists: a key, or a list item.
     fn find(&self, steps: &[Step]) -> Mark {
         let mut found = self.start;
         let mut node = self;
@@ -115,7 +115,7 @@ enum Open {
     Map(Mark, Vec<(String, Mark, Node)>, Option<(String, Mark)>),
 }
 
-/// The documents of a text, as far as it can be read.
+/// Returns the documents of a text, as far as it can be read.
 fn documents(text: &str) -> Vec<Document> {
     let mut documents: Vec<Document> = Vec::new();
     let mut number = 0;
@@ -159,6 +159,7 @@ fn documents(text: &str) -> Vec<Document> {
             },
         }
     }
+
     documents
 }
 

@@ -12,8 +12,8 @@ const FILE: &str = "properties.yaml";
 const ANNOTATION: &str = "olm.properties";
 
 /// Adds the properties of the file to the annotation `olm.properties` of the CSV, a JSON list of
-/// `{type, value}` as Go spells it: those that the annotation has come first. Nothing changes when
-/// neither has any. What is wrong with either is reported where they are read as requirements.
+/// `{type, value}` in Go's format, after those of the annotation. Changes nothing if there are no
+/// properties. Invalid properties are reported when they are read as requirements.
 ///
 /// OLM: operator-controller, bundle source.
 pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
@@ -32,6 +32,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
             added.push(json!({"type": kind, "value": sorted(value)}));
         }
     }
+
     let own = csv.at(&["metadata", "annotations", ANNOTATION]).and_then(Value::as_str);
     let mut properties = match own.map(serde_json::from_str::<Json>) {
         None | Some(Ok(Json::Null)) => Vec::new(),
@@ -46,17 +47,18 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     if annotations.is_null() {
         *annotations = Value::from(Map::new());
     }
+
     if let Some(annotations) = annotations.as_map_mut() {
         annotations.insert(ANNOTATION.to_owned(), Value::text(spelled_by_go(properties)));
     }
 }
 
-/// What is read of an item: OLM has no other fields.
+/// Keeps the fields of an item that OLM knows.
 fn property(item: &Json) -> Json {
     json!({"type": item["type"], "value": item["value"]})
 }
 
-/// JSON without characters that HTML knows, which stand in texts only.
+/// Formats JSON like Go, which escapes HTML characters; these only occur in strings.
 fn spelled_by_go(properties: Vec<Json>) -> String {
     let mut text = Json::from(properties).to_string();
     for (character, escape) in [
@@ -71,7 +73,7 @@ fn spelled_by_go(properties: Vec<Json>) -> String {
     text
 }
 
-/// The keys in alphabetical order, as Kubernetes' reader has them.
+/// Returns the keys in alphabetical order, as Kubernetes' reader has them.
 fn sorted(value: Json) -> Json {
     match value {
         Json::Array(items) => items.into_iter().map(sorted).collect(),

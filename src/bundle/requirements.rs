@@ -1,5 +1,6 @@
-//! What a bundle needs from others, and what it has for them: metadata/dependencies.yaml,
-//! metadata/properties.yaml, and the ClusterServiceVersion's required APIs.
+//! Dependencies of a bundle, and the APIs and packages that it provides:
+//! metadata/dependencies.yaml, metadata/properties.yaml, and the ClusterServiceVersion's required
+//! APIs.
 //!
 //! <https://olm.operatorframework.io/docs/concepts/olm-architecture/dependency-resolution/>
 
@@ -14,9 +15,9 @@ use std::fmt;
 /// An API.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Api {
-    /// Its group; empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// Its version, for example `v1`.
+    /// API version, for example `v1`.
     pub version: String,
     /// The kind.
     pub kind: String,
@@ -31,22 +32,22 @@ impl fmt::Display for Api {
 /// Something that a bundle needs.
 #[derive(Clone, Debug)]
 pub struct Dependency {
-    /// What it is.
+    /// The requirement.
     pub requirement: Requirement,
     /// The bundle's own words for the case that it is missing; often empty.
     pub message: String,
-    /// Where it stands in the bundle.
+    /// The place in the bundle.
     pub place: Place,
 }
 
-/// What can be needed.
+/// The kind of a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requirement {
     /// Another operator (`olm.package`).
     Package {
         /// Name of its package.
         name: String,
-        /// Which versions will do.
+        /// The matching versions.
         range: VersionRange,
         /// The same, as written.
         text: String,
@@ -82,10 +83,10 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// What a bundle needs and has.
+/// The dependencies of a bundle and the APIs that it provides.
 #[derive(Clone, Debug, Default)]
 pub struct Requirements {
-    /// What it needs, in the order of the files, each once.
+    /// The dependencies, in the order of the files, without duplicates.
     pub dependencies: Vec<Dependency>,
     /// The APIs that it brings.
     pub provides: BTreeSet<Api>,
@@ -104,7 +105,7 @@ pub(super) fn read(
         Reader { found: Requirements::default(), rest: MOST, diagnostics: Diagnostics::new() };
     for (name, bytes) in files.metadata.iter().filter(|(name, _)| *name != "annotations.yaml") {
         let file = format!("{}/{name}", files.metadata_dir);
-        // Files are known by what is in them, as to OLM; only these two must be readable.
+        // Files are recognized by their content, as in OLM; only these two must be readable.
         let known = ["dependencies.yaml", "properties.yaml"].contains(&name.as_str());
         let mut problems = Diagnostics::new();
         let documents = documents(&file, bytes, files, &mut problems);
@@ -129,8 +130,8 @@ pub(super) fn read(
     reader.found
 }
 
-/// Whether a file of any name has dependencies or properties of OLM, and not something else that
-/// is called so.
+/// Returns true if a file has OLM dependencies or properties, and not another list with the same
+/// name.
 fn is_typed_list(list: &Value) -> bool {
     list.as_seq().is_some_and(|items| {
         items.iter().all(|item| item.get("type").is_some() && item.get("value").is_some())
@@ -139,17 +140,18 @@ fn is_typed_list(list: &Value) -> bool {
 
 struct Reader {
     found: Requirements,
-    /// How many more requirements may come, those inside constraints included.
+    /// The remaining number of requirements, including those in constraints.
     rest: usize,
     diagnostics: Diagnostics,
 }
 
 impl Reader {
     fn invalid(&mut self, place: &Place, message: String) {
-        self.diagnostics
-            .push(Diagnostic::error(Code::DependencyInvalid, message).at(place.clone()).hint(
-            "OLM cannot read this either: correct the file, or use another version of the operator",
-        ));
+        self.diagnostics.push(
+            Diagnostic::error(Code::DependencyInvalid, message)
+                .at(place.clone())
+                .hint("OLM rejects this too: fix the file, or use another version of the operator"),
+        );
     }
 
     fn list(&mut self, list: &Value, place: &Place) {
@@ -173,7 +175,7 @@ impl Reader {
     /// Takes a dependency or a property; those with other types are for other programs.
     fn property(&mut self, kind: &str, value: &Value, place: &Place) {
         let requirement = match kind {
-            // What the bundle itself is.
+            // These properties describe the bundle itself.
             "olm.package" | "olm.gvk" if !place_is_dependency(place) => return,
             "olm.package" | "olm.package.required" => package(value),
             "olm.gvk" | "olm.gvk.required" => api(value).map(Requirement::Api),
@@ -210,7 +212,7 @@ impl Reader {
                     ),
                 )
                 .at(place.clone())
-                .hint("it was ignored; write for example \"4.20\" in quotes"),
+                .hint("write a string, for example \"4.20\": the value is ignored"),
             ),
         }
     }
@@ -247,7 +249,7 @@ impl Reader {
             Err(error) => {
                 self.invalid(
                     &place,
-                    format!("the annotation `olm.properties` is no JSON: {error}"),
+                    format!("the annotation `olm.properties` is not valid JSON: {error}"),
                 );
             }
         }
@@ -258,10 +260,8 @@ impl Reader {
         for crd in &csv.required_crds {
             let group = crd.name.split_once('.').map_or("", |(_, group)| group).to_owned();
             if group.is_empty() || crd.kind.is_empty() || crd.version.is_empty() {
-                let message = format!(
-                    "the required CRD `{}` does not have all of name, kind and version",
-                    crd.name
-                );
+                let message =
+                    format!("the required CRD `{}` is missing name, kind or version", crd.name);
                 self.invalid(&csv.place(&crd.path), message);
                 continue;
             }
@@ -280,7 +280,7 @@ impl Reader {
     }
 }
 
-/// Whether an entry says what the bundle needs; a property of the same type says what it is.
+/// Returns true for dependencies; a property of the same type describes the bundle itself.
 fn place_is_dependency(place: &Place) -> bool {
     place.path.as_deref().is_some_and(|path| path.starts_with(".dependencies"))
 }
@@ -297,7 +297,7 @@ fn package(value: &Value) -> Result<Requirement, String> {
     let name = text(value, "packageName")?;
     let range = text(value, "versionRange").or_else(|_| text(value, "version"))?;
     let parsed = VersionRange::parse(range)
-        .map_err(|why| format!("`{}` is no range of versions: {why}", range.escape_debug()))?;
+        .map_err(|why| format!("invalid version range `{}`: {why}", range.escape_debug()))?;
     Ok(Requirement::Package { name: name.to_owned(), range: parsed, text: range.to_owned() })
 }
 
@@ -318,7 +318,7 @@ const DEEPEST: usize = 32;
 /// Source: operator-framework/api, `pkg/constraints`.
 fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requirement, String> {
     if depth > DEEPEST {
-        return Err(format!("constraints nest more than {DEEPEST} deep"));
+        return Err(format!("constraints are nested deeper than {DEEPEST}"));
     }
     *rest = rest.checked_sub(1).ok_or(format!("constraints have more than {MOST} parts"))?;
     let mut list = |key: &str| -> Result<Vec<Requirement>, String> {
@@ -334,17 +334,18 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
             .to_owned());
     };
     let inner = value.get(kind).unwrap_or(&Value::Null);
+
     Ok(match kind {
         "package" => package(inner)?,
         "gvk" => Requirement::Api(api(inner)?),
         "all" => Requirement::All(list(kind)?),
         "any" => Requirement::Any(list(kind)?),
-        "cel" => Requirement::Unchecked("a rule in CEL about properties of operators".to_owned()),
+        "cel" => Requirement::Unchecked("a CEL rule on operator properties".to_owned()),
         _ => Requirement::Not(list(kind)?),
     })
 }
 
-/// The versions of the bundle's CRDs, and the APIServices that it owns.
+/// Returns the versions of the bundle's CRDs, and the APIServices that it owns.
 fn provides(csv: &ClusterServiceVersion, crds: &[Object]) -> BTreeSet<Api> {
     let mut apis = BTreeSet::new();
     for crd in crds {

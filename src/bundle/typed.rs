@@ -1,4 +1,4 @@
-//! Whether a tree has the types and fields of a Kubernetes API type, and where not.
+//! Checks a tree against the types and fields of a Kubernetes API type.
 
 use crate::ir::{Step, push_key};
 use k8s_openapi::api::admissionregistration::v1::{
@@ -14,28 +14,28 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-/// Where a tree does not fit a type.
+/// A value that does not match its type.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct TypeMismatch {
     /// JSON path in the tree; empty for the tree itself.
     pub path: String,
-    /// What is wrong there, in words, without the value, which may be a secret.
+    /// The reason, without the value, which may be a secret.
     pub why: String,
 }
 
-impl Misfit {
-    /// Whether quotes around the value would do.
+impl TypeMismatch {
+    /// Returns true if the value only lacks quotes.
     pub fn lacks_quotes(&self) -> bool {
         let found = self.why.strip_prefix("it must be a string, but it is ");
-        matches!(found, Some("a boolean" | "a whole number" | "a number with a fraction"))
+        matches!(found, Some("a boolean" | "an integer" | "a number with a fraction"))
     }
 }
 
-/// How a tree differs from a type.
+/// The differences between a tree and a type.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TypeCheck {
-    /// Where it does not fit.
-    pub misfits: Vec<Misfit>,
+    /// The values that do not match.
+    pub mismatches: Vec<TypeMismatch>,
     /// Entries of maps that the type has no field for; those of a tree that fits.
     pub unknown_fields: Vec<Vec<Step>>,
 }
@@ -70,8 +70,8 @@ const TYPES: [(&str, &str, Check); 15] = [
     ("v1", "ServiceAccount", check::<ServiceAccount>),
 ];
 
-/// The `apiVersion` that Kubernetes has of a kind of its own, by group and kind; nothing for kinds
-/// that bundles do not ship.
+/// Returns the current `apiVersion` of a built-in kind, by group and kind; `None` for kinds that
+/// bundles do not ship.
 pub fn api_version(group: &str, kind: &str) -> Option<&'static str> {
     let row = TYPES.iter().find(|(version, name, _)| {
         *name == kind && version.split_once('/').map_or("", |(group, _)| group) == group
@@ -87,21 +87,22 @@ pub fn check_object(object: Json) -> TypeCheck {
     row.map(|(_, _, check)| check(object)).unwrap_or_default()
 }
 
-/// Compares `json` with `T`. Free-form parts of `T`, such as the default of a schema, hold any
+/// Compares `json` with `T`. Free-form parts of `T`, such as the default of a schema, allow any
 /// field.
 fn check<T: DeserializeOwned>(mut json: Json) -> TypeCheck {
-    // The API server takes null for a missing value everywhere, `T` only for its own fields.
+    // The API server accepts null for missing values everywhere, `T` only for its own fields.
     let found = unknown_fields::<T>(&json).or_else(|| {
         drop_nulls(&mut json);
         unknown_fields::<T>(&json)
     });
     match found {
-        Some(unknown_fields) => TypeCheck { misfits: Vec::new(), unknown_fields },
-        None => TypeCheck { misfits: misfits::<T>(json), unknown_fields: Vec::new() },
+        Some(unknown_fields) => TypeCheck { mismatches: Vec::new(), unknown_fields },
+        None => TypeCheck { mismatches: mismatches::<T>(json), unknown_fields: Vec::new() },
     }
 }
 
-/// Returns the entries of maps in `json` that `T` has no field for, or nothing when it does not fit.
+/// Returns the map entries in `json` that are not fields of `T`, or `None` if `json` does not match
+/// `T`.
 fn unknown_fields<T: DeserializeOwned>(json: &Json) -> Option<Vec<Vec<Step>>> {
     let mut found = Vec::new();
     serde_ignored::deserialize::<_, _, T>(json, |path| found.push(steps(&path))).ok()?;
@@ -123,16 +124,16 @@ fn steps(path: &serde_ignored::Path<'_>) -> Vec<Step> {
     steps
 }
 
-/// How many places of a tree are told of.
+/// Maximum number of reported values per tree.
 const MOST: usize = 20;
 
-/// The places where `json` does not fit `T`. What `T` makes of it is thrown away.
+/// Finds the values in `json` that do not match `T`.
 ///
-/// The API server takes null for a missing value everywhere, `T` does not.
-/// serde stops at the first place, and tells a line and no path. So the text is one in which each
-/// line has one path, and what stands there is taken away to find the next.
-pub(super) fn misfits<T: DeserializeOwned>(mut json: Json) -> Vec<Misfit> {
-    let mut found: Vec<Misfit> = Vec::new();
+/// The API server accepts null for missing values everywhere, but `T` does not. serde stops at the
+/// first error, and reports a line instead of a path. So `json` is written with one path per line,
+/// and each value found is removed to find the next one.
+pub(super) fn mismatches<T: DeserializeOwned>(mut json: Json) -> Vec<TypeMismatch> {
+    let mut found: Vec<TypeMismatch> = Vec::new();
     drop_nulls(&mut json);
     // Nearly all fit, and the indented text of a large CRD is many times that.
     if T::deserialize(&json).is_ok() {
@@ -147,9 +148,9 @@ pub(super) fn misfits<T: DeserializeOwned>(mut json: Json) -> Vec<Misfit> {
         let (path, pointer) = paths.into_iter().nth(line).unwrap_or_default();
         let text = error.to_string();
         let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-        let again = found.iter().any(|misfit| misfit.path == path);
+        let again = found.iter().any(|mismatch| mismatch.path == path);
         if !again {
-            found.push(Misfit { path, why: in_words(why) });
+            found.push(TypeMismatch { path, why: in_words(why) });
         }
         match json.pointer_mut(&pointer) {
             Some(value) if !again => *value = Json::Null,
@@ -194,16 +195,15 @@ fn lines(json: &Json, at: (String, String), paths: &mut Vec<(String, String)>) {
     }
 }
 
-/// Why a value does not fit its type, from serde's words but without the value, which may be a
-/// secret.
+/// Rewrites serde's error message without the value, which may be a secret.
 fn in_words(error: &str) -> String {
     let Some((found, expected)) = error.split_once(", expected ") else {
         return error.to_owned();
     };
     let expected = match expected {
-        "i32" | "i64" => "a whole number",
+        "i32" | "i64" => "an integer",
         "a sequence" => "a list",
-        "IntOrString" => "a whole number or a string",
+        "IntOrString" => "an integer or a string",
         // The name of a type.
         expected if expected.starts_with(|c: char| c.is_ascii_uppercase()) => "a map",
         expected => expected,
@@ -211,7 +211,7 @@ fn in_words(error: &str) -> String {
     let found = found.strip_prefix("invalid type: ").unwrap_or_default();
     let found = match found.split(' ').next().unwrap_or_default() {
         "string" => "a string",
-        "integer" => "a whole number",
+        "integer" => "an integer",
         "floating" => "a number with a fraction",
         "boolean" => "a boolean",
         "map" => "a map",
@@ -234,7 +234,7 @@ mod tests {
         let fits = json!({
             "selector": {}, "template": {"spec": {"containers": [{"name": "a", "args": []}]}}
         });
-        assert_eq!(misfits::<DeploymentSpec>(fits.clone()), []);
+        assert_eq!(mismatches::<DeploymentSpec>(fits.clone()), []);
         for (change, value, path) in [
             (
                 "/template/spec/containers",
@@ -256,7 +256,7 @@ mod tests {
         ] {
             let mut spec = fits.clone();
             *spec.pointer_mut(change).expect("a place") = value;
-            assert_eq!(misfits::<DeploymentSpec>(spec)[0].path, path);
+            assert_eq!(mismatches::<DeploymentSpec>(spec)[0].path, path);
         }
     }
 
@@ -268,13 +268,13 @@ mod tests {
             "rules": [{"verbs": "get"}, 5, {"verbs": [1]}],
         });
         let found: Vec<_> =
-            check_object(role).misfits.into_iter().map(|m| (m.path, m.why)).collect();
+            check_object(role).mismatches.into_iter().map(|m| (m.path, m.why)).collect();
         insta::assert_debug_snapshot!(found);
     }
 
     fn unknown(object: Json) -> Vec<String> {
         let check = check_object(object);
-        assert_eq!(check.misfits, []);
+        assert_eq!(check.mismatches, []);
         check.unknown_fields.iter().map(|steps| path_of(steps)).collect()
     }
 
@@ -364,15 +364,15 @@ mod tests {
     fn what_does_not_fit_is_said_without_the_value() {
         assert_eq!(
             in_words("invalid type: string \"s3cret\", expected i32"),
-            "it must be a whole number, but it is a string"
+            "it must be an integer, but it is a string"
         );
         assert_eq!(
             in_words("invalid type: integer `1234`, expected a string"),
-            "it must be a string, but it is a whole number"
+            "it must be a string, but it is an integer"
         );
         assert_eq!(
             in_words("invalid value: integer `99999999999`, expected i32"),
-            "it must be a whole number, but it is something else"
+            "it must be an integer, but it is something else"
         );
         assert_eq!(in_words("missing field `template`"), "missing field `template`");
     }

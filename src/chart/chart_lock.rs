@@ -6,7 +6,7 @@
 use crate::source::sha256;
 use semver::Version;
 
-/// Name of the file in a chart folder.
+/// Name of the file in a chart directory.
 pub const CHART_LOCK: &str = "Chart.lock";
 
 /// Name of the subchart that CRDs are in, the only dependency that charts have.
@@ -15,15 +15,15 @@ pub const CRDS_SUBCHART: &str = "crds";
 /// Start of the line that says when Helm wrote the file.
 const GENERATED: &str = "generated:";
 
-/// The value that switches the subchart on, where it holds templates.
+/// The value that enables the CRD subchart, if it contains templates.
 pub(super) const CRDS_CONDITION: &str = "crds.enabled";
 
 /// Returns the Chart.lock of a chart whose only dependency is the subchart [`CRDS_SUBCHART`] of
-/// this version in its own `charts/` folder, with [`CRDS_CONDITION`] if it is `conditional`.
+/// this version in its own `charts/` directory, with [`CRDS_CONDITION`] if it is `conditional`.
 ///
-/// Helm: `internal/resolver` hashes the dependencies as JSON, those of Chart.yaml and those that
-/// are locked, and `pkg/downloader` writes the file only when the hash differs. The time does not
-/// matter to it; a constant one keeps charts reproducible.
+/// Helm: `internal/resolver` hashes the dependencies of Chart.yaml and the locked ones as JSON, and
+/// `pkg/downloader` writes the file only if the hash differs. Helm ignores the time; a constant
+/// keeps charts reproducible.
 pub fn chart_lock(version: &Version, conditional: bool) -> String {
     // Fields in the order of Helm's type `Dependency`; neither text needs escapes.
     let entry = format!(r#""name":"{CRDS_SUBCHART}","version":"{version}","repository":"""#);
@@ -44,8 +44,8 @@ pub fn chart_lock(version: &Version, conditional: bool) -> String {
     )
 }
 
-/// Whether Helm wrote `text` for such a chart, of any version and at any time. Nobody's work is in
-/// it, so a build may replace or remove it.
+/// Returns true if `text` is a Chart.lock that Helm wrote for such a chart, of any version and at
+/// any time. It contains no manual edits, so a build may replace or remove it.
 pub fn is_written_by_helm(text: &str) -> bool {
     let version = text.lines().find_map(|line| line.strip_prefix("  version: "));
     let Some(version) = version.and_then(|version| Version::parse(version).ok()) else {

@@ -9,8 +9,8 @@ use crate::yaml::quoted_argument;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Where it is in a chart. Helm evaluates a `.tpl` file whose name has no underscore, and the text
-/// is empty, so it adds nothing to the release.
+/// Path in a chart. Helm evaluates `.tpl` files whose name has no leading underscore, and the
+/// rendered text is empty, so it adds nothing to the release.
 pub(super) const REQUIRED_APIS: &str = "templates/required-apis.tpl";
 
 /// Charts by the kinds that their CRDs define, as `GROUP/KIND`.
@@ -60,11 +60,11 @@ fn remedy(object: &Object, providers: &Providers) -> String {
     }
 }
 
-/// Returns a template that fails with a sentence where the cluster lacks an API. `apis` are
-/// `GROUP/VERSION/KIND`, each with its sentence.
+/// Returns a template that fails if the cluster lacks an API. `apis` are `GROUP/VERSION/KIND`, each
+/// with its message.
 ///
-/// Without a cluster (`helm template`, `helm lint`) Helm knows group versions only, and no kinds,
-/// so that nothing stops there (Helm: `chart/common`, default capabilities).
+/// Without a cluster (`helm template`, `helm lint`), Helm only knows group versions and no kinds,
+/// so nothing fails (Helm: `chart/common`, default capabilities).
 fn template_text(apis: &[(String, String)]) -> String {
     let mut text = "\
 {{- /* Fails where the cluster lacks an API that this chart needs. Without a cluster (helm template, helm lint) it does \

@@ -1,4 +1,4 @@
-//! What this process gives sources to use: its environment, and a reporter on standard error.
+//! Access of sources to this process: its environment, and a reporter on stderr.
 
 use super::Global;
 use crate::escape;
@@ -24,7 +24,7 @@ pub(super) fn access(global: &Global) -> Access {
     }
 }
 
-/// Lines and progress bars on standard error; bars only on a terminal.
+/// Writes lines and progress bars to stderr; progress bars only on a terminal.
 struct Terminal {
     detail: u8,
     bars: MultiProgress,
@@ -42,7 +42,7 @@ impl Reporter for Terminal {
     }
 
     fn download(&self, name: &str, size: u64) -> Box<dyn Download> {
-        // The name gives way where there is no room.
+        // `wide_msg` truncates the name if the terminal is too narrow.
         let template = "{bar:16} {bytes:>10} of {total_bytes:<10} {eta:>4}  {wide_msg}";
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -52,8 +52,7 @@ impl Reporter for Terminal {
     }
 }
 
-/// What tells a download from the others: the end of the repository's name, and enough of the
-/// digest.
+/// Returns a short label for a download: the last segment of the repository, and a digest prefix.
 fn short(name: &str) -> String {
     let (repository, digest) = name.split_once('@').unwrap_or((name, ""));
     let repository = repository.rsplit('/').next().unwrap_or(repository);

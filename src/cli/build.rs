@@ -17,25 +17,25 @@ use crate::source::Supply;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Compile bundles to charts.
+/// Compile bundles to Helm charts.
 #[derive(Debug, clap::Args)]
 pub(super) struct Build {
-    /// Names of bundles; all when there are none.
+    /// Names of bundles [default: all].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Write nothing; list missing, stale and extra files, and exit with 1 if there are any.
+    /// Do not write anything; list missing, stale and extra files, and exit with 1 if there are any.
     #[arg(long)]
     check: bool,
-    /// Allow new content under a chart version that exists.
+    /// Overwrite existing chart versions with different content.
     #[arg(long, conflicts_with = "check")]
     replace: bool,
-    /// Fail unless the lock file has everything that is built; it is not written.
+    /// Require an up-to-date lock file; do not write it.
     #[arg(long)]
     locked: bool,
-    /// Output folder, instead of the configuration's.
+    /// Output directory, overrides `dir` in the configuration.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How many bundles to compile at a time; all processors by default.
+    /// Number of parallel jobs [default: number of CPUs].
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
 }
@@ -92,8 +92,8 @@ impl Build {
         }
 
         let release_bytes = built.release_bytes;
-        // A lock that may not be written, or was written before decisions were recorded, is not stale
-        // for that.
+        // With --locked the lock file is not written. With --check, entries without recorded
+        // decisions (from older versions) do not make it stale.
         let new_lock = if self.locked {
             lock.clone()
         } else {
@@ -113,7 +113,7 @@ impl Build {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
-        // What is about some of the charts would forget the others.
+        // Files that cover all charts are only written by a build of all bundles.
         let beside = self.names.is_empty().then(|| {
             let mut files = deploy::files(&built.releases, &config.deploy);
             files.insert(BUILD_REPORT.to_owned(), upgrade::summary(&charts).into_bytes());
@@ -128,7 +128,7 @@ impl Build {
             Ok(Ended::Written(written)) => {
                 let mut summary = summary(&charts, &release_bytes, &written, &out);
                 diagnostics.append(written.warnings);
-                // Last, so that a lock never names what was not built.
+                // Written last, so that the lock file never has a bundle that was not built.
                 let locked = match stale {
                     Some(path) => lock::write(path, &new_lock),
                     None => Ok(false),
@@ -143,13 +143,13 @@ impl Build {
                 })
             }
         };
-        let (exit, last_words) = result.unwrap_or_else(|problems| {
+        let (exit, last_lines) = result.unwrap_or_else(|problems| {
             diagnostics.append(problems);
             (Exit::Error, Lines::new())
         });
         output.diagnostics(&diagnostics);
-        // What a person looks for comes last.
-        output.note(&last_words);
+        // The summary comes last, where users look first.
+        output.note(&last_lines);
         exit
     }
 
@@ -175,51 +175,49 @@ impl Build {
                 lines.push(format!("{word} {}", path.display()));
             }
         }
+
         if let Some(path) = stale_lock {
             lines.push(format!("stale {}", path.display()));
         }
         output.list(&lines);
         if comparison.is_current() && stale_lock.is_none() {
-            let last_words = format!("{} is up to date", out.display());
-            return (Exit::Clean, Lines::from_iter([last_words]));
+            let line = format!("{} is up to date", out.display());
+            return (Exit::Clean, Lines::from_iter([line]));
         }
-        let last_words = format!(
-            "{} is not what {} compiles to; run `bundle2chart build`",
-            out.display(),
-            if self.names.is_empty() { "the configuration" } else { "the bundle" }
-        );
-        (Exit::Findings, Lines::from_iter([last_words]))
+
+        let line = format!("{} is out of date: run `bundle2chart build`", out.display());
+        (Exit::Findings, Lines::from_iter([line]))
     }
 }
 
-/// What becomes of the charts of a build.
+/// Destination of the built charts.
 enum Target<'a> {
-    /// They are compared with the output folder.
+    /// Compare them with the output directory.
     Compare(&'a Path),
-    /// They are written to it; or why they cannot be.
+    /// Write them to the output directory, or report why this is not possible.
     Write(Result<Writer, Diagnostics>),
 }
 
-/// What became of one chart.
+/// Result of comparing or staging one chart.
 enum Done {
     Compared(Comparison),
     Staged(Staged),
 }
 
-/// What became of all of them.
+/// Result of comparing or writing all charts.
 enum Ended {
     Compared(Comparison),
     Written(Written),
 }
 
-/// A chart that is out of memory.
+/// The results of a chart, without its files, which are freed early.
 struct Finished {
     built: BuiltChart,
-    /// A warning about CRDs that move.
+    /// Warning: the CRDs moved.
     moved: Option<Diagnostic>,
-    /// An error about namespaces that its operator would watch.
+    /// Error: the operator would watch other namespaces.
     watch: Option<Diagnostic>,
-    /// Warnings about an earlier version that cannot be compared.
+    /// Warnings: the previous version cannot be compared.
     problems: Diagnostics,
     done: Result<Done, Diagnostics>,
 }
@@ -230,12 +228,12 @@ impl Target<'_> {
         match self {
             Target::Compare(out) => output::compare_chart(out, chart).map(Done::Compared),
             Target::Write(Ok(writer)) => writer.stage(chart).map(Done::Staged),
-            // Said once, at the end.
+            // Reported once, at the end.
             Target::Write(Err(_)) => Err(Diagnostics::new()),
         }
     }
 
-    /// Compares the rest, or puts the staged charts in their places.
+    /// Compares the remaining files, or moves the staged charts into place.
     fn end(
         self,
         done: Vec<Result<Done, Diagnostics>>,
@@ -265,7 +263,7 @@ impl Target<'_> {
     }
 }
 
-/// An error for each bundle that the lock does not have, and for each entry that is of no use.
+/// Returns an error for each bundle that is not in the lock file, and for each unused entry.
 pub(super) fn not_locked(
     lock: &Lock,
     config: &Config,
@@ -275,26 +273,29 @@ pub(super) fn not_locked(
     let path = path.display();
     let stale = |message: String| {
         Diagnostic::error(Code::LockStale, message)
-            .hint("run `bundle2chart lock`, and commit the lock file with the configuration")
+            .hint("run `bundle2chart lock` and commit the lock file")
     };
     let mut found: Diagnostics = lock
         .missing(config, names)
         .into_iter()
         .map(|bundle| {
-            stale(format!("{path} does not have `{}` from this source", bundle.name))
+            stale(format!("`{}` is not in {path} with this source", bundle.name))
                 .at(Place::span(bundle.span.clone()))
         })
         .collect();
     if names.is_empty() && found.is_empty() {
         found.extend(lock.unused(config).into_iter().map(|entry| {
-            let message = format!("{path} has `{}`, which the configuration has not", entry.name);
+            let message = format!(
+                "{path} has an entry for `{}`, which is not in the configuration",
+                entry.name
+            );
             stale(message).at(Place::file(path.to_string()))
         }));
     }
     found
 }
 
-/// A line for each chart, and one for all.
+/// Returns the build summary: a line per chart, and a total.
 fn summary(
     charts: &[BuiltChart],
     release_bytes: &BTreeMap<PathBuf, usize>,
@@ -312,17 +313,20 @@ fn summary(
             "unchanged"
         };
         let BuiltChart { templates, crds, bytes, .. } = chart;
-        let share = chart::release_percent(release_bytes.get(&chart.dir).copied().unwrap_or(0));
+        let bytes_of_release = release_bytes.get(&chart.dir).copied().unwrap_or(0);
+        // The compressed size is rounded up: an upper bound.
+        let share = format!("≤ {} %", chart::release_percent(bytes_of_release));
         text.push(format!(
-            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  {share:>3} % of a release  {:>5} KiB",
+            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  release Secret \
+                {share:>7} of 1 MiB  {:>5} KiB",
             chart.dir.display(),
             if *crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),
         ));
     }
     let mut beside: BTreeMap<_, usize> = BTreeMap::new();
-    let said = written.beside.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
-    for first in said.filter_map(|file| file.iter().next()) {
+    let reported = written.beside.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
+    for first in reported.filter_map(|file| file.iter().next()) {
         *beside.entry(first).or_default() += 1;
     }
     for (name, count) in beside {

@@ -11,17 +11,17 @@ use crate::serving::{self, Manifest};
 use crate::source::{self, Limits};
 use clap::builder::PossibleValuesParser;
 
-/// Check manifests for serving models that anyone wrote.
+/// Check manifests of model servers, whether generated or written by hand.
 #[derive(Debug, clap::Args)]
 pub(super) struct CheckServing {
-    /// Files and folders of manifests that belong together: of a model's pods, its pool and its
-    /// picker. `-` is standard input, for `helm template` and `kustomize build`.
+    /// Files and directories with all manifests of a model: pods, InferencePool and endpoint picker.
+    /// Use `-` for stdin, for example from `helm template` or `kustomize build`.
     #[arg(value_name = "PATH", required_unless_present = "list")]
     paths: Vec<String>,
-    /// The releases that the cluster has.
+    /// API profile of the cluster.
     #[arg(long, value_name = "PROFILE", default_value = NAMES[0], value_parser = PossibleValuesParser::new(NAMES))]
     api: String,
-    /// List the invariants instead.
+    /// List the checks.
     #[arg(long, conflicts_with = "paths")]
     list: bool,
 }
@@ -32,6 +32,7 @@ impl CheckServing {
             output.lines(&list());
             return Exit::Clean;
         }
+
         let mut diagnostics = Diagnostics::new();
         let mut manifests = Vec::new();
         for path in &self.paths {
@@ -48,18 +49,23 @@ impl CheckServing {
                 }));
             }
         }
+
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
+
         if !serving::is_about_serving(&manifests) {
             diagnostics.push(
-                Diagnostic::error(Code::ServingNothing, "there is nothing here that serves a model")
-                    .hint("name manifests of engines, InferencePools or endpoint pickers; charts are rendered first"),
+                Diagnostic::error(Code::ServingNothing, "no manifest for serving a model").hint(
+                    "add manifests of model servers, InferencePools or endpoint pickers; \
+                        render charts first",
+                ),
             );
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
+
         let profile = profile::named(&self.api).unwrap_or(profile::newest());
         let found = serving::check_manifests(&manifests, profile);
         let counts = [Severity::Error, Severity::Warning].map(|severity| found.count(severity));
@@ -75,11 +81,12 @@ impl CheckServing {
             counted(errors, "error"),
             counted(warnings, "warning")
         )]));
+
         if errors + warnings > 0 { Exit::Findings } else { Exit::Clean }
     }
 }
 
-/// What cannot be read and looks like a template is one.
+/// Returns a hint for unreadable files that look like Helm templates.
 fn with_template_hint(mut diagnostic: Diagnostic) -> Diagnostic {
     let in_templates =
         diagnostic.place.file.as_deref().is_some_and(|file| file.contains("templates"));
@@ -92,7 +99,7 @@ fn with_template_hint(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic
 }
 
-/// The invariants, one a line.
+/// Returns the list of checks, one per line.
 fn list() -> Lines {
     let line = |invariant: &serving::invariants::Invariant| {
         format!(

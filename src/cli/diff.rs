@@ -14,45 +14,45 @@ use crate::source::{Limits, Supply};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
-/// Show what an upgrade will do.
+/// Show the changes of an upgrade.
 #[derive(Debug, clap::Args)]
 pub(super) struct Diff {
-    /// What is installed, and what is to come: the folder or package of a chart; `NAME@VERSION`, or
-    /// `NAME` for the highest version, in the output folder; a bundle folder, layout or tar; or the
-    /// reference of a bundle image. With `--rev`, OLD may be left out.
+    /// The installed chart and the new one: a chart directory or package; `NAME@VERSION`, or `NAME`
+    /// for the highest version, in the output directory; a bundle directory, layout or tar; or a
+    /// bundle image reference. OLD is optional with `--rev`.
     #[arg(value_names = ["OLD", "NEW"], num_args = 1..=2, required = true)]
     operands: Vec<String>,
-    /// Take OLD from the output folder as it was in this Git revision; where the output folder is
-    /// not committed, from the lock as it was.
+    /// Read OLD from the output directory at this Git revision, or, if the output directory is not
+    /// committed, from bundles.lock at this revision.
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
-    /// Values to render charts with, over their defaults; may be repeated.
+    /// Values file for rendering the charts; can be repeated.
     #[arg(short = 'f', long, value_name = "FILE")]
     values: Vec<PathBuf>,
-    /// Namespace of the release.
+    /// Release namespace.
     #[arg(long, value_name = "NS", default_value = operand::NAMESPACE)]
     namespace: String,
-    /// How to write the report.
+    /// Report format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Write the report to a file.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Exit with 1 when a change of this class, or a worse one, is found.
+    /// Exit with 1 if there is a change of this class or a more severe one.
     #[arg(long, value_name = "CLASS", value_enum)]
     fail_on: Option<FailOn>,
-    /// Exit with 1 when there is any difference.
+    /// Exit with 1 if there is any difference.
     #[arg(long)]
     exit_code: bool,
-    /// Show only changes of this object or place, for example `Deployment` or
-    /// `Role/reader:.rules`; may be repeated.
+    /// Only show changes that match this pattern, for example `Deployment` or
+    /// `Role/reader:.rules`; can be repeated.
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
-    /// Leave out changes of this object or place; may be repeated. `[[ignore]]` in the
-    /// configuration does it for good, with a reason.
+    /// Ignore changes that match this pattern; can be repeated. Use `[[ignore]]` in the
+    /// configuration to ignore them permanently, with a reason.
     #[arg(long, value_name = "PATTERN")]
     ignore: Vec<String>,
-    /// Output folder, instead of the configuration's.
+    /// Output directory, overrides `dir` in the configuration.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -87,7 +87,7 @@ impl Diff {
             Format::Text => {
                 let (colour, width, terminal) = output.report_style(to_terminal);
                 let full = global.verbose > 0;
-                // A file scrolls sideways, and is searched.
+                // Do not wrap lines in files, so that they can be searched.
                 text::render(&set, text::Style { colour, width, full, cut: terminal && !full })
             }
             Format::Markdown => markdown::render(&set, markdown::LIMIT),
@@ -99,8 +99,8 @@ impl Diff {
             Some(file) => {
                 if let Err(error) = write(file, &report) {
                     output.error(&Lines::from_iter([
-                        format!("error: `{}` cannot be written: {error}", file.display()),
-                        "hint: name a file in a folder that exists".to_owned(),
+                        format!("error: cannot write `{}`: {error}", file.display()),
+                        "hint: use a path in an existing directory".to_owned(),
                     ]));
                     return Exit::Error;
                 }
@@ -108,7 +108,7 @@ impl Diff {
         }
         let failed = match self.fail_on {
             None => false,
-            // An upgrade that stops at once does break.
+            // Rejected values fail the upgrade, so they count as breaking.
             Some(_) if refused => true,
             Some(FailOn::Breaking) => set.has(Class::Breaking),
             Some(FailOn::Risky) => set.has(Class::Breaking) || set.has(Class::Risky),
@@ -116,7 +116,7 @@ impl Diff {
         if failed || (self.exit_code && !set.is_empty()) { Exit::Findings } else { Exit::Clean }
     }
 
-    /// The change set, and whether Helm refuses the values for the new side.
+    /// Returns the change set, and true if Helm rejects the values for the new chart.
     fn compare(
         &self,
         global: &Global,
@@ -144,11 +144,11 @@ impl Diff {
         let out = self.out.clone().or(configured).unwrap_or_else(|| PathBuf::from("out"));
         let (old, new) = match (self.operands.as_slice(), &self.rev) {
             ([old, new], _) => (old.as_str(), new.as_str()),
-            // The whole chart, not its version: the old tree has another one.
+            // Use the chart name without its version: the old revision may have another version.
             ([new], Some(_)) => (new.split('@').next().unwrap_or(new), new.as_str()),
             _ => {
-                let message = "`diff` compares two things, and one is named";
-                let hint = "name OLD and NEW, or give `--rev` to take OLD from Git";
+                let message = "`diff` needs two charts, but only one is given";
+                let hint = "pass OLD and NEW, or use `--rev` to read OLD from Git";
                 diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
                 return None;
             }
@@ -172,23 +172,24 @@ impl Diff {
         let (old, new) = (old?, new?);
         for side in [&old, &new] {
             for why in values::refused(side) {
-                let message = format!("Helm refuses the values for {}: {why}", side.label);
-                let hint = "change them: Helm stops before it does anything";
+                let message = format!("Helm rejects the values for {}: {why}", side.label);
+                let hint = "fix the values: `helm upgrade` fails with them";
                 diagnostics.push(Diagnostic::warning(Code::ValuesRefused, message).hint(hint));
             }
             for id in &side.duplicates {
                 let message = format!("{} has {id} more than once", side.label);
-                let hint = "only the last one is compared, and only one of them is in a cluster";
+                let hint = "only the last one is compared, and only one of them can exist in a \
+                    cluster";
                 diagnostics.push(Diagnostic::warning(Code::DuplicateObject, message).hint(hint));
             }
         }
         let refused = !values::refused(&new).is_empty();
         let set = diff::compare(old, new, &options);
         for unused in set.ignored.iter().filter(|ignored| ignored.changes == 0) {
-            let message = format!("`{}` left nothing out", unused.pattern);
+            let message = format!("`{}` matched no change", unused.pattern);
             diagnostics.push(
                 Diagnostic::note(Code::UnusedIgnore, message)
-                    .hint("remove it when it is not for another comparison"),
+                    .hint("remove it, unless another comparison needs it"),
             );
         }
         Some((set, refused))
@@ -202,9 +203,8 @@ impl Diff {
         let mut parse = |text: &String, flag: &str| {
             Pattern::parse(text)
                 .map_err(|why| {
-                    let message = format!("`{flag} {text}` is no pattern: {why}");
-                    let hint =
-                        "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    let message = format!("invalid pattern `{flag} {text}`: {why}");
+                    let hint = "run `bundle2chart explain invalid-pattern` for the syntax";
                     diagnostics.push(Diagnostic::error(Code::InvalidPattern, message).hint(hint));
                 })
                 .ok()
@@ -212,13 +212,13 @@ impl Diff {
         options.only.extend(self.only.iter().filter_map(|text| parse(text, "--only")));
         options.ignore.extend(self.ignore.iter().filter_map(|text| {
             let pattern = parse(text, "--ignore")?;
-            Some(Ignore { pattern, reason: "asked for with --ignore".to_owned() })
+            Some(Ignore { pattern, reason: "requested with --ignore".to_owned() })
         }));
         options
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the report goes where the user says")]
+#[expect(clippy::disallowed_methods, reason = "the user chose the path of the report")]
 fn write(file: &Path, report: &str) -> std::io::Result<()> {
     std::fs::write(file, report)
 }

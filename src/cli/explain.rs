@@ -5,10 +5,10 @@ use super::output::Output;
 use crate::diag::Code;
 use crate::diff::rules;
 
-/// Explain the code of a diagnostic, or of a change that `diff` found.
+/// Explain a diagnostic code or a code of a diff finding.
 #[derive(Debug, clap::Args)]
 pub(super) struct Explain {
-    /// The code, as in `error[unknown-key]`; without one, all are listed.
+    /// Code, as in `error[unknown-key]` [default: list all codes].
     code: Option<String>,
 }
 
@@ -23,6 +23,7 @@ impl Explain {
             output.lines(&codes.chain(changes).collect());
             return Exit::Clean;
         };
+
         if let Some(rule) = rules::all().find(|rule| rule.code == name) {
             let lines = [
                 &format!("{} ({})", rule.code, rule.class.as_str()),
@@ -36,6 +37,7 @@ impl Explain {
             output.lines(&lines.into_iter().collect());
             return Exit::Clean;
         }
+
         match Code::ALL.iter().find(|code| code.as_str() == name) {
             Some(code) => {
                 let lines = [code.as_str(), "", code.description(), "", code.explanation()];
@@ -48,10 +50,10 @@ impl Explain {
                     .collect();
                 let near = similar::get_close_matches(name.as_str(), &names, 3, 0.6);
                 let hint = match near.as_slice() {
-                    [] => "`bundle2chart explain` lists all codes".to_owned(),
+                    [] => "run `bundle2chart explain` to list all codes".to_owned(),
                     near => format!("did you mean {}?", near.join(" or ")),
                 };
-                let lines = [format!("error: there is no code `{name}`"), format!("hint: {hint}")];
+                let lines = [format!("error: unknown code `{name}`"), format!("hint: {hint}")];
                 output.error(&lines.into_iter().collect());
                 Exit::Error
             }

@@ -1,4 +1,4 @@
-//! `bundle2chart schema`, `completions` and `man`: texts made from the program itself.
+//! `bundle2chart schema`, `completions` and `man`: output generated from the program itself.
 
 use super::output::Output;
 use super::{Cli, Exit};

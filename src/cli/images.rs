@@ -11,41 +11,41 @@ use crate::source::{Reference, Supply};
 use crate::{images, pipeline};
 use clap::ValueEnum;
 
-/// List the images that charts need.
+/// List the images that the charts use.
 #[derive(Debug, clap::Args)]
 pub(super) struct Images {
-    /// Names of bundles; all when there are none.
+    /// Names of bundles [default: all].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// For whom.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::List)]
     format: Format,
-    /// Where nodes pull from instead, for `--format idms`.
+    /// Mirror registry for `--format idms`.
     #[arg(long, value_name = "HOST/PREFIX", required_if_eq("format", "idms"), value_parser = mirror)]
     mirror: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people: each image, what is wrong with it, and where it is used.
+    /// Human-readable: each image, its problems, and its users.
     List,
-    /// For programs: the same as an array.
+    /// The same as a JSON array.
     Json,
-    /// For `skopeo sync --src yaml`.
+    /// Input for `skopeo sync --src yaml`.
     Skopeo,
-    /// ImageSetConfiguration, for `oc mirror --v2`.
+    /// ImageSetConfiguration for `oc mirror --v2`.
     Imageset,
-    /// ImageDigestMirrorSet, for nodes of OpenShift.
+    /// ImageDigestMirrorSet for OpenShift.
     Idms,
 }
 
 fn mirror(text: &str) -> Result<String, String> {
     let text = text.trim_end_matches('/');
-    // A repository below it must be a reference without tag and digest.
+    // The prefix plus a repository must be a valid reference without tag and digest.
     match Reference::parse(&format!("{text}/image")) {
         Ok(reference) if reference.name == format!("{text}/image") => Ok(text.to_owned()),
-        _ => Err("write a registry's host and perhaps a prefix, for example \
-                  `registry.example.com/mirror`"
+        _ => Err("write a registry host with an optional prefix, for example \
+            `registry.example.com/mirror`"
             .to_owned()),
     }
 }
@@ -53,10 +53,11 @@ fn mirror(text: &str) -> Result<String, String> {
 impl Images {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
         if self.mirror.is_some() && self.format != Format::Idms {
-            let text = "error: `--mirror` has a meaning with `--format idms` only";
+            let text = "error: `--mirror` can only be used with `--format idms`";
             output.error(&Lines::from_iter([text]));
             return Exit::Error;
         }
+
         let (config, mut diagnostics) = Config::read(&global.config);
         let lock = lock::read(&lock::path_of(&global.config)).unwrap_or_else(|problems| {
             diagnostics.append(problems);
@@ -75,6 +76,7 @@ impl Images {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         }
+
         let (text, found) = match (self.format, &self.mirror) {
             (Format::List, _) => {
                 output.list(&images::list(&bundles));
@@ -88,10 +90,12 @@ impl Images {
                 images::mirror_set(&bundles, mirror.as_deref().unwrap_or_default())
             }
         };
+
         diagnostics.append(found);
         output.keep_stdout_for_result();
         output.document(&text);
         output.diagnostics(&diagnostics);
+
         Exit::Clean
     }
 }

@@ -28,20 +28,21 @@ path = "path/to/a/bundle"          # a folder with manifests/ and metadata/, an 
 # watch = "all"                    # or "own", or ["one-namespace", "another"]
 "#;
 
-/// Writes a first configuration; never over an existing file.
+/// Writes a configuration template; never overwrites an existing file.
 pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
     let created =
         std::fs::File::create_new(config).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
     match created {
         Ok(()) => {
-            let text = "is ready: name your bundle in it, then run `bundle2chart build`";
+            let text = "created: set the name and image of your bundle, then run `bundle2chart \
+                build`";
             output.note(&Lines::from_iter([format!("{} {text}", config.display())]));
             Exit::Clean
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             output.error(&Lines::from_iter([
-                format!("error: {} exists and is left as it is", config.display()),
-                "hint: edit it, or name another file with `-c FILE`".to_owned(),
+                format!("error: {} exists and was not changed", config.display()),
+                "hint: edit it, or use another file with `-c FILE`".to_owned(),
             ]));
             Exit::Error
         }

@@ -14,24 +14,24 @@ use crate::{bundle, inspect, pipeline};
 use clap::builder::PossibleValuesParser;
 use std::path::Path;
 
-/// Show what is in a bundle.
+/// Show the contents of a bundle.
 #[derive(Debug, clap::Args)]
 pub(super) struct Inspect {
-    /// A bundle folder, an OCI layout (with `:TAG` or `@DIGEST`), a tar of either, or the
-    /// reference of an image, for which the mirrors of the configuration are asked first.
+    /// A bundle directory, an OCI layout (with `:TAG` or `@DIGEST`), a tar of either, or an image
+    /// reference, which is looked up in the configured mirrors first.
     #[arg(value_name = "PATH|REFERENCE")]
     bundle: String,
-    /// Print the compiled objects as a JSON array sorted by kind, namespace and name, and nothing
-    /// else to standard output.
+    /// Print only the compiled objects to stdout, as a JSON array sorted by kind, namespace and
+    /// name.
     #[arg(long)]
     objects: bool,
-    /// Namespace that the operator is installed in, instead of the one that the bundle suggests.
+    /// Namespace of the operator [default: the bundle's suggested namespace].
     #[arg(long, value_name = "NS")]
     namespace: Option<String>,
-    /// What it watches: `all`, `own`, or namespaces separated by commas.
+    /// Namespaces to watch: `all`, `own`, or a comma-separated list.
     #[arg(long, value_name = "WATCH", value_parser = watch)]
     watch: Option<Watch>,
-    /// Who makes the certificates of what it serves.
+    /// Source of the certificates for webhooks and APIServices.
     #[arg(long, value_name = "PROVIDER", default_value = CERTIFICATES[0], value_parser = PossibleValuesParser::new(CERTIFICATES))]
     certificates: String,
 }
@@ -40,7 +40,7 @@ fn watch(text: &str) -> Result<Watch, String> {
     match text {
         "all" => Ok(Watch::All),
         "own" => Ok(Watch::Own),
-        "" => Err("name `all`, `own`, or namespaces".to_owned()),
+        "" => Err("use `all`, `own`, or a list of namespaces".to_owned()),
         names => Ok(Watch::Namespaces(names.split(',').map(str::to_owned).collect())),
     }
 }
@@ -96,9 +96,9 @@ impl Inspect {
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
         let watch = settings.watch.as_ref();
         output.list(&inspect::report(&loaded, objects.unwrap_or_default(), watch, &diagnostics));
-        // What cannot be compiled can be looked at all the same.
+        // Bundles that cannot be compiled are still shown.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
-        // The report has the lints.
+        // The report includes the lints.
         let others = diagnostics.into_iter().filter(|d| !LINTS.contains(&d.code)).collect();
         output.diagnostics(&errors_and_warnings(others));
         exit
@@ -109,7 +109,7 @@ fn errors_and_warnings(diagnostics: Diagnostics) -> Diagnostics {
     diagnostics.into_iter().filter(|d| d.severity != crate::diag::Severity::Note).collect()
 }
 
-/// The objects as the API server would receive them, as a JSON array.
+/// Returns the objects as a JSON array, as the API server would receive them.
 fn objects(unit: &crate::ir::Unit, release: &Release<'_>) -> String {
     let mut objects: Vec<(String, serde_json::Value)> = unit
         .objects

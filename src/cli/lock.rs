@@ -10,19 +10,19 @@ use crate::lock::change::{Change, changes};
 use crate::source::Supply;
 use crate::{lock, pipeline};
 
-/// Write down which bytes each bundle is, so that builds stay with them.
+/// Resolve tags to digests and write bundles.lock.
 ///
-/// Adds bundles that the lock file does not have, and removes those that the configuration does
-/// not have any more. What is locked stays, unless `--upgrade` asks for it.
+/// Adds bundles that are missing from the lock file, and removes those that are no longer
+/// configured. Locked bundles are only updated with `--upgrade`.
 #[derive(Debug, clap::Args)]
 pub(super) struct LockCommand {
-    /// Lock these bundles again to what their tags lead to now; all when none is named.
+    /// Resolve the tags of these bundles again [default: all].
     #[arg(long, value_name = "NAME", num_args = 0..)]
     upgrade: Option<Vec<String>>,
-    /// Write nothing; exit with 1 if the lock file would change.
+    /// Do not write anything; exit with 1 if the lock file would change.
     #[arg(long)]
     check: bool,
-    /// How many bundles to fetch at a time; all processors by default.
+    /// Number of parallel jobs [default: number of CPUs].
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
 }
@@ -73,11 +73,12 @@ impl LockCommand {
         let locked = new.bundles.len();
         if changes.is_empty() {
             output.note(&Lines::from_iter([format!(
-                "{}: nothing changed, {locked} locked",
+                "{}: unchanged, {locked} locked",
                 path.display()
             )]));
             return Ok(Exit::Clean);
         }
+
         if self.check {
             let count = changes.len();
             output.note(&Lines::from_iter([format!(
@@ -86,12 +87,14 @@ impl LockCommand {
             )]));
             return Ok(Exit::Findings);
         }
+
         lock::write(&path, &new)?;
         let count = changes.len();
         output.note(&Lines::from_iter([format!(
             "{}: {count} changed, {locked} locked",
             path.display()
         )]));
+
         Ok(Exit::Clean)
     }
 }

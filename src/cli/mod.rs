@@ -1,4 +1,4 @@
-//! The command line. One file per command; what they do is in the library.
+//! The command line. One file per command; the library does the work.
 
 mod access;
 mod build;
@@ -34,22 +34,22 @@ struct Cli {
 
 #[derive(Debug, Args)]
 struct Global {
-    /// The configuration.
+    /// Path of the configuration file.
     #[arg(short, long, global = true, value_name = "FILE", default_value = "bundles.toml")]
     config: PathBuf,
-    /// How problems are reported; anything but human goes to standard output, unless a report is there.
+    /// Diagnostics format. All formats but human are written to stdout, unless the command writes a report there.
     #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human)]
     message_format: MessageFormat,
-    /// When to use colour.
+    /// When to use colors.
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
     color: Colour,
-    /// Say nothing but errors.
+    /// Only print errors.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Say what comes from where, and what filters and patches match; twice: every request; three times: headers of answers too.
+    /// Verbose output: sources of images, matches of filters and patches. -vv: HTTP requests. -vvv: response headers.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
-    /// Use no network: images come from layouts and from the cache.
+    /// Disable network access: use image layouts and the cache only.
     #[arg(long, global = true)]
     offline: bool,
 }
@@ -71,43 +71,43 @@ enum Colour {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Write a first bundles.toml.
+    /// Create a bundles.toml.
     Init,
-    /// Write down which bytes each bundle is, so that builds stay with them.
+    /// Resolve tags to digests and write bundles.lock.
     Lock(lock::LockCommand),
-    /// Copy the locked images into a folder or to a registry of your own.
+    /// Copy the locked images to a directory or a registry.
     Vendor(vendor::Vendor),
-    /// Compile bundles to charts.
+    /// Compile bundles to Helm charts.
     Build(build::Build),
-    /// Show what an upgrade will do.
+    /// Show the changes of an upgrade.
     Diff(diff::Diff),
-    /// Show what is in a bundle.
+    /// Show the contents of a bundle.
     Inspect(inspect::Inspect),
-    /// List the images that charts need.
+    /// List the images that the charts use.
     Images(images::Images),
-    /// Check manifests for serving models that anyone wrote.
+    /// Check manifests of model servers, whether generated or written by hand.
     CheckServing(check_serving::CheckServing),
-    /// Explain a diagnostic code.
+    /// Explain a diagnostic code or a code of a diff finding.
     Explain(explain::Explain),
-    /// Print the JSON schema of bundles.toml.
+    /// Print the JSON Schema of bundles.toml.
     Schema,
-    /// Print completions for a shell.
+    /// Print a shell completion script.
     Completions {
-        /// The shell.
+        /// Shell to generate the script for.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page.
+    /// Print the man page.
     Man,
 }
 
-/// How a command ended.
+/// Result of a command, as an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
-    /// Nothing to complain about.
+    /// Success (0).
     Clean,
-    /// Differences or findings that were asked for.
+    /// Differences or findings, if the command was asked to report them (1).
     Findings,
-    /// Wrong usage or an error; nothing was written.
+    /// Usage error or failure; nothing was written (2).
     Error,
 }
 
@@ -121,10 +121,10 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Prints help, the version or what is wrong with the arguments, which the message quotes.
-#[expect(clippy::print_stderr, reason = "nothing is known yet of how to print")]
+/// Prints help, the version or a usage error, with the quoted arguments escaped.
+#[expect(clippy::print_stderr, reason = "the output format is not parsed yet")]
 fn usage(mut error: clap::Error) -> ExitCode {
-    // An argument stays on its line.
+    // Escape line breaks in arguments, so that the message has no forged lines.
     let arguments =
         std::env::args_os().map(|text| escape::visible(&text.to_string_lossy()).into_owned());
     if let Err(visible) = Cli::try_parse_from(arguments) {
@@ -133,7 +133,7 @@ fn usage(mut error: clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let safe = escape::lines(&text);
     if safe == text {
-        // With colours, where the terminal has them.
+        // Prints with colors if the terminal supports them.
         let _ = error.print();
     } else {
         eprint!("{safe}");
@@ -145,7 +145,7 @@ fn usage(mut error: clap::Error) -> ExitCode {
 /// or findings; 2: wrong usage or an error.
 #[expect(clippy::disallowed_methods, reason = "runs the command on a thread with a large stack")]
 pub fn main() -> ExitCode {
-    // A worker has no commands and no options, so it is none of the command line's business.
+    // The jq worker has no commands or options, so it bypasses the argument parser.
     if std::env::args_os().nth(1).is_some_and(|first| first == jq::worker::ARGUMENT) {
         return jq::worker::main();
     }
@@ -155,15 +155,15 @@ pub fn main() -> ExitCode {
     };
     jq::run_in(own_program());
 
-    // The stack of the main thread is as large as the shell allows, which may be too small.
+    // The main thread's stack size depends on the shell's limit, which may be too small.
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("main".to_owned()).stack_size(COMPILER_STACK);
         let running = thread.spawn_scoped(scope, || run(&cli));
         match running.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(exit)) => exit,
-            // A panic has printed its message.
+            // The panic message is already printed.
             Ok(Err(_)) => ExitCode::from(101),
-            // The system has no thread to give.
+            // The system is out of threads.
             Err(_) => run(&cli),
         }
     })
@@ -188,7 +188,7 @@ fn run(cli: &Cli) -> ExitCode {
     output.finish(exit).into()
 }
 
-/// This program, also when its file was replaced meanwhile.
+/// Path of this program, even if its file was replaced after the start.
 fn own_program() -> PathBuf {
     let running = PathBuf::from("/proc/self/exe");
     if running.exists() { running } else { std::env::current_exe().unwrap_or(running) }

@@ -12,12 +12,12 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 pub(super) struct Output {
     format: MessageFormat,
     colour: bool,
-    /// What the user said about colour, and whether the environment allows it.
+    /// The `--color` option, and whether the environment allows colors.
     wanted: Colour,
     colours: bool,
     quiet: bool,
     broken: bool,
-    /// Whether stdout is the command's result, so that diagnostics of any format go to stderr.
+    /// True if stdout is the command's result, so that diagnostics of any format go to stderr.
     has_result: bool,
     repository: Repository,
 }
@@ -53,12 +53,12 @@ impl Output {
         self.has_result = true;
     }
 
-    /// Learns where the files of a configuration's bundles are, for places of diagnostics.
+    /// Adds the file paths of the configured bundles, to locate diagnostics.
     pub(super) fn configured(&mut self, config: &Config) {
         self.repository.add(config);
     }
 
-    /// Learns where the bundle is that was named on the command line.
+    /// Adds the path of the bundle from the command line, to locate diagnostics.
     pub(super) fn inspected(&mut self, bundle: &str) {
         self.repository.add_argument(bundle);
     }
@@ -79,13 +79,13 @@ impl Output {
             MessageFormat::Sarif => diag::sarif::render(&shown, &locate),
         };
         if self.format == MessageFormat::Human || self.has_result {
-            self.say(&text);
+            self.write_stderr(&text);
         } else {
             self.document(&text);
         }
     }
 
-    /// Whether a report to standard output may have colour, and how wide it is.
+    /// Returns the style of a report on stdout: colors, width, and whether stdout is a terminal.
     #[expect(clippy::disallowed_methods, reason = "the width is the terminal's")]
     pub(super) fn report_style(&self, to_terminal: bool) -> (bool, usize, bool) {
         let stdout = std::io::stdout();
@@ -101,16 +101,16 @@ impl Output {
         (colour, width.or(columns).unwrap_or(100).clamp(40, 160), terminal)
     }
 
-    /// Says something to a person, unless quiet.
+    /// Prints a message to stderr, unless `--quiet` is set.
     pub(super) fn note(&mut self, lines: &Lines) {
         if !self.quiet {
-            self.say(lines.as_str());
+            self.write_stderr(lines.as_str());
         }
     }
 
-    /// Says that the command failed, where a diagnostic has no place for it.
+    /// Prints an error to stderr that is not a diagnostic.
     pub(super) fn error(&mut self, lines: &Lines) {
-        self.say(lines.as_str());
+        self.write_stderr(lines.as_str());
     }
 
     /// Prints a list: a result, unless diagnostics for programs are on stdout.
@@ -126,20 +126,20 @@ impl Output {
         self.document(lines.as_str());
     }
 
-    /// Prints a document whose renderer has made it harmless.
+    /// Prints a document that its renderer has already escaped.
     pub(super) fn document(&mut self, text: &str) {
         if let Err(error) = std::io::stdout().lock().write_all(text.as_bytes()) {
-            // A reader that has seen enough (such as `head`) is no error.
+            // A closed pipe (for example `| head`) is not an error.
             self.broken |= error.kind() != ErrorKind::BrokenPipe;
         }
     }
 
-    fn say(&mut self, text: &str) {
-        // There is no better place to complain about standard error.
+    fn write_stderr(&mut self, text: &str) {
+        // Errors of stderr cannot be reported anywhere.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// The exit, which is an error when data could not be printed.
+    /// Flushes stdout and returns the exit, which is an error if writing failed.
     pub(super) fn finish(mut self, exit: Exit) -> Exit {
         if let Err(error) = std::io::stdout().lock().flush() {
             self.broken |= error.kind() != ErrorKind::BrokenPipe;

@@ -1,37 +1,36 @@
-//! Where the places of diagnostics are in the repository that the program runs in: annotations of
-//! code hosts name files of it.
+//! Maps the places of diagnostics to files of the Git repository, for annotations of code hosts.
 
 use crate::config::{Config, OverlaySource, Source};
 use crate::diag::{Location, Place, Span};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The files of the repository that places are in.
+/// The Git repository, and the paths of its bundles.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repository {
-    /// The working folder.
+    /// The working directory.
     working: PathBuf,
-    /// The top of the repository.
+    /// The root directory of the repository.
     top: PathBuf,
-    /// The bundles of the configuration by name, and the one that is inspected without a name.
+    /// The configured bundles by name; the key of an inspected bundle is `None`.
     bundles: BTreeMap<Option<String>, Origin>,
 }
 
-/// Where the files of a bundle come from.
+/// The origin of a bundle's files.
 #[derive(Clone, Debug, Default)]
 struct Origin {
     /// The `[[bundle]]` line.
     span: Option<Span>,
-    /// The folder of a bundle that is one.
+    /// The bundle directory, if the bundle is a directory.
     folder: Option<PathBuf>,
-    /// Paths of overlays as places show them, and the folder that these start from.
+    /// Paths of overlays as shown in places, relative to `base`.
     overlays: Vec<String>,
     base: PathBuf,
 }
 
 impl Repository {
-    /// The repository of the working folder: that of a GitHub workflow, or the Git repository, or
-    /// else the folder itself.
+    /// Finds the repository of the working directory: the GitHub workspace, else the Git repository,
+    /// else the working directory itself.
     #[expect(clippy::disallowed_methods, reason = "annotations are relative to the repository")]
     pub(super) fn of_working_folder() -> Self {
         let working = std::env::current_dir().unwrap_or_default();
@@ -68,14 +67,14 @@ impl Repository {
         }
     }
 
-    /// Adds a bundle that is named on the command line.
+    /// Adds a bundle from the command line.
     pub(super) fn add_argument(&mut self, bundle: &str) {
         let origin = Origin { folder: Some(PathBuf::from(bundle)), ..Origin::default() };
         self.bundles.insert(None, origin);
     }
 
-    /// The file of the repository in which a place is. A place in a bundle that is no folder is at
-    /// its `[[bundle]]` line.
+    /// Returns the repository file of a place. Places in bundles that are not directories map to the
+    /// `[[bundle]]` line.
     pub(super) fn locate(&self, place: &Place) -> Location {
         let mut location = Location::from(place);
         let origin = self.bundles.get(&place.bundle);
@@ -99,7 +98,7 @@ impl Repository {
         location
     }
 
-    /// The path of a file from the top of the repository; the absolute path where it is outside.
+    /// Returns the path relative to the repository root, or the absolute path if it is outside.
     fn relative(&self, file: &Path) -> String {
         let mut absolute = PathBuf::new();
         for part in self.working.join(file).components() {
@@ -116,7 +115,7 @@ impl Repository {
 }
 
 impl Origin {
-    /// The file on disk that a place of the bundle names, where there is one.
+    /// Returns the file on disk for a place in the bundle, if it exists.
     fn file(&self, name: &str) -> Option<PathBuf> {
         let is_overlay = |overlay: &String| {
             name.strip_prefix(overlay.as_str())

@@ -12,16 +12,16 @@ use crate::source::{Pin, Supply, Vendored};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Copy the locked images into a folder or to a registry of your own.
+/// Copy the locked images to a directory or a registry.
 ///
-/// With the mirrors that it prints in bundles.toml, `build --offline` then gives the same charts
-/// without the registries that the images came from.
+/// Prints the `[[mirror]]` tables to add to bundles.toml. With these, `build --offline` builds the
+/// same charts without access to the original registries.
 #[derive(Debug, clap::Args)]
 pub(super) struct Vendor {
-    /// Folder of an OCI image layout, relative to the configuration; made if need be.
+    /// OCI image layout directory, relative to the configuration; created if missing.
     #[arg(value_name = "DIR", required_unless_present = "to", conflicts_with = "to")]
     dir: Option<PathBuf>,
-    /// Push to a registry instead: HOST/PATH, to which repositories are added.
+    /// Push to a registry instead: HOST/PATH, to which the repositories are appended.
     #[arg(long, value_name = "HOST/PATH")]
     to: Option<String>,
 }
@@ -45,7 +45,7 @@ impl Vendor {
             return Err(diagnostics);
         }
         let supply = Supply::of(&config, access(global));
-        // What a catalog holds itself comes with the catalog. Several bundles may have one image.
+        // Bundles embedded in a catalog need no image. Several bundles can have the same image.
         let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
         images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));
         images.dedup_by_key(|pin| (pin.reference, pin.digest));
@@ -71,7 +71,7 @@ impl Vendor {
     }
 }
 
-/// The mirrors that the configuration still needs.
+/// Returns the `[[mirror]]` tables that the configuration lacks.
 fn advice(config: &Config, lock: &Lock, target: &str) -> Lines {
     let hosts: BTreeSet<&str> =
         lock.bundles.iter().filter_map(|entry| entry.pin()?.reference.split('/').next()).collect();
@@ -92,8 +92,8 @@ fn advice(config: &Config, lock: &Lock, target: &str) -> Lines {
             from.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if config.mirrors.iter().any(|mirror| is_of_host(&mirror.from)) {
-            // The first one of a prefix counts, and a longer prefix before all others.
-            text.push(format!("# in place of the mirrors of {host} that are there"));
+            // Longer prefixes take precedence, and of equal prefixes the first one.
+            text.push(format!("# replaces the existing mirrors of {host}"));
         }
         text.push("[[mirror]]");
         text.push(format!("from = \"{host}\""));

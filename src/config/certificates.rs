@@ -1,10 +1,10 @@
-//! `certificates` and `issuer`: who makes the certificates of what an operator serves.
+//! `certificates` and `issuer`: the source of certificates for webhooks and APIServices.
 
 use super::keys::ISSUER;
 use super::tree::{Fields, Reader};
 use crate::diag::Code;
 
-/// Who makes the certificates of operators that serve webhooks or APIServices.
+/// The source of certificates for operators with webhooks or APIServices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CertificateProvider {
     /// cert-manager, by objects of its kinds.
@@ -21,7 +21,7 @@ pub enum CertificateProvider {
 }
 
 impl CertificateProvider {
-    /// The provider of this name in bundles.toml.
+    /// Returns the provider of this name in bundles.toml.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "cert-manager" => Some(CertificateProvider::CertManager),
@@ -37,21 +37,21 @@ impl CertificateProvider {
 /// `issuer`: an issuer of cert-manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
-    /// Its name.
+    /// Name of the issuer.
     pub name: String,
-    /// Its kind, `Issuer` unless said otherwise.
+    /// The kind of the issuer; `Issuer` by default.
     pub kind: String,
-    /// Its API group, where it is not cert-manager's.
+    /// API group of the issuer, if it is not cert-manager's.
     pub group: Option<String>,
 }
 
 impl Reader<'_> {
-    /// The provider that a table names.
+    /// Returns the provider that a table names.
     pub(super) fn provider(fields: &Fields<'_>) -> Option<CertificateProvider> {
         fields.text("certificates").and_then(|(name, _)| CertificateProvider::named(name))
     }
 
-    /// The issuer that a table names.
+    /// Returns the issuer that a table names.
     pub(super) fn issuer(&mut self, fields: &Fields<'_>) -> Option<Issuer> {
         let (table, header) = fields.table("issuer")?;
         let fields = self.fields(&ISSUER, header, table);
@@ -64,14 +64,14 @@ impl Reader<'_> {
         Some(Issuer { name: name?, kind: kind?, group })
     }
 
-    /// Reports an issuer that nobody would ask.
+    /// Reports an issuer that is not used.
     pub(super) fn issuer_is_used(&mut self, fields: &Fields<'_>, provider: CertificateProvider) {
         let Some((_, range)) = fields.table("issuer") else { return };
         if provider != CertificateProvider::CertManager {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`issuer` is for cert-manager, which does not make this bundle's certificates",
+                "`issuer` is for cert-manager, but this bundle does not use cert-manager",
                 "remove it, or set `certificates = \"cert-manager\"`",
             );
         }

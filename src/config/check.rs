@@ -1,8 +1,8 @@
-//! Rules that concern several bundles at once: names, dependencies and output folders.
+//! Rules for several bundles together: names, dependencies and output directories.
 
 use super::keys::NAME_LIMIT;
 use super::read::Draft;
-use super::tree::{At, Reader};
+use super::tree::{Located, Reader};
 use super::values::plain;
 use super::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
 use crate::diag::suggest;
@@ -10,11 +10,11 @@ use crate::diag::{Code, Diagnostic, Place, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// No two bundles have the same name.
+/// Checks that bundle names are unique.
 ///
-/// Names are lower-case, so they cannot meet on a file system that ignores case either.
+/// Names are lower-case, so they do not collide on case-insensitive file systems either.
 pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
-    let mut first: BTreeMap<&str, &At<&str>> = BTreeMap::new();
+    let mut first: BTreeMap<&str, &Located<&str>> = BTreeMap::new();
     for at in drafts.iter().filter_map(|draft| draft.name.as_ref()) {
         let (name, range) = at;
         match first.get(name) {
@@ -25,15 +25,15 @@ pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
                 let message = format!("two bundles have the name `{name}`");
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
                     .at(reader.place(range.clone()))
-                    .related(reader.place(earlier.clone()), "the first one")
-                    .hint("the name is that of the chart and of its folder: give each its own");
+                    .related(reader.place(earlier.clone()), "first defined here")
+                    .hint("rename one of them: the name is used for the chart and its directory");
                 reader.found.push(diagnostic);
             }
         }
     }
 }
 
-/// The charts beside a bundle's own have names that fit, and that no other bundle has.
+/// Checks that the names of companion charts are valid and not used by another bundle.
 pub(super) fn companions(
     reader: &mut Reader<'_>,
     bundles: &[BundleConfig],
@@ -45,28 +45,34 @@ pub(super) fn companions(
             let place = Place::span(bundle.span.clone());
             if name.len() > NAME_LIMIT {
                 let message = format!(
-                    "{why} makes a chart `{name}`, whose name has {} characters",
+                    "{why} creates a chart `{name}`, whose name has {} characters",
                     name.len()
                 );
-                let hint = format!("Helm's releases have at most {NAME_LIMIT}: use a shorter name");
+                let hint = format!(
+                    "use a shorter name: Helm release names have at most \
+                    {NAME_LIMIT} characters"
+                );
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message);
                 reader.found.push(diagnostic.at(place).hint(hint));
             } else if let Some((_, other)) = charts.iter().find(|(other, _)| *other == name) {
-                let message = format!("{why} makes a chart `{name}`, and a bundle has that name");
+                let message = format!(
+                    "{why} creates a chart `{name}`, which is also the name of a \
+                    bundle"
+                );
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
                     .at(place)
-                    .related(Place::span((*other).clone()), "the other one")
-                    .hint("give one of the bundles another name");
+                    .related(Place::span((*other).clone()), "the other bundle")
+                    .hint("rename one of the bundles");
                 reader.found.push(diagnostic);
             }
         }
     }
 }
 
-/// `depends-on` names bundles, not the bundle itself, and never leads back to where it started.
+/// Checks that `depends-on` names existing bundles, not the bundle itself, and has no cycles.
 pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
     let known: Vec<&str> = drafts.iter().filter_map(|draft| Some(draft.name.as_ref()?.0)).collect();
-    let mut edges: BTreeMap<&str, Vec<&At<&str>>> = BTreeMap::new();
+    let mut edges: BTreeMap<&str, Vec<&Located<&str>>> = BTreeMap::new();
     for draft in drafts {
         let own = draft.name.as_ref().map(|(name, _)| *name);
         for at in &draft.depends_on {
@@ -82,11 +88,11 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
                 let others: Vec<&str> =
                     known.iter().copied().filter(|name| Some(*name) != own).collect();
                 let hint = if others.is_empty() {
-                    "`depends-on` names other bundles of this file, and there is none".to_owned()
+                    "`depends-on` has names, but the configuration has no other bundle".to_owned()
                 } else {
                     suggest::hint(name, &others, "bundles")
                 };
-                let message = format!("`depends-on` names `{name}`, but there is no such bundle");
+                let message = format!("`depends-on` has an unknown bundle `{name}`");
                 reader.error(Code::InvalidValue, range, message, hint);
             } else if let Some(own) = own {
                 edges.entry(own).or_default().push(at);
@@ -101,10 +107,10 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
     }
 }
 
-/// Follows dependencies from `name`, depth first; reports each circle where it closes.
+/// Follows dependencies from `name`, depth first; reports each cycle once.
 fn follow<'t>(
     reader: &mut Reader<'_>,
-    edges: &BTreeMap<&'t str, Vec<&At<&'t str>>>,
+    edges: &BTreeMap<&'t str, Vec<&Located<&'t str>>>,
     name: &'t str,
     path: &mut Vec<&'t str>,
     done: &mut Vec<&'t str>,
@@ -121,8 +127,8 @@ fn follow<'t>(
                 reader.error(
                     Code::InvalidValue,
                     range,
-                    format!("bundles depend on each other in a circle: {}", circle.join(" → ")),
-                    "none of them could be installed first: remove one of these `depends-on`",
+                    format!("circular dependency: {}", circle.join(" → ")),
+                    "remove one of these `depends-on`",
                 );
             }
         }
@@ -131,7 +137,7 @@ fn follow<'t>(
     done.push(name);
 }
 
-/// No chart is written over what a bundle or mirror is read from, or into a bundle.
+/// Checks that no chart is written over the source of a bundle or mirror, or into a bundle.
 pub(super) fn outputs(
     reader: &mut Reader<'_>,
     output: &Output,
@@ -141,7 +147,7 @@ pub(super) fn outputs(
 ) {
     let bundle_sources = bundles.iter().filter_map(|bundle| match &bundle.source {
         Source::Path { path, span } => Some((Path::new(path), span)),
-        // Perhaps a reference; then no folder of charts is its.
+        // Perhaps a reference; then no directory of charts is its.
         Source::Catalog(source) => Some((Path::new(&source.catalog.text), &source.catalog.span)),
         Source::Image { .. } => None,
     });
@@ -164,10 +170,11 @@ pub(super) fn outputs(
                 .any(|part| plain(&folder).starts_with(plain(&path.join(part))));
             if holds || inside {
                 let message = format!(
-                    "the chart of `{}` would be written to {}, which {} what this reads",
+                    "the chart of `{}` would be written to {}, which {} an input of this \
+                        configuration",
                     chart,
                     folder.display(),
-                    if holds { "holds" } else { "is part of" }
+                    if holds { "contains" } else { "is part of" }
                 );
                 found.push(
                     Diagnostic::error(Code::OverlappingOutput, message)

@@ -1,26 +1,26 @@
 //! `[deploy]`: what is written to install the charts with.
 
 use super::keys::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::values::plain;
 use super::{BundleConfig, CertificateProvider, Output};
 use crate::diag::{Code, Diagnostic, Place};
 use std::path::{Component, Path};
 
-/// Durations as Flux takes them (the pattern of its CustomResourceDefinitions).
+/// The syntax of durations in Flux (the pattern in its CustomResourceDefinitions).
 pub(super) const DURATION: &str = "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$";
 
-/// `[deploy]`. Paths are `/`-separated, without `.` and without an end in `/`; empty for the
-/// folder that they start from.
+/// `[deploy]`. Paths are `/`-separated, without `.` and without a trailing `/`; an empty path is
+/// the base directory itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deploy {
-    /// Name of helmfile's file in the output folder, where one is written.
+    /// File name of the helmfile in the output directory, if one is generated.
     pub helmfile: Option<String>,
-    /// Whether helmfile has Helm apply on the server.
+    /// True if helmfile uses server-side apply.
     pub server_side: bool,
-    /// Folder of the charts in the repository.
+    /// Directory of the charts in the repository.
     pub charts: String,
-    /// Folders of values, where there are any.
+    /// Directories of values files, if configured.
     pub values: Option<Values>,
     /// `[deploy.argocd]`
     pub argocd: Option<ArgoCd>,
@@ -28,12 +28,12 @@ pub struct Deploy {
     pub flux: Option<Flux>,
 }
 
-/// Where the values of charts are.
+/// Location of the values files of charts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// The folder, from the output folder.
+    /// Path of the directory, relative to the output directory.
     pub from_output: String,
-    /// The folder in the repository.
+    /// Path of the directory in the repository.
     pub in_repository: String,
 }
 
@@ -44,7 +44,7 @@ pub struct ArgoCd {
     pub repo: String,
     /// Branch, tag or commit.
     pub revision: String,
-    /// Which objects are written.
+    /// The kind of objects to generate.
     pub style: ArgoStyle,
     /// Name of the outermost object.
     pub name: String,
@@ -54,15 +54,15 @@ pub struct ArgoCd {
     pub destination: String,
     /// Namespace of Argo CD's objects.
     pub namespace: String,
-    /// Whether what is no longer in a chart is deleted.
+    /// True if objects that are no longer in a chart are deleted.
     pub prune: bool,
-    /// Folder in the output folder.
+    /// Directory in the output directory.
     pub dir: String,
     /// Fields that are no differences, besides those that never are.
     pub ignore: Vec<IgnoreDifference>,
 }
 
-/// Which objects of Argo CD are written.
+/// The kind of Argo CD objects to generate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArgoStyle {
     /// One ApplicationSet.
@@ -79,9 +79,9 @@ pub struct IgnoreDifference {
     pub group: String,
     /// Kind of the objects.
     pub kind: String,
-    /// Name, where it is one object.
+    /// Name, for a single object.
     pub name: Option<String>,
-    /// Namespace, where it is one.
+    /// Namespace, for a single namespace.
     pub namespace: Option<String>,
     /// Fields as JSON pointers.
     pub json_pointers: Vec<String>,
@@ -98,16 +98,16 @@ pub struct Flux {
     pub source_namespace: String,
     /// Namespace of the HelmReleases.
     pub namespace: String,
-    /// How often Flux looks for changes.
+    /// The reconcile interval.
     pub interval: String,
-    /// How long a release may take.
+    /// The timeout of a release.
     pub timeout: String,
-    /// Folder in the output folder.
+    /// Directory in the output directory.
     pub dir: String,
 }
 
 impl Reader<'_> {
-    /// What `[deploy]` says; nothing is written without it.
+    /// Reads `[deploy]`; without it, no deployment files are generated.
     pub(super) fn deploy(
         &mut self,
         root: &Fields<'_>,
@@ -129,10 +129,11 @@ impl Reader<'_> {
         let flux = self.flux(&fields);
         let charts = below(&repository, &output.dir);
         if charts.is_none() && (argocd.is_some() || flux.is_some()) {
-            let message = "the output folder is not in the repository";
-            let hint = "say with `repository-path` in which folder of the repository this file is";
+            let message = "the output directory is outside the repository";
+            let hint = "set `repository-path` to the directory of this file in the repository";
             self.error(Code::InvalidValue, &fields.header, message, hint);
         }
+
         let values = fields.text("values").and_then(|at| self.values(at, &repository, output));
         for (dir, key) in [
             (argocd.as_ref().map(|argocd| &argocd.dir), "argocd"),
@@ -143,17 +144,22 @@ impl Reader<'_> {
                 continue;
             };
             let name = &bundle.name;
-            let message = format!("`[deploy.{key}]` would write into the folder of chart `{name}`");
+            let message = format!(
+                "`[deploy.{key}]` would write into the directory of chart \
+                `{name}`"
+            );
             let diagnostic = Diagnostic::error(Code::OverlappingOutput, message)
                 .at(self.place(fields.header.clone()))
                 .related(Place::span(bundle.span.clone()), "the chart's bundle")
-                .hint(format!("name another folder with `dir` in `[deploy.{key}]`"));
+                .hint(format!("set another directory with `dir` in `[deploy.{key}]`"));
             self.found.push(diagnostic);
         }
+
         if let Some(argocd) = &argocd {
             self.generated_certificates(&fields, bundles);
             self.name_of_its_own(argocd, &fields, bundles);
         }
+
         Deploy {
             helmfile,
             server_side: fields.boolean("server-side").unwrap_or_default(),
@@ -168,13 +174,13 @@ impl Reader<'_> {
     fn generated_certificates(&mut self, fields: &Fields<'_>, bundles: &[BundleConfig]) {
         for bundle in bundles.iter().filter(|b| b.certificates == CertificateProvider::Helm) {
             let message = format!(
-                "Argo CD would replace the certificates of `{}` with every sync",
+                "Argo CD would replace the certificates of `{}` on every sync",
                 bundle.name
             );
             let diagnostic = Diagnostic::warning(Code::CertificatesRenewed, message)
                 .at(Place::span(bundle.span.clone()))
-                .related(self.place(fields.header.clone()), "Argo CD is to install it")
-                .hint("let cert-manager make them: `certificates = \"cert-manager\"`");
+                .related(self.place(fields.header.clone()), "Argo CD is enabled here")
+                .hint("use cert-manager: `certificates = \"cert-manager\"`");
             self.found.push(diagnostic);
         }
     }
@@ -216,6 +222,7 @@ impl Reader<'_> {
             let fields = self.fields(&IGNORE_DIFFERENCES, header, table);
             ignore.extend(self.ignore_difference(&fields));
         }
+
         Some(ArgoCd {
             repo: repo?,
             revision: revision?,
@@ -246,15 +253,17 @@ impl Reader<'_> {
             list.into_iter().map(|(text, _)| text.to_owned()).collect()
         };
         let (json_pointers, jq_paths) = (texts("json-pointers"), texts("jq-paths"));
+
         if json_pointers.is_empty() && jq_paths.is_empty() {
             self.error(
                 Code::MissingKey,
                 &fields.header,
-                "this does not say which fields are no difference",
+                "no fields to ignore",
                 "add `json-pointers` or `jq-paths`",
             );
             return None;
         }
+
         Some(IgnoreDifference {
             group: group?.unwrap_or_default(),
             kind: kind?,
@@ -299,8 +308,8 @@ impl Reader<'_> {
                 let range = at.1.clone();
                 let dir = self.folder_inside("dir", at)?;
                 if dir.is_empty() {
-                    let message = "the output folder itself holds the charts";
-                    self.error(Code::InvalidValue, &range, message, "name a folder inside of it");
+                    let message = "the output directory itself contains the charts";
+                    self.error(Code::InvalidValue, &range, message, "use a subdirectory of it");
                     return None;
                 }
                 Some(dir)
@@ -314,12 +323,12 @@ impl Reader<'_> {
         if is_duration(text) {
             return Some(text.to_owned());
         }
-        let message = format!("`{key}` is {text:?}, which is not a duration");
+        let message = format!("`{key}` is not a duration: {text:?}");
         self.error(Code::InvalidValue, &range, message, "write it as `10m`, `1h` or `1h30m`");
         None
     }
 
-    fn helmfile_name(&mut self, (text, range): At<&str>) -> Option<String> {
+    fn helmfile_name(&mut self, (text, range): Located<&str>) -> Option<String> {
         let fits = text.ends_with(".yaml") || text.ends_with(".yaml.gotmpl");
         let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         if fits && plain && !text.starts_with('.') {
@@ -328,30 +337,30 @@ impl Reader<'_> {
         self.error(
             Code::InvalidValue,
             &range,
-            format!("{text:?} cannot be the name of helmfile's file"),
-            "name a file in the output folder that ends in `.yaml`, or write `helmfile = true`",
+            format!("invalid file name for helmfile: {text:?}"),
+            "use a file in the output directory that ends in `.yaml`, or write `helmfile = true`",
         );
         None
     }
 
-    /// A folder inside of another one, without `.`; empty for that folder itself.
-    fn folder_inside(&mut self, key: &str, (text, range): At<&str>) -> Option<String> {
+    /// Reads a relative subdirectory, without `.`; empty for the base directory itself.
+    fn folder_inside(&mut self, key: &str, (text, range): Located<&str>) -> Option<String> {
         let fits = !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('\\');
         let inner = fits.then(|| below("", Path::new(text))).flatten();
         if inner.is_none() {
-            let message = format!("`{key}` is {text:?}, which is not a folder inside of another");
-            let hint = "use names with `/` between them, without white space, and without `..`";
+            let message = format!("`{key}` is not a relative subdirectory: {text:?}");
+            let hint = "use names separated by `/`, without whitespace and without `..`";
             self.error(Code::InvalidValue, &range, message, hint);
         }
         inner
     }
 
-    fn values(&mut self, at: At<&str>, repository: &str, output: &Output) -> Option<Values> {
+    fn values(&mut self, at: Located<&str>, repository: &str, output: &Output) -> Option<Values> {
         let range = at.1.clone();
         let folder = self.folder_inside("values", at)?;
-        // From the output folder back to the file's: one step up for each name.
+        // From the output directory back to the file's: one step up for each name.
         let Some(down) = below("", &plain(&output.dir)) else {
-            let message = "`values` needs an output folder below this file's";
+            let message = "`values` requires an output directory below the directory of this file";
             self.error(Code::InvalidValue, &range, message, "change `dir` in `[output]`");
             return None;
         };
@@ -363,7 +372,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether this is a duration as [`DURATION`] has it.
+/// Returns true if the text is a duration as defined by [`DURATION`].
 fn is_duration(text: &str) -> bool {
     let mut rest = text;
     while !rest.is_empty() {
@@ -387,7 +396,7 @@ fn is_duration(text: &str) -> bool {
     !text.is_empty()
 }
 
-/// `path` from `start`, without `.` and `..`; nothing when it leads out of where `start` starts.
+/// Returns `path` relative to `start`, without `.` and `..`; `None` if it leads outside.
 fn below(start: &str, path: &Path) -> Option<String> {
     let mut names: Vec<&str> = start.split('/').filter(|name| !name.is_empty()).collect();
     for component in path.components() {
@@ -454,7 +463,7 @@ mod tests {
         let (config, _) = read(&text("repository-path = \"platform\""));
         assert_eq!(config.unwrap().deploy.charts, "charts");
         let (config, shown) = read(&text(""));
-        assert!(config.is_none() && shown.contains("not in the repository"), "{shown}");
+        assert!(config.is_none() && shown.contains("outside the repository"), "{shown}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ const SIZE_LIMIT: u64 = 1 << 20;
 impl Config {
     /// Reads and checks the file at `path`, as [`Config::parse`] does.
     ///
-    /// A file that cannot be read, is not UTF-8 or is larger than 1 MiB is an error of its own.
+    /// Reports an error if the file cannot be read, is not UTF-8, or is larger than 1 MiB.
     pub fn read(path: &Path) -> (Option<Config>, Diagnostics) {
         let name = path.display().to_string();
         match content(path) {
@@ -35,16 +35,16 @@ impl Config {
     }
 }
 
-/// The text of the file, or why there is none and what to do.
+/// Returns the text of the file, or why there is none and what to do.
 fn content(path: &Path) -> Result<String, (String, &'static str)> {
     let unreadable = |error: std::io::Error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => {
-                "run in the folder of bundles.toml, name the file with `-c FILE`, or make one \
-                 with `bundle2chart init`"
+                "run in the directory of bundles.toml, set the file with `-c FILE`, or create one \
+                    with `bundle2chart init`"
             }
-            ErrorKind::IsADirectory => "name the file in it: `-c FOLDER/bundles.toml`",
-            _ => "check who may read the file",
+            ErrorKind::IsADirectory => "pass the file in it: `-c FOLDER/bundles.toml`",
+            _ => "check the file permissions",
         };
         (error.to_string(), hint)
     };

@@ -1,4 +1,4 @@
-//! What is said about the jq programs of a configuration.
+//! Diagnostics about the jq programs of a configuration.
 
 use super::Filter;
 use crate::diag::{Code, Diagnostic, Place};
@@ -6,58 +6,60 @@ use crate::ir::Object;
 use crate::jq::{self, Excess, Failure, ProgramError};
 
 impl Filter {
-    /// The program cannot be used.
+    /// Reports a program that cannot be used.
     pub fn unusable(&self, error: ProgramError) -> Diagnostic {
         let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
         Diagnostic::error(code, error.message).at(self.place()).hint(error.hint)
     }
 
-    /// The filter has no answer for `objects`, of which `first` is why it has none for the first.
+    /// Reports a filter that failed on `objects`; `first` is the failure for the first one.
     pub fn failed(&self, objects: &str, first: &Failure) -> Diagnostic {
         let text = &self.text;
         let (message, hint) = match first {
             Failure::Error(reason) if reason.starts_with("invalid regex") => (
-                format!("the filter `{text}` fails on {objects}"),
-                "to match a character such as `(` or `.` itself, write two backslashes before it: \
-                 \"\\\\.example$\""
+                format!("filter `{text}` fails on {objects}"),
+                "to match a character such as `(` or `.` literally, escape it with two \
+                    backslashes: \"\\\\.example$\""
                     .to_owned(),
             ),
             Failure::Error(_) => (
-                format!("the filter `{text}` fails on {objects}"),
-                "a filter must be true or false for every object: where a field may be missing or of \
-                 another type, write `.field?` or `(.field // \"\")`"
+                format!("filter `{text}` fails on {objects}"),
+                "a filter must be true or false for every object: if a field may be missing or of \
+                    another type, write `.field?` or `(.field // \"\")`"
                     .to_owned(),
             ),
             Failure::NotCondition(given) => (
-                format!("the filter `{text}` gives {given} for {objects}, not true or false"),
+                format!("filter `{text}` returns {given} for {objects}, not true or false"),
                 match text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
                     _ if given == "an object" => {
                         "to compare, write `==`: `.kind == \"Route\"`".to_owned()
                     }
                     Some(kind) if kind.chars().all(char::is_alphanumeric) => jq::kind_hint(kind),
-                    _ => "a filter is a condition, such as `.kind == \"Route\"`; for a field that is \
-                          set, write `.spec.replicas != null`"
-                        .to_owned(),
+                    _ => {
+                        "write a condition, such as `.kind == \"Route\"`; to test that a field is \
+                        set, write `.spec.replicas != null`"
+                            .to_owned()
+                    }
                 },
             ),
         };
+
         Diagnostic::error(Code::FilterFailed, message).at(self.place()).hint(hint)
     }
 
-    /// The program was stopped on `object`.
+    /// Reports a program that was stopped on `object`.
     pub fn stopped(&self, object: &Object, excess: &Excess) -> Diagnostic {
-        let message =
-            format!("the jq program `{}` was stopped on {}: {excess}", self.text, object.label());
+        let message = format!("jq program `{}` stopped on {}: {excess}", self.text, object.label());
         Diagnostic::error(Code::FilterBudget, message)
             .at(self.place())
             .related(object.place(), "the object")
             .hint(
-                "look for what does not end (`repeat`, `until`, `recurse`, a `def` that calls \
-                 itself) and for what grows with each step (`. + .`, `[., .]`, `*`)",
+                "check for infinite loops (`repeat`, `until`, `recurse`, a `def` that calls \
+                    itself) and for exponential growth (`. + .`, `[., .]`, `*`)",
             )
     }
 
-    /// Where the program is in the configuration.
+    /// Returns the place of the program in the configuration.
     pub fn place(&self) -> Place {
         Place::span(self.span.clone())
     }

@@ -5,15 +5,15 @@ pub mod serving;
 
 pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 
-/// What values a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// `true` or `false`.
     Boolean,
     /// A whole number between these two, both included.
     Integer(u32, u32),
-    /// A string; when there is a pattern (a regular expression both in ECMA 262 and here), it
-    /// must match. The reader gives better messages than the pattern; editors use it.
+    /// A string. If there is a pattern (a regular expression valid both in ECMA 262 and here), the
+    /// value must match it. Editors use the pattern; the reader gives better messages.
     String(Option<&'static str>),
     /// One of these strings.
     OneOf(&'static [&'static str]),
@@ -31,7 +31,7 @@ pub enum Kind {
     Object,
     /// A string, or such a table.
     TextOrObject,
-    /// A table of strings of one's own names, each with this pattern.
+    /// A table with user-defined keys and string values, each with this pattern.
     StringMap(&'static str),
     /// A table of lists of strings, each with this pattern.
     StringsMap(&'static str),
@@ -44,19 +44,19 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a value must be, for messages: "must be …".
+    /// Describes the expected value, for messages: "must be …".
     pub fn expected(self) -> &'static str {
         match self {
-            Kind::Boolean => "true or false",
-            Kind::Integer(..) => "a whole number",
+            Kind::Boolean => "a boolean",
+            Kind::Integer(..) => "an integer",
             Kind::String(_) | Kind::OneOf(_) => "a string",
             Kind::Strings(_) => "a list of strings",
             Kind::Filters => "a list of jq filters, which are strings",
             Kind::StringOrFalse(_) => "a string or false",
-            Kind::Switch(_) => "true, false or a string",
+            Kind::Switch(_) => "a boolean or a string",
             Kind::Watch => "\"all\", \"own\" or a list of namespaces",
             Kind::Object | Kind::Table(_) => "a table",
-            Kind::TextOrObject => "a text of YAML or a table",
+            Kind::TextOrObject => "a YAML string or a table",
             Kind::StringMap(_) => "a table of strings",
             Kind::StringsMap(_) => "a table of lists of strings",
             Kind::Objects | Kind::Tables(_) => "a list of tables",
@@ -69,11 +69,11 @@ impl Kind {
 pub struct Key {
     /// The name.
     pub name: &'static str,
-    /// What values it takes.
+    /// The type of the value.
     pub kind: Kind,
-    /// Whether the table is an error without it.
+    /// True if the table is invalid without the key.
     pub required: bool,
-    /// What it does, in a sentence or two, and what happens without it.
+    /// The description: one or two sentences, and the default.
     pub doc: &'static str,
     /// Keys of the same table that must be there with it.
     pub needs: &'static [&'static str],
@@ -89,23 +89,23 @@ impl Key {
 /// A table of the file.
 #[derive(Debug)]
 pub struct Table {
-    /// As written in the file, for example `[[bundle]]`; empty for the file itself.
+    /// The header as written in the file, for example `[[bundle]]`; empty for the top level.
     pub header: &'static str,
-    /// What it is for.
+    /// The description.
     pub doc: &'static str,
-    /// Its keys, in the order of the documentation.
+    /// The keys, in the order of the documentation.
     pub keys: &'static [Key],
     /// Keys of which there must be exactly one.
     pub exactly_one_of: &'static [&'static str],
 }
 
 impl Table {
-    /// The key of this name.
+    /// Returns the key of this name.
     pub fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// Where a key is, for messages: "in `[[bundle]]`".
+    /// Names the place of a key, for messages: "in `[[bundle]]`".
     pub(super) fn place(&self) -> String {
         match self.header {
             "" => "at the top of the file".to_owned(),
@@ -129,7 +129,7 @@ pub(crate) const CERTIFICATES: &[&str] =
     &["cert-manager", "service-ca", "helm", "existing-secret", "none"];
 /// Values of `layout`, the default first.
 pub(super) const LAYOUTS: &[&str] = &["versioned", "flat"];
-/// What `to` of a mirror starts with.
+/// The prefix of a mirror's `to` for image layouts.
 pub(super) const OCI_LAYOUT: &str = "oci-layout:";
 
 /// Longest name of a bundle: Helm's limit for the name of a release, which is often the chart's.
@@ -146,40 +146,40 @@ const SECRET: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0
 /// Pattern of the namespaces of `watch`.
 pub(super) const WATCHED_NAMESPACE: &str = NAMESPACE;
 
-const INCLUDE: &str = "jq filters: when there are any, only objects for which one of them is \
-    true are kept. A filter is a condition on one object, such as `.kind == \"Role\"`. A \
-    bundle's own filters are added to those of `[defaults]`.";
-const EXCLUDE: &str = "jq filters: objects for which one of them is true are dropped, also when \
-    `include` keeps them, for example `.kind == \"Route\"`. A bundle's own filters are added to those of `[defaults]`.";
-const AUTH_READER: &str = "Whether the operator may read the API server's authentication \
-    settings: adds a RoleBinding in kube-system. Default: false.";
-const CRDS_DOC: &str = "Where CRDs go. `templates`: templates of a subchart, updated by `helm upgrade` and kept \
-    by `helm uninstall`. `separate`: the same in a chart of their own, NAME-crds, to install and upgrade first. \
-    `subchart` (charts/crds/crds) and `crds`: Helm's folders of CRDs, to create and replace with kubectl. Default: \
-    `templates`, or `separate` where the chart has custom resources of its own CRDs.";
-const STRIP_DESCRIPTIONS: &str = "Whether descriptions are left out of the schemas of CRDs, which \
-    makes them several times smaller; `kubectl explain` then knows types only. Default: false.";
-const WATCH_DOC: &str = "Which namespaces the operator watches: `\"all\"`, `\"own\"`, or a list \
-    of names. Default: what the bundle's install modes allow, all namespaces first.";
-
-const PROVIDED: &str = "What bundles need and the cluster has already, or gets in another way: names \
-    of packages, and APIs as `GROUP/VERSION/KIND`. A bundle's own entries are added to those of \
+const INCLUDE: &str = "jq filters: if set, only objects that match one of them are kept. A filter \
+    is a condition on one object, such as `.kind == \"Role\"`. A bundle's own filters are added \
+    to those of `[defaults]`.";
+const EXCLUDE: &str = "jq filters: objects that match one of them are removed, even if they match \
+    `include`, for example `.kind == \"Route\"`. A bundle's own filters are added to those of \
     `[defaults]`.";
+const AUTH_READER: &str = "Allow the operator to read the API server's authentication \
+    configuration: adds a RoleBinding in kube-system. Default: false.";
+const CRDS_DOC: &str = "Placement of CRDs. `templates`: templates of a subchart, upgraded by `helm \
+    upgrade` and kept by `helm uninstall`. `separate`: templates of a separate chart, NAME-crds, \
+    to install and upgrade first. `subchart` (charts/crds/crds) and `crds`: Helm's crds/ \
+    directories, to create and replace with kubectl. Default: `templates`, or `separate` if the \
+    chart has custom resources of its own CRDs.";
+const STRIP_DESCRIPTIONS: &str = "Remove descriptions from CRD schemas, which makes CRDs several \
+    times smaller; `kubectl explain` then shows types only. Default: false.";
+const WATCH_DOC: &str = "Namespaces that the operator watches: `\"all\"`, `\"own\"`, or a list of \
+    names. Default: from the bundle's install modes, all namespaces if supported.";
+
+const PROVIDED: &str = "Dependencies that the cluster already provides: package names, and APIs as \
+    `GROUP/VERSION/KIND`. A bundle's own entries are added to those of `[defaults]`.";
 const PROVIDED_ENTRY: &str = "^[^/\\s]+$|^[^/\\s]*/[^/\\s]+/[^/\\s]+$";
-const CERTIFICATES_DOC: &str = "Who makes the certificates of operators that serve webhooks or \
-    APIServices. `cert-manager` (default): its objects, with an issuer of the release's own. \
-    `service-ca`: OpenShift. `helm`: generated when the chart is installed, and kept by upgrades; \
-    not for `helm template` or Argo CD, which would make a new one each time. `existing-secret`: \
-    values name a Secret. `none`: the operator does it itself.";
-const AGGREGATE_ROLES: &str = "Whether everybody with the cluster's own roles admin, edit or view \
-    may use the APIs of the operator accordingly: adds ClusterRoles that are aggregated to them. \
-    Default: false.";
+const CERTIFICATES_DOC: &str = "Source of the certificates for webhooks and APIServices. \
+    `cert-manager` (default): a Certificate with an Issuer in the release. `service-ca`: \
+    OpenShift service-ca. `helm`: generated on install and kept on upgrade; not for `helm \
+    template` or Argo CD, which would generate new ones each time. `existing-secret`: an existing \
+    Secret set in values. `none`: managed by the operator itself.";
+const AGGREGATE_ROLES: &str = "Aggregate the operator's APIs to the cluster roles admin, edit and \
+    view: adds ClusterRoles with the aggregation labels. Default: false.";
 
 /// `issuer`
 pub static ISSUER: Table = Table {
     header: "issuer",
-    doc: "The issuer of cert-manager that signs certificates, instead of a self-signing one that \
-        belongs to the release. It must put its CA into the Secret.",
+    doc: "The cert-manager issuer for certificates, instead of a self-signed issuer in the \
+        release. It must write its CA to the Secret.",
     exactly_one_of: &[],
     keys: &[
         required(
@@ -190,13 +190,13 @@ pub static ISSUER: Table = Table {
         optional(
             "kind",
             Kind::String(Some("^[A-Z][A-Za-z0-9]*$")),
-            "Its kind: `Issuer` (default), in the release namespace, or `ClusterIssuer`, or that \
-             of another issuer.",
+            "Kind of the issuer: `Issuer` (default, in the release namespace), `ClusterIssuer`, or \
+                the kind of an external issuer.",
         ),
         optional(
             "group",
             Kind::String(Some(SECRET)),
-            "Its API group. Default: cert-manager's own.",
+            "API group of the issuer. Default: cert-manager's.",
         ),
     ],
 };
@@ -204,7 +204,7 @@ pub static ISSUER: Table = Table {
 /// `proxy`
 pub static PROXY: Table = Table {
     header: "proxy",
-    doc: "Proxies for every container, as variables of its environment; those of `env` win.",
+    doc: "Proxy settings for all containers, as environment variables; `env` takes precedence.",
     exactly_one_of: &[],
     keys: &[
         optional("http", Kind::String(None), "Value of HTTP_PROXY."),
@@ -216,35 +216,45 @@ pub static PROXY: Table = Table {
 /// `[bundle.config]`
 pub static PODS: Table = Table {
     header: "[bundle.config]",
-    doc: "What is changed in the Deployments of the operator, as `spec.config` of a Subscription \
-        of OLM does: the keys are those of the Kubernetes API. Init containers stay as they are.",
+    doc: "Overrides for the operator's Deployments, as `spec.config` of an OLM Subscription: the \
+        keys are those of the Kubernetes API. Init containers are not changed.",
     exactly_one_of: &[],
     keys: &[
         optional(
             "env",
             Kind::Objects,
-            "Variables of every container; one of the same name is replaced.",
+            "Environment variables for all containers; replaces variables with the same name.",
         ),
-        optional("envFrom", Kind::Objects, "Sources of variables, added to every container."),
-        optional("volumes", Kind::Objects, "Volumes; one of the same name is replaced."),
+        optional(
+            "envFrom",
+            Kind::Objects,
+            "Sources of environment variables (envFrom), added to \
+            all containers.",
+        ),
+        optional("volumes", Kind::Objects, "Volumes; replaces volumes with the same name."),
         optional(
             "volumeMounts",
             Kind::Objects,
-            "Mounts in every container; one of the same volume is replaced.",
+            "Volume mounts for all containers; replaces mounts of the same volume.",
         ),
         optional("tolerations", Kind::Objects, "Tolerations, added to those of the pods."),
-        optional("resources", Kind::Object, "Resources, in place of those of every container."),
-        optional("nodeSelector", Kind::Object, "Node selector, in place of that of the pods."),
+        optional(
+            "resources",
+            Kind::Object,
+            "Resource requests and limits; replaces those of all \
+            containers.",
+        ),
+        optional("nodeSelector", Kind::Object, "Node selector; replaces that of the pods."),
         optional(
             "affinity",
             Kind::Object,
-            "Affinity: each of its three parts is replaced where it is here, and taken away \
-             where it is empty here; an empty table takes all away.",
+            "Affinity: each of its three parts replaces the part of the pods, or removes it if \
+                empty; an empty table removes the whole affinity.",
         ),
         optional(
             "annotations",
             Kind::Object,
-            "Annotations of Deployments and pods, where they have none of that key.",
+            "Annotations for Deployments and pods; existing annotations are kept.",
         ),
         optional("proxy", Kind::Table(&PROXY), PROXY.doc),
     ],
@@ -253,26 +263,27 @@ pub static PODS: Table = Table {
 /// `[[bundle.overlay]]`
 pub static OVERLAY: Table = Table {
     header: "[[bundle.overlay]]",
-    doc: "Objects that are kept by hand beside a bundle. They are read like the bundle's own, checked \
-        against its CRDs, and no filter applies to them.",
+    doc: "Overlays: your own manifests. They are parsed like the bundle's manifests and validated \
+        against its CRDs; filters do not apply to them.",
     exactly_one_of: &["path", "inline"],
     keys: &[
         optional(
             "path",
             Kind::String(None),
-            "A file, or a folder whose files that end in .yaml, .yml or .json are read in the order of \
-             their names, relative to this file.",
+            "A file, or a directory whose .yaml, .yml and .json files are read in alphabetical \
+                order, relative to this file.",
         ),
         optional(
             "inline",
             Kind::TextOrObject,
-            "The objects themselves: a text of YAML documents, or one object as a table.",
+            "Inline objects: a string of YAML documents, or one object as a table.",
         ),
         optional(
             "phase",
             Kind::OneOf(super::overlay::PHASES),
-            "When they are installed. `with` (default): with the operator. `before`: before it; a Job is \
-             waited for. `operand`: when it is up, by a chart of their own, NAME-operands.",
+            "Installation phase. `with` (default): with the operator. `before`: before the \
+                operator; Jobs must complete. `operand`: after the operator is ready, as a \
+                separate chart NAME-operands.",
         ),
     ],
 };
@@ -280,55 +291,51 @@ pub static OVERLAY: Table = Table {
 /// `[[bundle.patch]]`
 pub static PATCH: Table = Table {
     header: "[[bundle.patch]]",
-    doc: "A change of the bundle's objects. Patches apply one after the other, after filters.",
+    doc: "A change to the bundle's objects. Patches are applied in order, after filters.",
     exactly_one_of: &[],
     keys: &[
-        required(
-            "match",
-            Kind::String(None),
-            "A jq filter: objects for which it is true are changed.",
-        ),
+        required("match", Kind::String(None), "A jq filter: objects that match it are patched."),
         required(
             "patch",
             Kind::String(None),
-            "A jq program that makes of an object the new one, for example \
-             `.spec.template.spec.priorityClassName = \"system-cluster-critical\"`.",
+            "A jq program that returns the changed object, for example \
+                `.spec.template.spec.priorityClassName = \"system-cluster-critical\"`.",
         ),
     ],
 };
 
-/// In `[bundle.service-accounts]`, the namespace that the chart is installed into.
+/// The key in `[bundle.service-accounts]` for the release namespace.
 pub(super) const RELEASE: &str = "release";
 
 /// `[[bundle.adopt]]`
 pub static ADOPT: Table = Table {
     header: "[[bundle.adopt]]",
-    doc: "A ServiceAccount of `[bundle.service-accounts]` that another Helm release takes over, such as one \
-        that the operator itself installs.",
+    doc: "A ServiceAccount of `[bundle.service-accounts]` that another Helm release adopts, for \
+        example one that the operator installs itself.",
     exactly_one_of: &[],
     keys: &[
         required(
             "service-account",
             Kind::String(Some(SECRET)),
-            "Its name, from the list of `release`.",
+            "Name of the ServiceAccount, from the list `release`.",
         ),
-        required("release", Kind::String(Some(SECRET)), "Name of the release that takes it over."),
+        required("release", Kind::String(Some(SECRET)), "Name of the release that adopts it."),
         optional(
             "namespace",
             Kind::String(Some(NAMESPACE)),
-            "Namespace of that release. Default: that of this chart's release.",
+            "Namespace of that release. Default: the namespace of this chart's release.",
         ),
     ],
 };
 
-const STUB_CRDS: &str = "Stub CRDs of other projects that the operator expects, by name. The chart NAME-crds, which is \
-    installed first, creates those that the cluster does not have: `infrastructures.config.openshift.io`, \
-    `servicemonitors.monitoring.coreos.com`.";
+const STUB_CRDS: &str = "Stub CRDs of other projects that the operator expects, by name. The chart \
+    NAME-crds, which is installed first, creates those that are missing in the cluster: \
+    `infrastructures.config.openshift.io`, `servicemonitors.monitoring.coreos.com`.";
 
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
     header: "[defaults]",
-    doc: "What every bundle has unless it says otherwise.",
+    doc: "Defaults for all bundles.",
     exactly_one_of: &[],
     keys: &[
         optional("include", Kind::Filters, INCLUDE),
@@ -336,8 +343,8 @@ pub static DEFAULTS: Table = Table {
         optional(
             "pull-secret",
             Kind::StringOrFalse(SECRET),
-            "Name of the pull secret that ServiceAccounts and pods refer to by default. Without \
-             it, charts refer to none until a value says so.",
+            "Default name of the image pull secret for ServiceAccounts and pods. Without it, \
+                charts use no pull secret unless set in values.",
         ),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
@@ -353,19 +360,20 @@ pub static DEFAULTS: Table = Table {
 /// `[output]`
 pub static OUTPUT: Table = Table {
     header: "[output]",
-    doc: "Where charts are written.",
+    doc: "Output directory settings.",
     exactly_one_of: &[],
     keys: &[
         optional(
             "dir",
             Kind::String(None),
-            "Folder of the charts, relative to this file and not this file's own. Default: `out`.",
+            "Directory for the charts, relative to this file; it must not contain this file. \
+                Default: `out`.",
         ),
         optional(
             "layout",
             Kind::OneOf(LAYOUTS),
-            "`versioned` (default): DIR/CHART/VERSION, so that versions live side by side. \
-             `flat`: DIR/CHART, one version at a time.",
+            "`versioned` (default): DIR/CHART/VERSION, keeps all versions. `flat`: DIR/CHART, one \
+                version at a time.",
         ),
     ],
 };
@@ -373,28 +381,28 @@ pub static OUTPUT: Table = Table {
 /// `[[mirror]]`
 pub static MIRROR: Table = Table {
     header: "[[mirror]]",
-    doc: "Where the bytes of image references come from. Names in charts stay as they are.",
+    doc: "A registry mirror. Image references in charts are not changed.",
     exactly_one_of: &[],
     keys: &[
         required(
             "from",
             Kind::String(Some("^[^/:@\\s][^@\\s]*[^/:@\\s]$")),
-            "Start of the references that this mirror serves, up to a `/` or the end, for example \
-             `registry.redhat.io`. The longest one that fits comes first; of two equal ones, the \
-             first in the file.",
+            "Prefix of the references that this mirror serves, up to a `/` or the end, for example \
+                `registry.redhat.io`. The longest matching prefix is used first; of two equal \
+                ones, the first in the file.",
         ),
         required(
             "to",
             Kind::String(Some("^[^\\s/].*$")),
-            "Where the bytes are: `oci-layout:DIR`, an OCI image layout folder relative to this \
-             file, or the start of references in another registry, for example \
-             `registry.example.com/mirror`, to which the rest of the name is added.",
+            "Location of the mirror: `oci-layout:DIR`, an OCI image layout directory relative to \
+                this file, or a prefix in another registry, for example \
+                `registry.example.com/mirror`, to which the rest of the reference is appended.",
         ),
         optional(
             "fallback",
             Kind::Boolean,
-            "Whether an image that cannot be had from this mirror is looked for in the next mirror \
-             whose `from` fits, and after the last one in the registry itself. Default: false.",
+            "Fall back to the next mirror with a matching `from`, and after the last one to the \
+                registry itself, if this mirror does not have the image. Default: false.",
         ),
     ],
 };
@@ -402,32 +410,32 @@ pub static MIRROR: Table = Table {
 /// `[[registry]]`
 pub static REGISTRY: Table = Table {
     header: "[[registry]]",
-    doc: "How to reach a registry that needs more than its name. Credentials are not written here: \
-          they are where `podman login` and `docker login` leave them.",
+    doc: "Connection settings of a registry. Credentials are not configured here: they are read \
+        from where `podman login` and `docker login` store them.",
     exactly_one_of: &[],
     keys: &[
         required(
             "host",
             Kind::String(Some("^[A-Za-z0-9.-]+(:[0-9]+)?$")),
-            "Host of the registry, with its port where references have one.",
+            "Host of the registry, with the port if references have one.",
         ),
         optional(
             "ca",
             Kind::String(None),
-            "PEM file, relative to this file, with authorities that may sign the registry's \
-             certificate, in addition to those of the system.",
+            "PEM file, relative to this file, with CA certificates for the registry, in addition \
+                to the system's.",
         ),
         optional(
             "plain-http",
             Kind::Boolean,
-            "Whether the registry is asked over plain HTTP, where anyone on the way can read and \
-             change what is sent. Default: false, except for a registry on this machine.",
+            "Connect over plain HTTP, which anyone on the network can read and change. Default: \
+                false, except for registries on localhost.",
         ),
         optional(
             "auth-hosts",
             Kind::Strings(Some("^[A-Za-z0-9.-]+(:[0-9]+)?$")),
-            "Other hosts that may see the credentials of this registry, because it sends clients \
-             there for tokens. Default: none.",
+            "Other hosts that may receive the credentials of this registry, because its token \
+                server is there. Default: none.",
         ),
     ],
 };
@@ -435,37 +443,43 @@ pub static REGISTRY: Table = Table {
 /// `[network]`
 pub static NETWORK: Table = Table {
     header: "[network]",
-    doc: "How registries are waited for.",
+    doc: "Timeouts and retries for registries.",
     exactly_one_of: &[],
     keys: &[
         optional(
             "retries",
             Kind::Integer(0, 20),
-            "How often a request is repeated that failed in a way that may pass: a broken \
-             connection, or an answer 429 or 5xx. Default: 4.",
+            "Number of retries after a temporary failure: a broken connection, or a response 429 \
+                or 5xx. Default: 4.",
         ),
         optional(
             "timeout",
             Kind::Integer(1, 3600),
-            "Seconds that a registry may stay silent, or slow. Default: 30.",
+            "Timeout in seconds for a stalled or slow connection. Default: 30.",
         ),
-        optional("downloads", Kind::Integer(1, 64), "Downloads at a time. Default: 4."),
+        optional(
+            "downloads",
+            Kind::Integer(1, 64),
+            "Maximum number of parallel downloads. \
+            Default: 4.",
+        ),
     ],
 };
 
 /// `[[ignore]]`
 pub static IGNORE: Table = Table {
     header: "[[ignore]]",
-    doc: "Changes that `diff`, and the reports that `build` writes, leave out and count.",
+    doc: "Changes that `diff`, and the reports written by `build`, ignore and count.",
     exactly_one_of: &[],
     keys: &[
         required(
             "path",
             Kind::String(None),
-            "Object, place or both: `KIND/NAME`, `.spec.replicas`, `Deployment/manager:.spec.replicas`. \
-             `*` stands for any characters of a segment, `**` for any segments of a path.",
+            "Object, field or both: `KIND/NAME`, `.spec.replicas`, \
+                `Deployment/manager:.spec.replicas`. `*` matches any characters of a segment, \
+                `**` any segments of a path.",
         ),
-        required("reason", Kind::String(None), "Why; every report says it."),
+        required("reason", Kind::String(None), "Reason, shown in every report."),
     ],
 };
 
@@ -484,26 +498,27 @@ pub static BUNDLE: Table = Table {
             "image",
             Kind::String(Some("^[^\\s:/][^\\s]*$")),
             "Reference of the bundle image, for example `registry.example.com/team/bundle:1.0`. A \
-             bundle has either this, `path` or `catalog`.",
+                bundle has exactly one of `image`, `path` and `catalog`.",
         ),
         optional(
             "path",
             Kind::String(None),
-            "A bundle folder, an OCI image layout folder (with `:TAG` or `@DIGEST` where it holds \
-             several images), a tar of either, or a Docker archive, relative to this file.",
+            "A bundle directory, an OCI image layout directory (with `:TAG` or `@DIGEST` if it \
+                contains several images), a tar of either, or a Docker archive, relative to this \
+                file.",
         ),
         optional(
             "catalog",
             Kind::String(Some("^[^\\s]+$")),
-            "A file-based catalog of operators to find the bundle in: the reference of a catalog \
-             image, or a folder, a file or an OCI image layout folder relative to this file.",
+            "A file-based catalog that contains the bundle: the reference of a catalog image, or a \
+                directory, a file or an OCI image layout directory relative to this file.",
         )
         .with(&["package"]),
         optional(
             "package",
             Kind::String(Some("^[^\\s]+$")),
-            "Name of the operator's package: the one to look for in `catalog`, and the one that an \
-             `image` or `path` must hold. Default for those: what bundles.lock records.",
+            "Name of the operator's package: the package to look up in `catalog`, or the expected \
+                package of `image` or `path`. Default for those: the package in bundles.lock.",
         ),
         optional(
             "channel",
@@ -515,15 +530,15 @@ pub static BUNDLE: Table = Table {
             "version",
             Kind::String(None),
             "Version of the operator in the channel: one version, such as `\"1.2.3\"`, or a range, \
-             such as `\">=1.2, <2\"` or `\"1.2\"` for any 1.2, of which the highest is taken. Default: the \
-             head of the channel.",
+                such as `\">=1.2, <2\"` or `\"1.2\"` for any 1.2, of which the highest is used. \
+                Default: the head of the channel.",
         )
         .with(&["catalog"]),
         optional(
             "namespace",
             Kind::String(Some(NAMESPACE)),
-            "Namespace that the chart's texts suggest; the chart itself uses the release's. \
-             Default: what the bundle suggests, else its name.",
+            "Suggested namespace in the chart's README and NOTES; the chart itself uses the \
+                release namespace. Default: the bundle's suggested namespace, else its name.",
         ),
         optional("watch", Kind::Watch, WATCH_DOC),
         optional("include", Kind::Filters, INCLUDE),
@@ -531,8 +546,8 @@ pub static BUNDLE: Table = Table {
         optional(
             "pull-secret",
             Kind::StringOrFalse(SECRET),
-            "Name of the pull secret that ServiceAccounts and pods refer to by default; `false` \
-             switches that of `[defaults]` off.",
+            "Default name of the image pull secret for ServiceAccounts and pods; `false` disables \
+                the one of `[defaults]`.",
         ),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
@@ -545,8 +560,8 @@ pub static BUNDLE: Table = Table {
             Kind::String(Some(
                 "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$",
             )),
-            "Version of the chart (semantic versioning). Default: the version of the bundle's \
-             ClusterServiceVersion.",
+            "Version of the chart (semantic versioning). Default: the version of the \
+                ClusterServiceVersion.",
         ),
         optional(
             "depends-on",
@@ -560,22 +575,23 @@ pub static BUNDLE: Table = Table {
         optional(
             "scopes",
             Kind::StringMap("^(Cluster|Namespaced)$"),
-            "Whether objects of a kind live in a namespace, as `\"GROUP/KIND\" = \"Namespaced\"` or \
-             `\"Cluster\"`, for overlays of kinds that neither Kubernetes nor a CRD of the bundle \
-             says.",
+            "Scope of kinds, as `\"GROUP/KIND\" = \"Namespaced\"` or `\"Cluster\"`, for overlays \
+                with kinds that are neither built into Kubernetes nor defined by a CRD of the \
+                bundle.",
         ),
         optional(
             "namespaces",
             Kind::StringMap(NAMESPACE),
-            "Namespaces of the operator's operands, by a name of one's own: each becomes a value \
-             `namespaces.NAME`, is made by the chart, and gets the pull secret when values create it.",
+            "Namespaces of the operator's operands, by a key of your choice: each becomes a value \
+                `namespaces.KEY`, is created by the chart, and gets the pull secret if values \
+                create it.",
         ),
         optional(
             "service-accounts",
             Kind::StringsMap(SECRET),
-            "ServiceAccounts that are made before the operator looks for them, so that they have the pull \
-             secret: lists by the name of a namespace in `[bundle.namespaces]`, or `release` for the one that \
-             the chart is installed into.",
+            "ServiceAccounts that are pre-created for the operator's operands, with the pull \
+                secret: lists by key of `[bundle.namespaces]`, or `release` for the release \
+                namespace.",
         ),
         optional("adopt", Kind::Tables(&ADOPT), ADOPT.doc),
         optional("stub-crds", Kind::Strings(Some(SECRET)), STUB_CRDS),
@@ -585,13 +601,13 @@ pub static BUNDLE: Table = Table {
 /// The file.
 pub static ROOT: Table = Table {
     header: "",
-    doc: "What bundle2chart compiles, and how.",
+    doc: "Configuration of bundle2chart.",
     exactly_one_of: &[],
     keys: &[
         optional(
             "required-version",
             Kind::String(None),
-            "Versions of bundle2chart that may build this file, for example `\">=0.1, <0.3\"`.",
+            "Required version of bundle2chart, for example `\">=0.1, <0.3\"`.",
         ),
         optional("defaults", Kind::Table(&DEFAULTS), DEFAULTS.doc),
         optional("output", Kind::Table(&OUTPUT), OUTPUT.doc),

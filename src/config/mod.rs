@@ -34,28 +34,27 @@ use crate::ir::{Phase, Scopes};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the name of a chart of CRDs ends in.
+/// Name suffix of charts with CRDs.
 pub const CRDS_SUFFIX: &str = "-crds";
-/// What the name of a chart of operands ends in.
+/// Name suffix of charts with operands.
 pub const OPERANDS_SUFFIX: &str = "-operands";
 
 /// A checked configuration with all defaults resolved.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The folder that relative paths in the file start from.
+    /// The base directory of relative paths in the file.
     pub base: PathBuf,
-    /// Where charts go.
+    /// Output settings.
     pub output: Output,
-    /// Where the bytes of references come from, in the order of the file; the longest matching
-    /// prefix wins.
+    /// Registry mirrors, in the order of the file; the longest matching prefix wins.
     pub mirrors: Vec<Mirror>,
-    /// How to reach registries that need more than their name.
+    /// Connection settings of registries.
     pub registries: Vec<Registry>,
-    /// How registries are waited for.
+    /// Timeouts and retries of registries.
     pub network: Network,
     /// Changes that `diff` and reports leave out, and why.
     pub ignore: Vec<Ignore>,
-    /// What is written to install the charts with.
+    /// Settings of the generated deployment files.
     pub deploy: Deploy,
     /// The bundles, in the order of the file.
     pub bundles: Vec<BundleConfig>,
@@ -64,7 +63,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The output folder as a person names it: `out`, and not `./out`.
+    /// Returns the output directory as users write it: `out` instead of `./out`.
     pub fn out(&self) -> PathBuf {
         let configured = self.base.join(&self.output.dir);
         let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
@@ -75,13 +74,13 @@ impl Config {
 /// `[output]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Folder that holds the charts (default `out`), relative to the configuration.
+    /// Output directory (default `out`), relative to the configuration.
     pub dir: PathBuf,
-    /// How charts are laid out in it.
+    /// Layout of the charts in it.
     pub layout: Layout,
 }
 
-/// How charts are laid out in the output folder.
+/// The layout of charts in the output directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// `out/<chart>/<version>/`: versions live side by side.
@@ -96,18 +95,18 @@ pub enum Layout {
 pub struct Mirror {
     /// Prefix of a reference on a `/` boundary, for example `registry.redhat.io`.
     pub from: String,
-    /// Where the bytes are.
+    /// The target.
     pub to: MirrorTarget,
-    /// Whether what this mirror does not have is looked for elsewhere.
+    /// True if other mirrors or the registry are tried when this mirror does not have the image.
     pub fallback: bool,
     /// The table in the file.
     pub span: Span,
 }
 
-/// Where a mirror's bytes are.
+/// The target of a mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MirrorTarget {
-    /// `oci-layout:DIR`, an OCI image layout folder relative to the configuration.
+    /// `oci-layout:DIR`, an OCI image layout directory relative to the configuration.
     Layout(PathBuf),
     /// The start of names in another registry, for example `registry.example.com/mirror`.
     Registry(String),
@@ -116,11 +115,11 @@ pub enum MirrorTarget {
 /// `[[registry]]`
 #[derive(Clone, Debug)]
 pub struct Registry {
-    /// Its host, with a port where references have one.
+    /// Host of the registry, with the port if references have one.
     pub host: String,
     /// PEM file of authorities, relative to the configuration.
     pub ca: Option<PathBuf>,
-    /// Whether it is asked over plain HTTP.
+    /// True if the registry is contacted over plain HTTP.
     pub plain_http: bool,
     /// Other hosts that may see its credentials, in lower case.
     pub auth_hosts: Vec<String>,
@@ -133,7 +132,7 @@ pub struct Registry {
 pub struct Network {
     /// Repetitions of a request that failed in a way that may pass.
     pub retries: u32,
-    /// How long a registry may stay silent, or slow.
+    /// Timeout of a stalled or slow connection.
     pub timeout: Duration,
     /// Downloads at a time.
     pub downloads: usize,
@@ -150,46 +149,46 @@ impl Default for Network {
 pub struct BundleConfig {
     /// Name of the bundle here and of its chart.
     pub name: String,
-    /// Where the bundle comes from.
+    /// The source of the bundle.
     pub source: Source,
     /// The package that the bundle must be of. When missing: that of the lock file.
     pub package: Option<Text>,
-    /// Default namespace, for texts; the chart uses the release namespace. When missing: what the
-    /// CSV suggests, or the name.
+    /// Suggested namespace; the chart uses the release namespace. Default: the CSV's suggestion, or
+    /// the bundle name.
     pub namespace: Option<String>,
-    /// Which namespaces the operator watches. When missing: what the CSV's install modes allow.
+    /// Namespaces that the operator watches; if missing, the default of the CSV's install modes.
     pub watch: Option<Watch>,
-    /// When not empty, only objects that one of these matches are kept.
+    /// If not empty, only objects that match one of these are kept.
     pub include: Vec<Filter>,
     /// Objects that one of these matches are dropped; wins over `include`.
     pub exclude: Vec<Filter>,
     /// Name of the pull secret that ServiceAccounts refer to by default.
     pub pull_secret: Option<String>,
-    /// Whether the operator may read the API server's authentication settings in kube-system.
+    /// True if the operator can read the API server's authentication configuration in kube-system.
     pub auth_reader: bool,
-    /// Where CRDs go; nothing for the default, which depends on the objects of the bundle.
+    /// Placement of CRDs; the default depends on the objects of the bundle.
     pub crds: Option<CrdPlacement>,
-    /// Whether the schemas of CRDs lose their descriptions.
+    /// True if descriptions are removed from CRD schemas.
     pub strip_descriptions: bool,
-    /// Who makes the certificates of what the operator serves.
+    /// Source of the certificates for webhooks and APIServices.
     pub certificates: CertificateProvider,
-    /// The issuer of cert-manager, where it is not one of the release's own.
+    /// The cert-manager issuer, if it is not one of the release.
     pub issuer: Option<Issuer>,
-    /// Whether the cluster's own roles get the operator's APIs.
+    /// True if the operator's APIs are aggregated to the cluster roles admin, edit and view.
     pub aggregate_roles: bool,
-    /// What is changed in the operator's pods.
+    /// Overrides for the operator's pods.
     pub pods: PodConfig,
-    /// Objects that are kept beside the bundle.
+    /// Overlays: the user's own objects.
     pub overlays: Vec<Overlay>,
-    /// What is changed in the bundle's objects.
+    /// Patches of the bundle's objects.
     pub patches: Vec<PatchConfig>,
     /// Scopes of kinds that neither Kubernetes nor a CRD of the bundle says.
     pub scopes: Scopes,
-    /// What the operator's operands need.
+    /// Namespaces and ServiceAccounts of the operator's operands.
     pub operands: Operands,
     /// Names of stub CRDs of other projects.
     pub stub_crds: Vec<Text>,
-    /// Version of the chart, where it is not the CSV's.
+    /// Version of the chart, if it is not the CSV's.
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
     pub depends_on: Vec<String>,
@@ -200,7 +199,7 @@ pub struct BundleConfig {
 }
 
 impl BundleConfig {
-    /// A bundle with every default, for compiling one that no configuration names.
+    /// Returns a bundle with every default, for compiling one that no configuration names.
     pub fn new(name: &str, source: Source) -> Self {
         let span = source.span().clone();
         BundleConfig {
@@ -231,7 +230,7 @@ impl BundleConfig {
         }
     }
 
-    /// What the names of the charts beside the bundle's own end in, and what makes them, in words.
+    /// Returns the name suffixes of the companion charts, each with a description of its cause.
     fn companions(&self) -> Vec<(&'static str, &'static str)> {
         let mut companions = Vec::new();
         let phases = || self.overlays.iter().map(|overlay| overlay.phase);
@@ -250,20 +249,20 @@ impl BundleConfig {
     }
 }
 
-/// Where a bundle comes from.
+/// The source of a bundle.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A registry reference, found through a mirror.
     Image {
-        /// As written, for example `registry.redhat.io/a/b:1.0`.
+        /// The reference as written, for example `registry.redhat.io/a/b:1.0`.
         reference: String,
         /// The value in the file.
         span: Span,
     },
-    /// A bundle folder, an OCI layout folder (with an optional `:TAG` or `@DIGEST`), or a tar of
-    /// either, relative to the configuration.
+    /// A bundle directory, an OCI layout directory (with an optional `:TAG` or `@DIGEST`), or a tar
+    /// of either, relative to the configuration.
     Path {
-        /// As written.
+        /// The path as written.
         path: String,
         /// The value in the file.
         span: Span,
@@ -273,7 +272,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The reference or path, as written.
+    /// Returns the reference or path, as written.
     pub fn text(&self) -> &str {
         match self {
             Source::Image { reference, .. } => reference,
@@ -282,7 +281,7 @@ impl Source {
         }
     }
 
-    /// Where the reference or path stands in the file.
+    /// Returns the span of the reference or path in the file.
     pub fn span(&self) -> &Span {
         match self {
             Source::Image { span, .. } | Source::Path { span, .. } => span,
@@ -291,7 +290,7 @@ impl Source {
     }
 }
 
-/// Which bundle of which catalog.
+/// The bundle to select from a catalog.
 #[derive(Clone, Debug)]
 pub struct CatalogSource {
     /// The reference of a catalog image, or a path relative to the configuration.
@@ -307,16 +306,16 @@ pub struct CatalogSource {
 /// A text of the file.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// As written.
+    /// The text as written.
     pub text: String,
     /// The value in the file.
     pub span: Span,
 }
 
-/// The versions that a configuration asks for.
+/// The requested versions.
 #[derive(Clone, Debug)]
 pub struct WantedVersion {
-    /// What fits.
+    /// The parsed request.
     pub request: VersionRequest,
     /// The value in the file.
     pub span: Span,
@@ -340,14 +339,14 @@ impl std::fmt::Display for VersionRequest {
     }
 }
 
-/// Which namespaces an operator watches.
+/// The namespaces that an operator watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// All namespaces.
     All,
     /// The namespace that it runs in.
     Own,
-    /// These namespaces; one or more, no two the same.
+    /// Exactly these namespaces: one or more, without duplicates.
     Namespaces(Vec<String>),
 }
 
@@ -387,7 +386,7 @@ impl Watch {
     }
 }
 
-/// Where CRDs go in the chart.
+/// The placement of CRDs in the chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CrdPlacement {
     /// `charts/crds/templates/`: upgraded with the release, kept when it is uninstalled.
@@ -402,7 +401,7 @@ pub enum CrdPlacement {
 }
 
 impl CrdPlacement {
-    /// Its name in bundles.toml.
+    /// Returns the name in bundles.toml.
     pub fn as_str(self) -> &'static str {
         match self {
             CrdPlacement::Subchart => "subchart",
@@ -412,7 +411,7 @@ impl CrdPlacement {
         }
     }
 
-    /// The placement of this name.
+    /// Returns the placement of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "subchart" => Some(CrdPlacement::Subchart),

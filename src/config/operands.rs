@@ -2,14 +2,14 @@
 //! operands need before the operator makes them.
 
 use super::keys::{ADOPT, RELEASE};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::{BundleConfig, Text};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Place, Span};
 use crate::ir::{Scope, Scopes, dns_subdomain};
 use std::collections::BTreeMap;
 
-/// What an operator's operands need before the operator makes them.
+/// Objects that an operator's operands need before the operator creates them.
 #[derive(Clone, Debug, Default)]
 pub struct Operands {
     /// Namespaces besides the release's, by the name of their value.
@@ -21,13 +21,13 @@ pub struct Operands {
 /// A ServiceAccount that an operator will find and use.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Its name.
+    /// Name of the ServiceAccount.
     pub name: String,
-    /// The value that names its namespace; nothing for the release's.
+    /// The value with its namespace; `None` for the release namespace.
     pub namespace: Option<String>,
-    /// The Helm release that takes it over, when there is one.
+    /// The Helm release that adopts it, if any.
     pub adopted_by: Option<Adoption>,
-    /// Where the file has its name.
+    /// The span of its name in the file.
     pub span: Span,
 }
 
@@ -36,7 +36,7 @@ pub struct Account {
 pub struct Adoption {
     /// Name of the release.
     pub release: String,
-    /// Its namespace; nothing for that of this chart's release.
+    /// Namespace of the release; `None` for the namespace of this chart's release.
     pub namespace: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Reader<'_> {
                 dns_subdomain(group).is_ok() && kind.starts_with(|c: char| c.is_ascii_uppercase())
             });
             if !named {
-                let message = format!("`{kind}` names no kind");
+                let message = format!("`{kind}` is not GROUP/KIND");
                 let hint = "write it as GROUP/KIND, for example `monitoring.coreos.com/PodMonitor`";
                 self.error(Code::InvalidValue, &range, message, hint);
             }
@@ -57,7 +57,7 @@ impl Reader<'_> {
                 "Cluster" => Scope::Cluster,
                 "Namespaced" => Scope::Namespaced,
                 _ => {
-                    let message = format!("`{text}` is no scope");
+                    let message = format!("unknown scope `{text}`");
                     self.error(
                         Code::InvalidValue,
                         &place,
@@ -69,10 +69,11 @@ impl Reader<'_> {
             };
             scopes.insert(kind.to_owned(), scope);
         }
+
         scopes
     }
 
-    /// The tables of a bundle that are about its operands.
+    /// Returns the tables of a bundle that are about its operands.
     pub(super) fn operands(&mut self, fields: &Fields<'_>) -> Operands {
         let mut operands = Operands::default();
         for (key, at) in fields.entries("namespaces") {
@@ -82,20 +83,21 @@ impl Reader<'_> {
             let twice = operands.namespaces.iter().find(|(_, known)| **known == namespace);
             if let Some((first, _)) = twice {
                 let message = format!("`{}` and `{first}` are the same namespace", key.0);
-                self.error(Code::InvalidValue, &range, message, "one value is enough: remove one");
+                self.error(Code::InvalidValue, &range, message, "remove one: one value is enough");
                 continue;
             }
             operands.namespaces.insert(key.0.to_owned(), namespace);
         }
+
         for ((key, range), (names, _)) in fields.list_entries("service-accounts") {
             if key != RELEASE && !operands.namespaces.contains_key(key) {
                 let known = operands.namespaces.keys().map(String::as_str);
                 let known: Vec<&str> = known.chain([RELEASE]).collect();
-                let message = format!("`[bundle.namespaces]` has no `{key}`");
+                let message = format!("`{key}` is not in `[bundle.namespaces]`");
                 let hint = match suggest::nearest(key, &known) {
                     Some(word) => format!("did you mean `{word}`?"),
                     None => format!(
-                        "name the namespace there, or write `{RELEASE}` for the one that the chart is installed into"
+                        "add the namespace there, or use `{RELEASE}` for the release namespace"
                     ),
                 };
                 self.error(Code::InvalidValue, &range, message, hint);
@@ -109,10 +111,10 @@ impl Reader<'_> {
                 };
                 let twice = |a: &&Account| a.name == name && a.namespace == namespace;
                 if let Some(first) = operands.accounts.iter().find(twice) {
-                    let message = format!("the ServiceAccount `{name}` is there twice");
+                    let message = format!("duplicate ServiceAccount `{name}`");
                     let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                         .at(Place::span(span))
-                        .related(Place::span(first.span.clone()), "the first one")
+                        .related(Place::span(first.span.clone()), "first listed here")
                         .hint("remove one of them");
                     self.found.push(diagnostic);
                     continue;
@@ -121,16 +123,17 @@ impl Reader<'_> {
                 operands.accounts.push(Account { name, namespace, adopted_by: None, span });
             }
         }
+
         self.adoptions(fields, &mut operands);
         operands
     }
 
-    fn value_name(&mut self, (key, range): &At<&str>) {
+    fn value_name(&mut self, (key, range): &Located<&str>) {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let fault = if *key == RELEASE {
-            "means the namespace that the chart is installed into, which needs no entry here"
+            "is the release namespace, which needs no entry here"
         } else if !key.starts_with(|c: char| c.is_ascii_lowercase()) || !key.chars().all(fits) {
-            "cannot be the name of a value"
+            "is not a valid name for a value"
         } else {
             return;
         };
@@ -138,7 +141,8 @@ impl Reader<'_> {
             Code::InvalidValue,
             range,
             format!("{key:?} {fault}"),
-            "use letters, digits and dashes, with a lower-case letter first, for example `operand`",
+            "use letters, digits and dashes, starting with a lower-case letter, for example \
+                `operand`",
         );
     }
 
@@ -158,15 +162,14 @@ impl Reader<'_> {
             let Some(index) = in_release else {
                 let (message, hint) = match accounts.first() {
                     Some(_) => (
-                        format!(
-                            "the ServiceAccount `{name}` is not in the namespace of the release"
-                        ),
-                        "it must be there before the chart makes any namespace, so only accounts of \
-                         `release` in `[bundle.service-accounts]` can be adopted",
+                        format!("the ServiceAccount `{name}` is not in the release namespace"),
+                        "only ServiceAccounts of `release` in `[bundle.service-accounts]` can be \
+                            adopted: they must exist before the chart creates a namespace",
                     ),
                     None => (
-                        format!("`[bundle.service-accounts]` has no `{name}`"),
-                        "what is adopted is made first: name it there, under `release`",
+                        format!("`{name}` is not in `[bundle.service-accounts]`"),
+                        "add it there under `release`: only pre-created ServiceAccounts can be \
+                            adopted",
                     ),
                 };
                 self.error(Code::InvalidValue, &range, message, hint);
@@ -186,13 +189,12 @@ pub(super) fn namespaces(reader: &mut Reader<'_>, bundle: &BundleConfig) {
     let own = bundle.namespace.as_deref();
     for (key, namespace) in &bundle.operands.namespaces {
         if own == Some(namespace) {
-            let message =
-                format!("`{key}` in `[bundle.namespaces]` is the namespace of the release");
+            let message = format!("`{key}` in `[bundle.namespaces]` is the release namespace");
             let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                 .at(Place::span(bundle.span.clone()))
                 .hint(format!(
-                    "the chart cannot make the namespace that it is installed into: remove it, and write `{RELEASE}` \
-                     in its place"
+                    "remove it, and use `{RELEASE}` instead: a chart cannot create its own release \
+                        namespace"
                 ));
             reader.found.push(diagnostic);
         }
@@ -204,23 +206,24 @@ pub(crate) const STUBS: [&str; 2] =
     ["infrastructures.config.openshift.io", "servicemonitors.monitoring.coreos.com"];
 
 impl Reader<'_> {
-    /// The names of `stub-crds`.
+    /// Returns the names of `stub-crds`.
     pub(super) fn stub_crds(&mut self, fields: &Fields<'_>) -> Vec<Text> {
         let (items, _) = fields.texts("stub-crds").unwrap_or_default();
         let mut stubs: Vec<Text> = Vec::new();
         for (name, range) in items {
             if !STUBS.contains(&name) {
-                let message = format!("there is no stub of a CRD `{name}`");
+                let message = format!("no stub CRD `{name}`");
                 let hint = match suggest::nearest(name, &STUBS) {
                     Some(known) => format!("did you mean `{known}`?"),
                     None => format!(
-                        "there are {}; for another one, write it yourself and declare it with `[[bundle.overlay]]`",
+                        "the stub CRDs are {}; for another CRD, write it yourself and add it with \
+                            `[[bundle.overlay]]`",
                         STUBS.join(" and ")
                     ),
                 };
                 self.error(Code::InvalidValue, &range, message, hint);
             } else if stubs.iter().any(|stub| stub.text == name) {
-                let message = format!("`{name}` is there twice");
+                let message = format!("duplicate stub CRD `{name}`");
                 self.error(Code::InvalidValue, &range, message, "remove one of them");
             } else {
                 stubs.push(Text { text: name.to_owned(), span: self.span(range) });

@@ -1,8 +1,8 @@
-//! `[[bundle.overlay]]` and `[[bundle.patch]]`: what people keep by hand beside a bundle, and what
-//! they change in it.
+//! `[[bundle.overlay]]` and `[[bundle.patch]]`: the user's own manifests, and changes to the
+//! bundle's objects.
 
 use super::keys::{OVERLAY, PATCH};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::{Filter, text};
 use crate::diag::{Code, Span};
 use crate::ir::Phase;
@@ -12,18 +12,18 @@ use serde_json::Value as Json;
 /// `[[bundle.overlay]]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
-    /// Where the objects are.
+    /// The source of the objects.
     pub source: OverlaySource,
-    /// When they are installed.
+    /// The installation phase.
     pub phase: Phase,
     /// The value in the file.
     pub span: Span,
 }
 
-/// Where the objects of an overlay are.
+/// The source of an overlay's objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OverlaySource {
-    /// A file or folder, relative to the configuration.
+    /// A file or directory, relative to the configuration.
     Path(String),
     /// YAML in the configuration.
     Text(String),
@@ -36,7 +36,7 @@ pub enum OverlaySource {
 pub struct PatchConfig {
     /// The objects that are changed.
     pub matches: Filter,
-    /// What becomes of each.
+    /// The jq program that changes a matched object.
     pub patch: Filter,
 }
 
@@ -44,7 +44,7 @@ pub struct PatchConfig {
 pub(super) const PHASES: &[&str] = &["with", "before", "operand"];
 
 impl Reader<'_> {
-    /// The overlays of a bundle, in the order of the file.
+    /// Returns the overlays of a bundle, in the order of the file.
     pub(super) fn overlays(&mut self, fields: &Fields<'_>) -> Vec<Overlay> {
         let mut overlays = Vec::new();
         for (table, header) in fields.tables("overlay") {
@@ -74,7 +74,7 @@ impl Reader<'_> {
         Some((OverlaySource::Object(object), self.span(range)))
     }
 
-    /// The patches of a bundle, in the order of the file.
+    /// Returns the patches of a bundle, in the order of the file.
     pub(super) fn patches(&mut self, fields: &Fields<'_>) -> Vec<PatchConfig> {
         let mut patches = Vec::new();
         for (table, header) in fields.tables("patch") {
@@ -88,8 +88,8 @@ impl Reader<'_> {
         patches
     }
 
-    /// A jq program, reported when it cannot be used.
-    pub(super) fn program(&mut self, (program, range): At<&str>, purpose: Purpose) -> Filter {
+    /// Returns a jq program, reported when it cannot be used.
+    pub(super) fn program(&mut self, (program, range): Located<&str>, purpose: Purpose) -> Filter {
         if let Err(error) = jq::check(program, purpose) {
             let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
             let part = text::locate(&self.source.text, range.clone(), error.range);

@@ -2,7 +2,7 @@
 //! Subscription.
 
 use super::keys::PODS;
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use crate::diag::Code;
 use crate::ir::push_key;
 use k8s_openapi::api::core::v1::{
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// What is changed in the Deployments of a CSV. Everything is checked against the types of the API.
+/// Overrides for the Deployments of a CSV, checked against the Kubernetes API types.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodConfig {
     /// Variables of every container; one of the same name is replaced.
@@ -26,18 +26,19 @@ pub struct PodConfig {
     pub volume_mounts: Vec<Json>,
     /// Added to those of the pods.
     pub tolerations: Vec<Json>,
-    /// In place of those of every container.
+    /// Replaces the resources of all containers.
     pub resources: Option<Json>,
-    /// In place of that of the pods.
+    /// Replaces the node selector of the pods.
     pub node_selector: Option<Json>,
-    /// By its three parts in place of that of the pods; an empty part takes it away.
+    /// Replaces the affinity of the pods, each of its three parts separately; an empty part removes
+    /// it.
     pub affinity: Option<Json>,
-    /// Added to Deployments and pods where they have none of the same key.
+    /// Annotations for Deployments and pods; existing keys are kept.
     pub annotations: BTreeMap<String, String>,
 }
 
 impl Reader<'_> {
-    /// The table `config` of a bundle.
+    /// Returns the table `config` of a bundle.
     pub(super) fn pods(&mut self, fields: &Fields<'_>) -> PodConfig {
         let Some((table, header)) = fields.table("config") else { return PodConfig::default() };
         let fields = self.fields(&PODS, header, table);
@@ -52,6 +53,7 @@ impl Reader<'_> {
             affinity: self.one::<Affinity>(&fields, "affinity"),
             annotations: BTreeMap::new(),
         };
+
         if let Some(annotations) = self.one::<BTreeMap<String, String>>(&fields, "annotations") {
             config.annotations = serde_json::from_value(annotations).unwrap_or_default();
         }
@@ -66,6 +68,7 @@ impl Reader<'_> {
                 }
             }
         }
+
         config
     }
 
@@ -84,8 +87,8 @@ impl Reader<'_> {
                 let keys: Vec<&str> =
                     item.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
                 let message =
-                    format!("item {number} of `{key}` has no `name`, but {}", keys.join(", "));
-                self.error(Code::InvalidValue, &range, message, "give it one");
+                    format!("item {number} of `{key}` has no `name`, only {}", keys.join(", "));
+                self.error(Code::InvalidValue, &range, message, "add a name");
             }
             // A volume may be mounted at several paths, so a mount is known by its path.
             let identity = if key == "volumeMounts" { "mountPath" } else { "name" };
@@ -109,31 +112,32 @@ impl Reader<'_> {
         fields.json(key).and_then(|at| self.typed::<T>(key, at))
     }
 
-    /// The value, when it has the type that the API demands, and no field that the type lacks.
+    /// Returns the value if it has the type of the Kubernetes API and no unknown fields; reports
+    /// other values.
     pub(super) fn typed<T: Serialize + DeserializeOwned>(
         &mut self,
         key: &str,
-        (json, range): At<Json>,
+        (json, range): Located<Json>,
     ) -> Option<Json> {
-        let hint = "see the Kubernetes API of pods and containers for what stands here";
+        let hint = "see the Kubernetes API reference of pods and containers for the fields";
         let read = match serde_json::from_value::<T>(json.clone()) {
             Ok(read) => read,
             Err(why) => {
-                let message = format!("`{key}` is not what the API takes: {why}");
+                let message = format!("`{key}` does not match the Kubernetes API: {why}");
                 self.error(Code::WrongType, &range, message, hint);
                 return None;
             }
         };
         let known = serde_json::to_value(read).unwrap_or_default();
         if let Some(path) = unknown(&json, &known, key.to_owned()) {
-            self.error(Code::UnknownKey, &range, format!("the API knows no `{path}`"), hint);
+            self.error(Code::UnknownKey, &range, format!("unknown field `{path}`"), hint);
             return None;
         }
         Some(json)
     }
 }
 
-/// The path of the first key that did not survive being read.
+/// Returns the path of the first key that did not survive being read.
 fn unknown(given: &Json, known: &Json, path: String) -> Option<String> {
     match (given, known) {
         (Json::Object(given), Json::Object(known)) => given.iter().find_map(|(key, value)| {

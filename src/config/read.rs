@@ -1,8 +1,8 @@
-//! From the text of `bundles.toml` to a checked [`Config`].
+//! Parses `bundles.toml` into a checked [`Config`].
 
 use super::keys::serving::SERVING;
 use super::keys::{BUNDLE, DEFAULTS, IGNORE, MIRROR, NETWORK, OUTPUT, REGISTRY, ROOT};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::{
     BundleConfig, CatalogSource, CertificateProvider, Config, CrdPlacement, Filter, Issuer, Layout,
     Mirror, Network, Output, Registry, Source, Text, Watch,
@@ -21,11 +21,11 @@ const BUNDLE_LIMIT: usize = 1_000;
 
 /// A bundle whose names are not yet checked against each other.
 pub(super) struct Draft<'t> {
-    pub(super) name: Option<At<&'t str>>,
-    pub(super) depends_on: Vec<At<&'t str>>,
+    pub(super) name: Option<Located<&'t str>>,
+    pub(super) depends_on: Vec<Located<&'t str>>,
 }
 
-/// What `[defaults]` says, and what a bundle says itself.
+/// Settings that can be in `[defaults]` or in a bundle.
 #[derive(Default)]
 struct Settings {
     include: Vec<Filter>,
@@ -43,11 +43,11 @@ struct Settings {
 }
 
 impl Config {
-    /// Checks `source` and resolves its defaults; relative paths start from the folder `base`.
+    /// Parses `source` and resolves its defaults; relative paths are relative to `base`.
     ///
-    /// All problems are reported, in the order of the file, and there is a configuration only
-    /// when none is an error. A file that is not TOML is reported only as such: the rest of it
-    /// cannot be trusted. Filters are compiled on a thread of their own.
+    /// All problems are reported, in the order of the file; the configuration is only returned if
+    /// none is an error. If the file is not valid TOML, only this is reported. Filters are compiled
+    /// on a separate thread.
     pub fn parse(source: &Arc<SourceText>, base: &Path) -> (Option<Config>, Diagnostics) {
         let (tree, errors) = DeTable::parse_recoverable(&source.text);
         if !errors.is_empty() {
@@ -71,21 +71,21 @@ fn in_file_order(found: Diagnostics) -> Diagnostics {
 fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
     let range = error.span().unwrap_or(0..0);
     let hint = match error.message() {
-        "duplicate key" => "keep one of them; a table can be opened only once",
+        "duplicate key" => "remove one of them: a table can only be defined once",
         message if message.contains("quoted") => "put text in quotes: `key = \"value\"`",
         message if message.contains("unclosed") || message.contains("literal string") => {
             "close the bracket or the quote on the same line"
         }
-        _ => "see https://toml.io for how TOML is written",
+        _ => "see https://toml.io for the syntax",
     };
-    Diagnostic::error(Code::ConfigSyntax, format!("this is not valid TOML: {}", error.message()))
+    Diagnostic::error(Code::ConfigSyntax, format!("invalid TOML: {}", error.message()))
         .at(Place::span(Span::new(source, range)))
         .hint(hint)
 }
 
 impl Reader<'_> {
     fn config(&mut self, tree: &DeTable<'_>, base: &Path) -> Option<Config> {
-        // Whole-file findings stand at the first line.
+        // Findings about the whole file are placed at its first line.
         let end = self.source.text.find('\n').unwrap_or(self.source.text.len());
         let root = self.fields(&ROOT, 0..end, tree);
         if let Some(at) = root.text("required-version") {
@@ -108,8 +108,8 @@ impl Reader<'_> {
 
         let tables = root.tables("bundle");
         let models = root.tables("serving");
-        let said = tree.contains_key("bundle") || tree.contains_key("serving");
-        if let (false, Some(key)) = (said, ROOT.key("bundle")) {
+        let has_bundles = tree.contains_key("bundle") || tree.contains_key("serving");
+        if let (false, Some(key)) = (has_bundles, ROOT.key("bundle")) {
             self.missing(&ROOT, &root.header, key);
         }
         let empty = tables.is_empty() && models.is_empty();
@@ -117,14 +117,14 @@ impl Reader<'_> {
             self.error(
                 Code::MissingKey,
                 &range,
-                "the configuration has no bundle, so there is nothing to build",
+                "the configuration has no bundle",
                 "add a `[[bundle]]` with a `name` and an `image` or a `path`",
             );
         }
         if let Some((_, range)) = tables.iter().chain(&models).nth(BUNDLE_LIMIT) {
             let count = tables.len() + models.len();
             let message = format!("the configuration has {count} bundles");
-            let hint = format!("split it: one file may have {BUNDLE_LIMIT}");
+            let hint = format!("split it: one file can have {BUNDLE_LIMIT}");
             self.error(Code::InvalidValue, range, message, hint);
             return None;
         }
@@ -192,19 +192,20 @@ impl Reader<'_> {
             let span = self.span(fields.header.clone());
             let first = mirrors.iter().find(|mirror| mirror.from == from && !mirror.fallback);
             if let Some(first) = first {
-                let message = format!("this mirror of `{from}` is never asked");
+                let message = format!("this mirror of `{from}` is never used");
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                     .at(Place::span(span))
-                    .related(Place::span(first.span.clone()), "this one comes first")
+                    .related(Place::span(first.span.clone()), "this mirror is always used first")
                     .hint(
-                        "give the first one `fallback = true`, remove one of them, or make one of \
-                         the prefixes longer",
+                        "set `fallback = true` for the first one, remove one of them, or use a \
+                            longer prefix in one of them",
                     );
                 self.found.push(diagnostic);
                 continue;
             }
             mirrors.push(Mirror { from, to, fallback, span });
         }
+
         mirrors
     }
 
@@ -220,11 +221,11 @@ impl Reader<'_> {
             let Some(host) = host else { continue };
             let span = self.span(fields.header.clone());
             if let Some(first) = registries.iter().find(|registry| registry.host == host) {
-                let message = format!("two tables are about the registry `{host}`");
+                let message = format!("duplicate table for registry `{host}`");
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                     .at(Place::span(span))
-                    .related(Place::span(first.span.clone()), "the first one")
-                    .hint("make them one");
+                    .related(Place::span(first.span.clone()), "first defined here")
+                    .hint("merge them into one table");
                 self.found.push(diagnostic);
                 continue;
             }
@@ -236,6 +237,7 @@ impl Reader<'_> {
                 span,
             });
         }
+
         registries
     }
 
@@ -257,7 +259,7 @@ impl Reader<'_> {
             let fields = self.fields(&IGNORE, header, table);
             let reason = fields.text("reason").map(|(text, range)| {
                 if text.trim().is_empty() {
-                    let hint = "say why nobody needs to see these changes";
+                    let hint = "give the reason why these changes can be ignored";
                     self.error(Code::InvalidValue, &range, "`reason` is empty", hint);
                 }
                 text.to_owned()
@@ -268,8 +270,7 @@ impl Reader<'_> {
                     ignores.push(Ignore { pattern, reason: reason.unwrap_or_default() });
                 }
                 Err(why) => {
-                    let hint =
-                        "`bundle2chart explain invalid-pattern` says what patterns look like";
+                    let hint = "run `bundle2chart explain invalid-pattern` for the syntax";
                     self.error(Code::InvalidPattern, &range, why, hint);
                 }
             }
@@ -289,6 +290,7 @@ impl Reader<'_> {
             (None, None) => None,
         };
         let crds = fields.text("crds").and_then(|(text, _)| CrdPlacement::named(text));
+
         Settings {
             include: self.filters(fields, "include"),
             exclude: self.filters(fields, "exclude"),
@@ -319,7 +321,7 @@ impl Reader<'_> {
             Some(at) => self.wanted_version(at).map(Some),
             None => Some(None),
         };
-        // All have been looked at: each has reported what is wrong with it.
+        // Each of the values has been checked above and reported its own errors.
         Some(Source::Catalog(CatalogSource {
             catalog: catalog??,
             package: package??,

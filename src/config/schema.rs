@@ -3,7 +3,8 @@
 use super::keys::{Kind, ROOT, Table, WATCHED_NAMESPACE};
 use serde_json::{Map, Value, json};
 
-/// The schema (draft-07) of `bundles.toml`, from the same table of keys that the reader has.
+/// Returns the schema (draft-07) of `bundles.toml`, from the same table of keys that the reader
+/// has.
 ///
 /// It is a little looser than the reader: rules across tables, filters and `chart-version` in
 /// full are checked only there.
@@ -25,7 +26,7 @@ fn table(table: &Table) -> Value {
     for key in table.keys {
         let mut property = kind(key.kind);
         if let Value::Object(property) = &mut property {
-            // Tables say themselves what they are for.
+            // Tables have their own descriptions.
             property.entry("description").or_insert_with(|| key.doc.into());
         }
         properties.insert(key.name.to_owned(), property);

@@ -8,20 +8,20 @@ use profile::Profile;
 use serde_json::{Map as JsonMap, Value as Json};
 use std::collections::BTreeMap;
 
-/// Where a model is.
+/// The source of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Model {
     /// Hugging Face: `ORGANISATION/NAME`.
     HuggingFace(String),
-    /// An image with the files in its folder /models.
+    /// An image with the files in its directory /models.
     Image(String),
-    /// A claim, and a folder in it, possibly empty.
+    /// A PersistentVolumeClaim, and a directory in it (may be empty).
     Claim(String, String),
     /// `s3://…`, read by the engine itself.
     Bucket(String),
 }
 
-/// How an engine is spread over pods.
+/// The topology of an engine: the distribution over pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Topology {
     /// A replica is one pod.
@@ -42,7 +42,7 @@ pub enum Topology {
 /// Pods of one role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// How it is spread.
+    /// The topology.
     pub topology: Topology,
     /// Pods, or groups.
     pub replicas: u32,
@@ -54,7 +54,7 @@ pub struct Shape {
     pub pp: u32,
     /// Data parallelism, over the pods of a group.
     pub dp: u32,
-    /// Whether experts are spread over all ranks.
+    /// True if experts are distributed over all ranks.
     pub expert_parallel: bool,
     /// More arguments of the engine.
     pub args: Vec<String>,
@@ -88,7 +88,7 @@ pub struct EngineConfig {
 pub struct Accelerator {
     /// Name of the resource; none for CPUs.
     pub resource: Option<&'static str>,
-    /// Units that a pod asks for; when missing: as many as its ranks need.
+    /// Units of the device resource per pod; default: the number that its ranks need.
     pub per_node: Option<u32>,
     /// Devices in a unit.
     pub devices_per_unit: u32,
@@ -99,7 +99,7 @@ pub struct Accelerator {
 pub struct PickerConfig {
     /// Name of a preset.
     pub preset: Option<String>,
-    /// A configuration of one's own.
+    /// A configuration custom.
     pub config: Option<Json>,
     /// Image.
     pub image: Option<String>,
@@ -118,9 +118,9 @@ pub struct PickerConfig {
 pub struct RouteConfig {
     /// Name of the Gateway.
     pub gateway: String,
-    /// Its namespace; that of the release when missing.
+    /// Namespace of the Gateway; the release namespace if missing.
     pub gateway_namespace: Option<String>,
-    /// Its class, when the chart makes it.
+    /// Class of the Gateway, if the chart creates it.
     pub gateway_class: Option<String>,
     /// `none`, `istio` or `gke`.
     pub provider: String,
@@ -132,7 +132,7 @@ pub struct RouteConfig {
     pub model_header: Option<String>,
     /// A duration of the Gateway API.
     pub request_timeout: String,
-    /// Whether an AuthPolicy asks for a token.
+    /// True if an AuthPolicy requires a token.
     pub auth: bool,
 }
 
@@ -157,7 +157,7 @@ pub struct NetworkPolicy {
 /// `autoscaling`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Autoscaling {
-    /// Whether KEDA does it.
+    /// True for a KEDA ScaledObject, false for a HorizontalPodAutoscaler.
     pub keda: bool,
     /// Least replicas.
     pub min: u32,
@@ -174,15 +174,15 @@ pub struct Autoscaling {
 pub struct ServingConfig {
     /// Name of the chart and the pool.
     pub name: String,
-    /// Where the model is.
+    /// The source of the model.
     pub model: Model,
-    /// What requests call it.
+    /// The model name in requests.
     pub served_name: String,
     /// Versions of APIs.
     pub profile: &'static Profile,
-    /// Whether it is an LLMInferenceService.
+    /// True for an LLMInferenceService.
     pub kserve: bool,
-    /// Whether images may be named by tag only.
+    /// True if images can be pinned by tag only.
     pub allow_tags: bool,
     /// Version of the chart.
     pub chart_version: semver::Version,
@@ -192,7 +192,7 @@ pub struct ServingConfig {
     pub pull_secret: Option<String>,
     /// The model server.
     pub engine: EngineConfig,
-    /// What it computes on.
+    /// The accelerator.
     pub accelerator: Accelerator,
     /// The pods that answer.
     pub decode: Shape,
@@ -200,7 +200,7 @@ pub struct ServingConfig {
     pub prefill: Option<Shape>,
     /// Image of the routing sidecar.
     pub sidecar_image: Option<String>,
-    /// Whether both are one DisaggregatedSet.
+    /// True if prefill and decode are one DisaggregatedSet.
     pub disaggregated_set: bool,
     /// The endpoint picker.
     pub epp: PickerConfig,
@@ -222,12 +222,12 @@ pub struct ServingConfig {
     pub depends_on: Vec<String>,
     /// The table's header.
     pub span: Span,
-    /// Where each key stands, by its path such as `engine.args`.
+    /// The span of each key, by its path such as `engine.args`.
     pub spans: BTreeMap<String, Span>,
 }
 
 impl ServingConfig {
-    /// Where a key stands, or else the nearest table around it.
+    /// Returns the span of a key, or of the nearest table around it.
     pub fn place(&self, key: &str) -> &Span {
         let mut key = key;
         loop {
@@ -241,7 +241,7 @@ impl ServingConfig {
         }
     }
 
-    /// Where a key of the table stands; nothing where the table does not have it.
+    /// Returns the span of a key of the table, if the key is set.
     pub fn written(&self, key: &str) -> Option<&Span> {
         self.spans.get(key)
     }

@@ -137,7 +137,7 @@ fn a_version_without_its_end_is_any_that_begins_so() {
 #[test]
 fn nothing_to_build() {
     insta::assert_snapshot!(shown("# later\n[output]\ndir = \"out\"\n"), @r#"
-    error[missing-key]: the configuration has no bundle, so there is nothing to build
+    error[missing-key]: the configuration has no bundle
      --> bundles.toml:1:1
       |
     1 | # later
@@ -151,7 +151,7 @@ fn nothing_to_build() {
     1 error
     "#);
     insta::assert_snapshot!(shown("bundle = []\n"), @r#"
-    error[missing-key]: the configuration has no bundle, so there is nothing to build
+    error[missing-key]: the configuration has no bundle
      --> bundles.toml:1:10
       |
     1 | bundle = []
@@ -162,7 +162,7 @@ fn nothing_to_build() {
     1 error
     "#);
     insta::assert_snapshot!(shown(""), @r#"
-    error[missing-key]: the configuration has no bundle, so there is nothing to build
+    error[missing-key]: the configuration has no bundle
      --> bundles.toml:1:1
       |
     1 |
@@ -189,7 +189,7 @@ path = "b"
 name = "a"
 name = "b"
 "#), @r#"
-    error[config-syntax]: this is not valid TOML: string values must be quoted, expected literal string
+    error[config-syntax]: invalid TOML: string values must be quoted, expected literal string
      --> bundles.toml:3:8
       |
     3 | name = lws
@@ -197,7 +197,7 @@ name = "b"
       |
       = hint: put text in quotes: `key = "value"`
 
-    error[config-syntax]: this is not valid TOML: invalid literal string, expected `'`
+    error[config-syntax]: invalid TOML: invalid literal string, expected `'`
      --> bundles.toml:4:13
       |
     4 | image = 'a/b
@@ -205,7 +205,7 @@ name = "b"
       |
       = hint: close the bracket or the quote on the same line
 
-    error[config-syntax]: this is not valid TOML: unclosed table, expected `]`
+    error[config-syntax]: invalid TOML: unclosed table, expected `]`
      --> bundles.toml:6:8
       |
     6 | [output
@@ -213,21 +213,21 @@ name = "b"
       |
       = hint: close the bracket or the quote on the same line
 
-    error[config-syntax]: this is not valid TOML: duplicate key
+    error[config-syntax]: invalid TOML: duplicate key
      --> bundles.toml:7:3
       |
     7 | [[bundle]]
       |   ^^^^^^
       |
-      = hint: keep one of them; a table can be opened only once
+      = hint: remove one of them: a table can only be defined once
 
-    error[config-syntax]: this is not valid TOML: duplicate key
+    error[config-syntax]: invalid TOML: duplicate key
      --> bundles.toml:9:1
       |
     9 | name = "b"
       | ^^^^
       |
-      = hint: keep one of them; a table can be opened only once
+      = hint: remove one of them: a table can only be defined once
 
     5 errors
     "#);
@@ -282,9 +282,9 @@ from = "x"
     5 | dir = 1
       |       ^
       |
-      = hint: `dir`: Folder of the charts, relative to this file and not this file's own. Default: `out`.
+      = hint: `dir`: Directory for the charts, relative to this file; it must not contain this file. Default: `out`.
 
-    error[invalid-value]: `flatt` is not a value of `layout`
+    error[invalid-value]: invalid value `flatt` of `layout`
      --> bundles.toml:6:10
       |
     6 | layout = "flatt"
@@ -298,7 +298,7 @@ from = "x"
     8 | [[bundle]]
       | ^^^^^^^^^^
       |
-      = hint: Name of the chart: lower-case letters, digits and dashes, at most 53 characters.
+      = hint: add `name`: Name of the chart: lower-case letters, digits and dashes, at most 53 characters.
 
     error[unknown-key]: unknown key `nmae` in `[[bundle]]`
      --> bundles.toml:9:1
@@ -308,7 +308,7 @@ from = "x"
       |
       = hint: did you mean `name`?
 
-    error[invalid-value]: a bundle has one of `image`, `path` or `catalog`, not several
+    error[invalid-value]: a bundle must have exactly one of `image`, `path` or `catalog`
       --> bundles.toml:11:1
        |
     10 | image = "registry.example.com/a:1"
@@ -316,7 +316,7 @@ from = "x"
     11 | path = "a"
        | ^^^^
        |
-       = hint: remove one of them, or make it two `[[bundle]]`
+       = hint: remove one of them, or split them into two `[[bundle]]`
 
     error[wrong-type]: `exclude` must be a list of jq filters, which are strings, but this is a string
       --> bundles.toml:12:11
@@ -326,7 +326,7 @@ from = "x"
        |
        = hint: put it in brackets: `exclude = ['.kind == "Route"']`
 
-    error[invalid-value]: `sub-chart` is not a value of `crds`
+    error[invalid-value]: invalid value `sub-chart` of `crds`
       --> bundles.toml:13:8
        |
     13 | crds = "sub-chart"
@@ -348,7 +348,7 @@ from = "x"
     15 | pull-secret = true
        |               ^^^^
        |
-       = hint: name it: `pull-secret = "…"`
+       = hint: set a name: `pull-secret = "…"`
 
     error[wrong-type]: `watch` must be "all", "own" or a list of namespaces, but this is false
       --> bundles.toml:16:9
@@ -356,7 +356,7 @@ from = "x"
     16 | watch = false
        |         ^^^^^
        |
-       = hint: `watch`: Which namespaces the operator watches: `"all"`, `"own"`, or a list of names. Default: what the bundle's install modes allow, all namespaces first.
+       = hint: `watch`: Namespaces that the operator watches: `"all"`, `"own"`, or a list of names. Default: from the bundle's install modes, all namespaces if supported.
 
     error[missing-key]: `image`, `path` or `catalog` is missing in `[[bundle]]`
       --> bundles.toml:18:1
@@ -364,7 +364,7 @@ from = "x"
     18 | [[bundle]]
        | ^^^^^^^^^^
        |
-       = hint: say where the bundle comes from: `image = "…"`, a reference that a `[[mirror]]` serves, `path = "…"`, a folder or a tar, or `catalog = "…"`, with a `package` in it
+       = hint: add the source of the bundle: `image = "…"` for a reference, `path = "…"` for a directory or a tar, or `catalog = "…"` with a `package`
 
     error[wrong-type]: every item of `depends-on` must be a string, but this is an integer
       --> bundles.toml:20:20
@@ -374,13 +374,13 @@ from = "x"
        |
        = hint: put it in quotes
 
-    error[wrong-type]: `auth-reader` must be true or false, but this is a string
+    error[wrong-type]: `auth-reader` must be a boolean, but this is a string
       --> bundles.toml:21:15
        |
     21 | auth-reader = "yes"
        |               ^^^^^
        |
-       = hint: `auth-reader`: Whether the operator may read the API server's authentication settings: adds a RoleBinding in kube-system. Default: false.
+       = hint: `auth-reader`: Allow the operator to read the API server's authentication configuration: adds a RoleBinding in kube-system. Default: false.
 
     error[wrong-type]: `mirror` must be a list of tables, but this is a table
       --> bundles.toml:23:1
@@ -388,7 +388,7 @@ from = "x"
     23 | [mirror]
        | ^^^^^^^^
        |
-       = hint: write `[[mirror]]`, with two brackets
+       = hint: write `[[mirror]]`, with double brackets
 
     16 errors
     "#);
@@ -440,9 +440,9 @@ watch = []
     2 | required-version = ">=99"
       |                    ^^^^^^
       |
-      = hint: install a version that fits, or change `required-version`; other problems reported for this file may come from the difference
+      = hint: install a matching version, or change `required-version`; other errors in this file may be caused by the version difference
 
-    error[invalid-value]: `from` begins with `https://`, which references do not have
+    error[invalid-value]: `from` starts with `https://`, which image references do not have
      --> bundles.toml:5:8
       |
     5 | from = "https://registry.example.com"
@@ -450,7 +450,7 @@ watch = []
       |
       = hint: write `registry.example.com`
 
-    error[invalid-value]: `to` contains white space
+    error[invalid-value]: `to` contains whitespace
      --> bundles.toml:6:6
       |
     6 | to = "registry local:5000"
@@ -458,7 +458,7 @@ watch = []
       |
       = hint: remove it
 
-    error[invalid-value]: `host` is not the name of a host
+    error[invalid-value]: `host` is not a host name
      --> bundles.toml:9:8
       |
     9 | host = "https://registry.example.com/v2"
@@ -466,29 +466,29 @@ watch = []
       |
       = hint: write `registry.example.com`
 
-    error[invalid-value]: `auth-hosts` is not the name of a host
+    error[invalid-value]: `auth-hosts` is not a host name
       --> bundles.toml:10:15
        |
     10 | auth-hosts = ["a b"]
        |               ^^^^^
        |
-       = hint: write HOST or HOST:PORT, as references have it
+       = hint: write HOST or HOST:PORT, as in image references
 
-    error[invalid-value]: `retries` is a number from 0 to 20
+    error[invalid-value]: `retries` must be a number from 0 to 20
       --> bundles.toml:13:11
        |
     13 | retries = 99
        |           ^^
        |
-       = hint: How often a request is repeated that failed in a way that may pass: a broken connection, or an answer 429 or 5xx. Default: 4.
+       = hint: `retries`: Number of retries after a temporary failure: a broken connection, or a response 429 or 5xx. Default: 4.
 
-    error[wrong-type]: `timeout` must be a whole number, but this is a string
+    error[wrong-type]: `timeout` must be an integer, but this is a string
       --> bundles.toml:14:11
        |
     14 | timeout = "30"
        |           ^^^^
        |
-       = hint: `timeout`: Seconds that a registry may stay silent, or slow. Default: 30.
+       = hint: `timeout`: Timeout in seconds for a stalled or slow connection. Default: 30.
 
     error[invalid-value]: `from` ends with `/`
       --> bundles.toml:17:8
@@ -496,25 +496,25 @@ watch = []
     17 | from = "registry.example.com/"
        |        ^^^^^^^^^^^^^^^^^^^^^^^
        |
-       = hint: write `registry.example.com`: a prefix fits up to a `/`, `:` or `@` or the end of a reference
+       = hint: write `registry.example.com`: prefixes match up to a `/`, `:` or `@` or the end of a reference
 
-    error[invalid-value]: `to` does not name a folder
+    error[invalid-value]: `to` has no directory
       --> bundles.toml:18:6
        |
     18 | to = "oci-layout:"
        |      ^^^^^^^^^^^^^
        |
-       = hint: write `oci-layout:DIR`, where DIR is an OCI image layout folder (it holds a file `oci-layout`), relative to this file
+       = hint: write `oci-layout:DIR`, where DIR is an OCI image layout directory (with a file `oci-layout`), relative to this file
 
-    error[invalid-value]: the name of a bundle names its chart, and this one contains 'M'
+    error[invalid-value]: the bundle name is also the chart name, and contains 'M'
       --> bundles.toml:21:8
        |
     21 | name = "My_Operator"
        |        ^^^^^^^^^^^^^
        |
-       = hint: use lower-case letters, digits and dashes, not at the ends, at most 53 characters
+       = hint: use at most 53 lower-case letters, digits and dashes; start and end with a letter or digit
 
-    error[invalid-value]: `image` begins with `docker://`, which references do not have
+    error[invalid-value]: `image` starts with `docker://`, which image references do not have
       --> bundles.toml:22:9
        |
     22 | image = "docker://registry.example.com/a:1"
@@ -522,29 +522,29 @@ watch = []
        |
        = hint: write `registry.example.com/a:1`
 
-    error[invalid-value]: the name of this namespace contains 'Ü'
+    error[invalid-value]: the namespace name contains 'Ü'
       --> bundles.toml:23:13
        |
     23 | namespace = "Über"
        |             ^^^^^^
        |
-       = hint: use lower-case letters, digits and dashes, not at the ends, at most 63 characters
+       = hint: use at most 63 lower-case letters, digits and dashes; start and end with a letter or digit
 
-    error[invalid-value]: `watch` is "all", "own" or a list, not "everything"
+    error[invalid-value]: `watch` must be "all", "own" or a list, not "everything"
       --> bundles.toml:24:9
        |
     24 | watch = "everything"
        |         ^^^^^^^^^^^^
        |
-       = hint: for single namespaces, write `watch = ["everything"]`
+       = hint: for specific namespaces, write `watch = ["everything"]`
 
-    error[invalid-value]: the name of this pull secret is empty
+    error[invalid-value]: the pull secret name is empty
       --> bundles.toml:25:15
        |
     25 | pull-secret = ""
        |               ^^
        |
-       = hint: to use no pull secret, write `pull-secret = false`
+       = hint: write `pull-secret = false` to use no pull secret
 
     error[invalid-value]: `chart-version` is not a semantic version: unexpected character 'v' while parsing major version number
       --> bundles.toml:26:17
@@ -554,37 +554,37 @@ watch = []
        |
        = hint: write `chart-version = "1.2.3"`
 
-    error[invalid-value]: the name of a bundle names its chart, and this one has 59 characters
+    error[invalid-value]: the bundle name is also the chart name, and has 59 characters
       --> bundles.toml:29:8
        |
     29 | name = "a-name-that-is-so-long-that-helm-would-refuse-to-install-it"
        |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
        |
-       = hint: use lower-case letters, digits and dashes, not at the ends, at most 53 characters
+       = hint: use at most 53 lower-case letters, digits and dashes; start and end with a letter or digit
 
-    error[invalid-value]: `image` looks like a path, not like an image reference
+    error[invalid-value]: `image` is a path, not an image reference
       --> bundles.toml:30:9
        |
     30 | image = "./bundle"
        |         ^^^^^^^^^^
        |
-       = hint: for files on disk, write `path = "./bundle"`
+       = hint: for local files, write `path = "./bundle"`
 
-    error[invalid-value]: the name of this namespace is empty
+    error[invalid-value]: the namespace name is empty
       --> bundles.toml:31:15
        |
     31 | watch = ["a", "", "a"]
        |               ^^
        |
-       = hint: use lower-case letters, digits and dashes, not at the ends, at most 63 characters
+       = hint: use at most 63 lower-case letters, digits and dashes; start and end with a letter or digit
 
-    error[invalid-value]: `watch` names the namespace `a` twice
+    error[invalid-value]: duplicate namespace `a` in `watch`
       --> bundles.toml:31:19
        |
     31 | watch = ["a", "", "a"]
        |          ---      ^^^
        |          |
-       |          first named here
+       |          first listed here
        |
        = hint: remove one of them
 
@@ -602,15 +602,15 @@ watch = []
     36 | path = " "
        |        ^^^
        |
-       = hint: give it a value, or remove the key
+       = hint: set a value, or remove the key
 
-    error[invalid-value]: `watch` names no namespace
+    error[invalid-value]: `watch` is an empty list
       --> bundles.toml:37:9
        |
     37 | watch = []
        |         ^^
        |
-       = hint: write `watch = "all"`, `watch = "own"`, or name the namespaces
+       = hint: write `watch = "all"`, `watch = "own"`, or list the namespaces
 
     22 errors
     "#);
@@ -646,7 +646,7 @@ path = "e"
       |
       = hint: remove it from `depends-on`
 
-    error[invalid-value]: `depends-on` names `cert-manger`, but there is no such bundle
+    error[invalid-value]: `depends-on` has an unknown bundle `cert-manger`
      --> bundles.toml:9:25
       |
     9 | depends-on = ["c", "b", "cert-manger"]
@@ -654,24 +654,24 @@ path = "e"
       |
       = hint: did you mean `cert-manager`?
 
-    error[invalid-value]: bundles depend on each other in a circle: a → b → c → a
+    error[invalid-value]: circular dependency: a → b → c → a
       --> bundles.toml:13:15
        |
     13 | depends-on = ["a"]
        |               ^^^
        |
-       = hint: none of them could be installed first: remove one of these `depends-on`
+       = hint: remove one of these `depends-on`
 
     error[duplicate-name]: two bundles have the name `a`
       --> bundles.toml:18:8
        |
      3 | name = "a"
-       |        --- the first one
+       |        --- first defined here
     ...
     18 | name = "a"
        |        ^^^
        |
-       = hint: the name is that of the chart and of its folder: give each its own
+       = hint: rename one of them: the name is used for the chart and its directory
 
     4 errors
     "#);
@@ -700,13 +700,13 @@ dir = "/var/charts"
 name = "a"
 path = "a"
 "#), @r#"
-    error[invalid-value]: `dir` is not relative to this file, so it means something else on every machine
+    error[invalid-value]: `dir` is not a relative path, so it differs between machines
      --> bundles.toml:3:7
       |
     3 | dir = "/var/charts"
       |       ^^^^^^^^^^^^^
       |
-      = hint: write a relative path such as `out`; the command line can name another folder
+      = hint: write a relative path such as `out`, or use `--out` on the command line
 
     1 error
     "#);
@@ -723,7 +723,7 @@ path = "./charts/a/1.0"
 name = "b"
 path = "charts/bundles/b"
 "#), @r#"
-    error[overlapping-output]: the chart of `b` would be written to charts/b, which holds what this reads
+    error[overlapping-output]: the chart of `b` would be written to charts/b, which contains an input of this configuration
       --> bundles.toml:4:1
        |
      4 | [[mirror]]
@@ -734,7 +734,7 @@ path = "charts/bundles/b"
        |
        = hint: move one of them, or change `dir` in `[output]`
 
-    error[overlapping-output]: the chart of `a` would be written to charts/a, which holds what this reads
+    error[overlapping-output]: the chart of `a` would be written to charts/a, which contains an input of this configuration
      --> bundles.toml:9:8
       |
     7 | [[bundle]]
@@ -766,15 +766,15 @@ name = "a"
 path = "a"
 include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
 "#), @r#"
-    error[invalid-filter]: this filter is not valid jq: expected a closing quote, found the end
+    error[invalid-filter]: invalid jq filter: expected a closing quote, found the end
      --> bundles.toml:4:19
       |
     4 |   '.kind == "Route',
       |                   ^
       |
-      = hint: close what is open
+      = hint: close this bracket or quote
 
-    error[invalid-filter]: jq has no function `Route`
+    error[invalid-filter]: unknown jq function `Route`
      --> bundles.toml:5:13
       |
     5 |   '.kind == Route',
@@ -782,7 +782,7 @@ include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
       |
       = hint: to exclude a kind, write '.kind == "Route"'
 
-    error[invalid-filter]: jq has no function `startsWith`
+    error[invalid-filter]: unknown jq function `startsWith`
      --> bundles.toml:6:12
       |
     6 |   ".kind | startsWith(\"Console\")",
@@ -790,7 +790,7 @@ include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
       |
       = hint: did you mean `startswith`?
 
-    error[invalid-filter]: jq has no function `tests`
+    error[invalid-filter]: unknown jq function `tests`
      --> bundles.toml:8:9
       |
     8 | .kind | tests("(")''',
@@ -798,13 +798,13 @@ include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
       |
       = hint: did you mean `test`?
 
-    error[invalid-filter]: this filter is not valid jq: expected a value, a path or a filter, found the end
+    error[invalid-filter]: invalid jq filter: expected a value, a path or a filter, found the end
      --> bundles.toml:9:12
       |
     9 |   '.kind ==',
       |            ^
       |
-      = hint: see the jq manual for how filters are written
+      = hint: see the jq manual for the syntax
 
     error[refused-filter]: `now` is not available: it reads the clock
       --> bundles.toml:14:38
@@ -812,7 +812,7 @@ include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
     14 | include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
        |                                      ^^^
        |
-       = hint: a filter sees one object and nothing else, so that a build is the same everywhere
+       = hint: use only the input object: filters must give the same result everywhere
 
     error[refused-filter]: `$ENV` is not available: it reads the environment
       --> bundles.toml:14:46
@@ -820,7 +820,7 @@ include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
     14 | include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
        |                                              ^^^^
        |
-       = hint: a filter sees one object and nothing else, so that a build is the same everywhere
+       = hint: use only the input object: filters must give the same result everywhere
 
     error[invalid-filter]: this filter is empty
       --> bundles.toml:14:59
@@ -856,7 +856,7 @@ fn files_that_cannot_be_read() {
     insta::assert_snapshot!(message(&folder.path().join("bundles.toml")), @r#"
     error[config-unreadable]: cannot read the configuration: No such file or directory (os error 2)
     --> FOLDER/bundles.toml
-     = hint: run in the folder of bundles.toml, name the file with `-c FILE`, or make one with `bundle2chart init`
+     = hint: run in the directory of bundles.toml, set the file with `-c FILE`, or create one with `bundle2chart init`
 
     1 error
     "#);

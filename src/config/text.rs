@@ -1,12 +1,12 @@
-//! Where a part of a TOML value stands in the file.
+//! Maps a part of a TOML string value to its place in the file.
 
 use crate::ir::Step;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The range in `source` of the deepest part of `steps` that the table at `table` has: its key, with
-/// the value where that ends on the same line. The table's own range when it has none of them.
+/// Returns the range in `source` of the deepest existing part of `steps` in the table at `table`:
+/// its key, with the value if it ends on the same line; else the range of the table.
 pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Range<usize> {
     let (root, _) = DeTable::parse_recoverable(source);
     let mut found = table.clone();
@@ -14,6 +14,7 @@ pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Ran
     else {
         return found;
     };
+
     for step in steps {
         let next = match (step, value.get_ref()) {
             (Step::Key(key), DeValue::Table(entries)) => {
@@ -31,10 +32,12 @@ pub(crate) fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Ran
         let Some((range, inner)) = next else { break };
         (found, value) = (range, inner);
     }
+
     found
 }
 
-/// The innermost table of this range: one that a header only implies has that of the header.
+/// Returns the innermost table of this range: one that a header only implies has that of the
+/// header.
 fn standing_at<'t>(
     value: &'t Spanned<DeValue<'t>>,
     range: &Range<usize>,
@@ -47,11 +50,10 @@ fn standing_at<'t>(
     inside.or_else(|| (value.get_ref().is_table() && value.span() == *range).then_some(value))
 }
 
-/// The range in `source` of `part` of the value of the TOML string that stands at `literal`.
+/// Returns the range in `source` of `part` of the TOML string value whose literal is at `literal`.
 ///
-/// The end of `part` may be its start: an empty range is widened to the character after it (or
-/// the closing quote), so that there is something to underline. When the string cannot be
-/// followed, the whole of it is the answer.
+/// If `part` is empty, the range includes the next character (or the closing quote), so that there
+/// is something to underline. Falls back to the whole literal if the escapes cannot be mapped.
 pub(crate) fn locate(source: &str, literal: Range<usize>, part: Range<usize>) -> Range<usize> {
     let Some(raw) = source.get(literal.clone()) else { return literal };
     let Some(starts) = value_starts(raw) else { return literal };
@@ -63,7 +65,7 @@ pub(crate) fn locate(source: &str, literal: Range<usize>, part: Range<usize>) ->
     }
 }
 
-/// For each byte of the value (and its end), where in `raw` it comes from.
+/// Maps each byte of the value (and its end) to an offset in `raw`.
 fn value_starts(raw: &str) -> Option<Vec<usize>> {
     let (quote, escapes) = match raw.as_bytes() {
         [b'\'', b'\'', b'\'', ..] => ("'''", false),
@@ -101,7 +103,7 @@ fn value_starts(raw: &str) -> Option<Vec<usize>> {
     Some(starts)
 }
 
-/// How many bytes an escape takes, and how many bytes its value has.
+/// Returns the length of an escape in bytes, and the length of its value.
 fn escape(text: &str) -> Option<(usize, usize)> {
     let mut characters = text.chars();
     characters.next();
@@ -110,7 +112,7 @@ fn escape(text: &str) -> Option<(usize, usize)> {
         'u' => 4,
         'U' => 8,
         newline if newline.is_whitespace() => {
-            // A backslash at the end of a line swallows all white space up to the next text.
+            // A backslash at the end of a line swallows all whitespace up to the next text.
             return Some((text.len() - characters.as_str().trim_start().len(), 0));
         }
         _ => return Some((2, 1)),

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it stands.
-pub(super) type At<T> = (T, Range<usize>);
+/// A value and its range in the file.
+pub(super) type Located<T> = (T, Range<usize>);
 
-/// An entry of a table of one's own names.
-pub(super) type Named<'t, T> = (At<&'t str>, At<T>);
+/// An entry of a table with user-defined keys.
+pub(super) type Named<'t, T> = (Located<&'t str>, Located<T>);
 
 /// Collects what is wrong with the file.
 pub(super) struct Reader<'a> {
@@ -50,7 +50,7 @@ impl Reader<'_> {
         self.found.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
-    /// The keys of `tree`, which should be those of `table`; everything else is reported.
+    /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
     pub(super) fn fields<'t>(
         &mut self,
         table: &'static Table,
@@ -84,14 +84,17 @@ impl Reader<'_> {
     pub(super) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
         let (message, hint) = match key.kind {
             Kind::Tables(tables) => (
-                "the configuration has no bundle, so there is nothing to build".to_owned(),
+                "the configuration has no bundle".to_owned(),
                 format!(
                     "add a bundle:\n{}\nname = \"my-operator\"\n\
                      image = \"registry.example.com/team/my-operator-bundle:1.0\"",
                     tables.header
                 ),
             ),
-            _ => (format!("`{}` is missing {}", key.name, table.place()), key.doc.to_owned()),
+            _ => (
+                format!("`{}` is missing {}", key.name, table.place()),
+                format!("add `{}`: {}", key.name, key.doc),
+            ),
         };
         self.error(Code::MissingKey, header, message, hint);
     }
@@ -106,6 +109,7 @@ impl Reader<'_> {
             .filter(|name| table.exactly_one_of.contains(&name.get_ref().as_ref()))
             .collect();
         present.sort_by_key(|name| name.span().start);
+
         match present.as_slice() {
             [] if table.exactly_one_of.is_empty() => {}
             [] => self.error(
@@ -113,12 +117,11 @@ impl Reader<'_> {
                 header,
                 format!("{names} is missing {}", table.place()),
                 if table.key("catalog").is_some() {
-                    "say where the bundle comes from: `image = \"…\"`, a reference that a \
-                     `[[mirror]]` serves, `path = \"…\"`, a folder or a tar, or `catalog = \"…\"`, \
-                     with a `package` in it"
+                    "add the source of the bundle: `image = \"…\"` for a reference, `path = \"…\"` \
+                        for a directory or a tar, or `catalog = \"…\"` with a `package`"
                 } else {
-                    "say where the objects are: `path = \"…\"`, a file or a folder, or \
-                     `inline = \"…\"`, a text of YAML"
+                    "add the objects: `path = \"…\"` for a file or a directory, or `inline = \
+                        \"…\"` for a YAML string"
                 },
             ),
             [_] => {}
@@ -126,11 +129,14 @@ impl Reader<'_> {
                 for other in others {
                     let what =
                         if table.key("catalog").is_some() { "a bundle" } else { "an overlay" };
-                    let message = format!("{what} has one of {names}, not several");
+                    let message = format!("{what} must have exactly one of {names}");
                     let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                         .at(self.place(other.span()))
                         .related(self.place(first.span()), "the other one")
-                        .hint(format!("remove one of them, or make it two `{}`", table.header));
+                        .hint(format!(
+                            "remove one of them, or split them into two `{}`",
+                            table.header
+                        ));
                     self.found.push(diagnostic);
                 }
             }
@@ -146,7 +152,7 @@ impl Reader<'_> {
         found.sort_by_key(|(range, _)| range.start);
         for (range, key) in found {
             for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
-                let message = format!("`{}` needs `{needed}`, which is missing", key.name);
+                let message = format!("`{}` requires `{needed}`", key.name);
                 let hint = match table.key(needed) {
                     Some(needed) => format!("`{}`: {}", needed.name, needed.doc),
                     None => format!("add `{needed}`"),
@@ -171,15 +177,16 @@ impl Reader<'_> {
                 if parsed.is_ok_and(|number| (least..=most).contains(&number)) {
                     return true;
                 }
-                let message = format!("`{}` is a number from {least} to {most}", key.name);
-                self.error(Code::InvalidValue, &range, message, key.doc);
+                let message = format!("`{}` must be a number from {least} to {most}", key.name);
+                let hint = format!("`{}`: {}", key.name, key.doc);
+                self.error(Code::InvalidValue, &range, message, hint);
                 return false;
             }
             (Kind::OneOf(known), DeValue::String(text)) => {
                 if known.contains(&text.as_ref()) {
                     return true;
                 }
-                let message = format!("`{text}` is not a value of `{}`", key.name);
+                let message = format!("invalid value `{text}` of `{}`", key.name);
                 let hint = suggest::hint(text, known, "values");
                 self.error(Code::InvalidValue, &range, message, hint);
                 return false;
@@ -222,25 +229,27 @@ impl Reader<'_> {
             }
             _ => false,
         };
+
         if !fits {
             let found = type_name(value.get_ref());
             let message =
                 format!("`{}` must be {}, but this is {found}", key.name, key.kind.expected());
             let hint = match (key.kind, value.get_ref()) {
                 (Kind::Tables(tables), DeValue::Table(_)) => {
-                    format!("write `{}`, with two brackets", tables.header)
+                    format!("write `{}`, with double brackets", tables.header)
                 }
                 (Kind::Strings(_) | Kind::Filters, DeValue::String(_)) => {
                     let text = self.source.text.get(range.clone()).unwrap_or_default();
                     format!("put it in brackets: `{} = [{text}]`", key.name)
                 }
                 (Kind::StringOrFalse(_), DeValue::Boolean(true)) => {
-                    format!("name it: `{} = \"…\"`", key.name)
+                    format!("set a name: `{} = \"…\"`", key.name)
                 }
                 _ => format!("`{}`: {}", key.name, key.doc),
             };
             self.error(Code::WrongType, &range, message, hint);
         }
+
         fits
     }
 
@@ -270,12 +279,12 @@ impl<'t> Fields<'t> {
         self.values.iter().find(|(key, _)| key.name == name).map(|(_, value)| *value)
     }
 
-    /// Every key that is there, and where its value is.
+    /// Returns every key that is there, and where its value is.
     pub(super) fn places(&self) -> impl Iterator<Item = (&'static Key, Range<usize>)> {
         self.values.iter().map(|(key, value)| (*key, value.span()))
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<At<&'t str>> {
+    pub(super) fn text(&self, name: &str) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         value.get_ref().as_str().map(|text| (text, value.span()))
     }
@@ -284,14 +293,14 @@ impl<'t> Fields<'t> {
         self.value(name)?.get_ref().as_bool()
     }
 
-    /// A whole number, already in its range.
+    /// Returns a whole number, already in its range.
     pub(super) fn integer(&self, name: &str) -> Option<u32> {
         let number = self.value(name)?.get_ref().as_integer()?;
         u32::from_str_radix(number.as_str(), number.radix()).ok()
     }
 
-    /// The strings of a list and where the list is; nothing when the value is not a list.
-    pub(super) fn texts(&self, name: &str) -> Option<At<Vec<At<&'t str>>>> {
+    /// Returns the strings of a list and the range of the list; `None` if the value is not a list.
+    pub(super) fn texts(&self, name: &str) -> Option<Located<Vec<Located<&'t str>>>> {
         let value = self.value(name)?;
         let items = value.get_ref().as_array()?;
         let texts =
@@ -299,13 +308,13 @@ impl<'t> Fields<'t> {
         Some((texts, value.span()))
     }
 
-    /// The value as JSON; dates are texts.
-    pub(super) fn json(&self, name: &str) -> Option<At<Json>> {
+    /// Returns the value as JSON; dates are texts.
+    pub(super) fn json(&self, name: &str) -> Option<Located<Json>> {
         let value = self.value(name)?;
         Some((as_json(value.get_ref()), value.span()))
     }
 
-    /// The names and strings of a table of one's own names.
+    /// Returns the entries of a table with user-defined keys and string values.
     pub(super) fn entries(&self, name: &str) -> Vec<Named<'t, &'t str>> {
         let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
         entries
@@ -316,8 +325,8 @@ impl<'t> Fields<'t> {
             .collect()
     }
 
-    /// The names and lists of strings of a table of one's own names.
-    pub(super) fn list_entries(&self, name: &str) -> Vec<Named<'t, Vec<At<&'t str>>>> {
+    /// Returns the entries of a table with user-defined keys and string list values.
+    pub(super) fn list_entries(&self, name: &str) -> Vec<Named<'t, Vec<Located<&'t str>>>> {
         let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
         entries
             .filter_map(|(key, value)| {
@@ -328,12 +337,12 @@ impl<'t> Fields<'t> {
             .collect()
     }
 
-    pub(super) fn table(&self, name: &str) -> Option<At<&'t DeTable<'t>>> {
+    pub(super) fn table(&self, name: &str) -> Option<Located<&'t DeTable<'t>>> {
         let value = self.value(name)?;
         value.get_ref().as_table().map(|table| (table, value.span()))
     }
 
-    pub(super) fn tables(&self, name: &str) -> Vec<At<&'t DeTable<'t>>> {
+    pub(super) fn tables(&self, name: &str) -> Vec<Located<&'t DeTable<'t>>> {
         let items = self.value(name).and_then(|value| value.get_ref().as_array());
         items
             .into_iter()
@@ -347,7 +356,8 @@ fn as_json(value: &DeValue<'_>) -> Json {
     match value {
         DeValue::String(text) => Json::String(text.to_string()),
         DeValue::Integer(integer) => {
-            // Beyond 64 bits it is no number that the API takes, and is reported as a text there.
+            // Integers beyond 64 bits are passed on as strings, so that the type check reports
+            // them.
             let digits = integer.as_str();
             i64::from_str_radix(digits, integer.radix()).map_or_else(|_| digits.into(), Json::from)
         }

@@ -1,7 +1,7 @@
-//! Rules of single values: names, references, folders, versions.
+//! Rules of single values: names, references, directories, versions.
 
 use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
-use super::tree::{At, Fields, Reader};
+use super::tree::{Fields, Located, Reader};
 use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic};
@@ -11,19 +11,20 @@ use std::path::{Component, Path, PathBuf};
 
 fn label_rule(limit: usize) -> String {
     format!(
-        "use lower-case letters, digits and dashes, not at the ends, at most {limit} characters"
+        "use at most {limit} lower-case letters, digits and dashes; start and end with a letter or \
+            digit"
     )
 }
 
 impl Reader<'_> {
-    /// A value that must not be empty; reported when it is.
-    fn filled<'t>(&mut self, key: &str, (text, range): At<&'t str>) -> Option<&'t str> {
+    /// Returns the value, or reports an empty one.
+    fn filled<'t>(&mut self, key: &str, (text, range): Located<&'t str>) -> Option<&'t str> {
         if text.trim().is_empty() {
             self.error(
                 Code::InvalidValue,
                 &range,
                 format!("`{key}` is empty"),
-                "give it a value, or remove the key",
+                "set a value, or remove the key",
             );
             return None;
         }
@@ -31,39 +32,36 @@ impl Reader<'_> {
     }
 
     /// The name of a bundle.
-    pub(super) fn name(&mut self, (text, range): &At<&str>) {
+    pub(super) fn name(&mut self, (text, range): &Located<&str>) {
         if let Some(fault) = label_fault(text, NAME_LIMIT) {
-            let message = format!("the name of a bundle names its chart, and this one {fault}");
+            let message = format!("the bundle name is also the chart name, and {fault}");
             self.error(Code::InvalidValue, range, message, label_rule(NAME_LIMIT));
         }
     }
 
-    /// The name of a namespace.
-    pub(super) fn namespace(&mut self, (text, range): At<&str>) -> Option<String> {
+    /// Returns the name of a namespace.
+    pub(super) fn namespace(&mut self, (text, range): Located<&str>) -> Option<String> {
         if let Some(fault) = label_fault(text, NAMESPACE_LIMIT) {
-            let message = format!("the name of this namespace {fault}");
+            let message = format!("the namespace name {fault}");
             self.error(Code::InvalidValue, &range, message, label_rule(NAMESPACE_LIMIT));
             return None;
         }
         Some(text.to_owned())
     }
 
-    /// The name of a pull secret.
-    pub(super) fn secret(&mut self, (text, range): At<&str>) -> Option<String> {
+    /// Returns the name of a pull secret.
+    pub(super) fn secret(&mut self, (text, range): Located<&str>) -> Option<String> {
         let fault = if text.len() > SECRET_LIMIT {
             Some(format!("has {} characters", text.len()))
         } else {
             text.split('.').find_map(|label| label_fault(label, SECRET_LIMIT))
         };
         if let Some(fault) = fault {
-            let message = format!("the name of this pull secret {fault}");
+            let message = format!("the pull secret name {fault}");
             let hint = if text.is_empty() {
-                "to use no pull secret, write `pull-secret = false`".to_owned()
+                "write `pull-secret = false` to use no pull secret".to_owned()
             } else {
-                format!(
-                    "use the name of a Secret: lower-case letters, digits, dashes and dots, at \
-                     most {SECRET_LIMIT} characters"
-                )
+                format!("use at most {SECRET_LIMIT} lower-case letters, digits, dashes and dots")
             };
             self.error(Code::InvalidValue, &range, message, hint);
             return None;
@@ -71,8 +69,12 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
-    /// The name of an object, or an API group: a DNS-1123 subdomain.
-    pub(super) fn object_name(&mut self, key: &str, (text, range): At<&str>) -> Option<String> {
+    /// Returns the name of an object, or an API group: a DNS-1123 subdomain.
+    pub(super) fn object_name(
+        &mut self,
+        key: &str,
+        (text, range): Located<&str>,
+    ) -> Option<String> {
         let fault = if text.len() > SECRET_LIMIT {
             Some(format!("has {} characters", text.len()))
         } else {
@@ -80,17 +82,16 @@ impl Reader<'_> {
         };
         if let Some(fault) = fault {
             let message = format!("`{key}` {fault}");
-            let hint = format!(
-                "use lower-case letters, digits, dashes and dots, at most {SECRET_LIMIT} characters"
-            );
+            let hint =
+                format!("use at most {SECRET_LIMIT} lower-case letters, digits, dashes and dots");
             self.error(Code::InvalidValue, &range, message, hint);
             return None;
         }
         Some(text.to_owned())
     }
 
-    /// A kind of objects.
-    pub(super) fn kind(&mut self, (text, range): At<&str>) -> Option<String> {
+    /// Returns a kind of objects.
+    pub(super) fn kind(&mut self, (text, range): Located<&str>) -> Option<String> {
         let plain = text.chars().all(|c| c.is_ascii_alphanumeric());
         if plain && text.starts_with(|c: char| c.is_ascii_uppercase()) {
             return Some(text.to_owned());
@@ -98,27 +99,28 @@ impl Reader<'_> {
         self.error(
             Code::InvalidValue,
             &range,
-            format!("{text:?} is not the kind of an object"),
-            "a kind is letters and digits and begins with a capital letter, as in `ClusterIssuer`",
+            format!("invalid kind {text:?}"),
+            "use letters and digits, starting with an upper-case letter, as in `ClusterIssuer`",
         );
         None
     }
 
-    /// An image reference, or the start of one; only what no reference can be is refused here.
-    pub(super) fn reference(&mut self, key: &str, at: At<&str>) -> Option<String> {
+    /// Returns an image reference, or the start of one; only what no reference can be is refused
+    /// here.
+    pub(super) fn reference(&mut self, key: &str, at: Located<&str>) -> Option<String> {
         let range = at.1.clone();
         let text = self.filled(key, at)?;
         let (fault, hint) = if let Some((scheme, rest)) = text.split_once("://") {
             (
-                format!("`{key}` begins with `{scheme}://`, which references do not have"),
+                format!("`{key}` starts with `{scheme}://`, which image references do not have"),
                 format!("write `{rest}`"),
             )
         } else if text.contains(char::is_whitespace) {
-            (format!("`{key}` contains white space"), "remove it".to_owned())
+            (format!("`{key}` contains whitespace"), "remove it".to_owned())
         } else if text.starts_with(['/', '.']) {
             (
-                format!("`{key}` looks like a path, not like an image reference"),
-                format!("for files on disk, write `path = \"{text}\"`"),
+                format!("`{key}` is a path, not an image reference"),
+                format!("for local files, write `path = \"{text}\"`"),
             )
         } else {
             return Some(text.to_owned());
@@ -127,19 +129,19 @@ impl Reader<'_> {
         None
     }
 
-    /// A name, reference or path without white space.
-    pub(super) fn word(&mut self, key: &str, at: At<&str>) -> Option<Text> {
+    /// Returns a name, reference or path without whitespace.
+    pub(super) fn word(&mut self, key: &str, at: Located<&str>) -> Option<Text> {
         let range = at.1.clone();
         let text = self.filled(key, at)?;
         if text.contains(char::is_whitespace) {
-            let message = format!("`{key}` contains white space");
+            let message = format!("`{key}` contains whitespace");
             self.error(Code::InvalidValue, &range, message, "remove it");
             return None;
         }
         Some(Text { text: text.to_owned(), span: self.span(range) })
     }
 
-    /// What is provided by other means.
+    /// Reads `provided`: dependencies that the cluster already provides.
     pub(super) fn provided(&mut self, fields: &Fields<'_>) -> Vec<Text> {
         let (items, _) = fields.texts("provided").unwrap_or_default();
         let mut provided = Vec::new();
@@ -158,21 +160,24 @@ impl Reader<'_> {
                 Code::InvalidValue,
                 &range,
                 format!("{text:?} is neither a package nor an API"),
-                "write the name of a package, or GROUP/VERSION/KIND, for example \
-                 `cert-manager.io/v1/Certificate`",
+                "write a package name, or GROUP/VERSION/KIND, for example \
+                    `cert-manager.io/v1/Certificate`",
             );
         }
         provided
     }
 
-    /// The version of a package in a catalog.
-    pub(super) fn wanted_version(&mut self, (text, range): At<&str>) -> Option<WantedVersion> {
+    /// Returns the version of a package in a catalog.
+    pub(super) fn wanted_version(&mut self, (text, range): Located<&str>) -> Option<WantedVersion> {
         let request = match semver::Version::parse(text) {
             Ok(version) => VersionRequest::Exact(version),
             Err(_) => match version_range(text) {
                 Ok(request) => VersionRequest::Range(request),
                 Err(error) => {
-                    let message = format!("`version` is neither a version nor a range: {error}");
+                    let message = format!(
+                        "`version` is neither a version nor a version range: \
+                        {error}"
+                    );
                     let bare = text.trim_start_matches('v');
                     let with_commas = text.split_whitespace().collect::<Vec<_>>().join(", ");
                     let hint = if bare != text && version_range(bare).is_ok() {
@@ -180,8 +185,8 @@ impl Reader<'_> {
                     } else if version_range(&with_commas).is_ok() {
                         format!("write `version = \"{with_commas}\"`")
                     } else {
-                        "write one version, such as `1.2.3`, or comparisons with commas between \
-                         them, such as `>=1.2, <2`"
+                        "write one version, such as `1.2.3`, or comparisons separated by commas, \
+                            such as `>=1.2, <2`"
                             .to_owned()
                     };
                     self.error(Code::InvalidValue, &range, message, hint);
@@ -192,13 +197,13 @@ impl Reader<'_> {
         Some(WantedVersion { request, span: self.span(range) })
     }
 
-    /// A path; any that is not empty.
-    pub(super) fn path(&mut self, key: &str, at: At<&str>) -> Option<String> {
+    /// Reads a non-empty path.
+    pub(super) fn path(&mut self, key: &str, at: Located<&str>) -> Option<String> {
         self.filled(key, at).map(str::to_owned)
     }
 
-    /// The prefix of references that a mirror serves.
-    pub(super) fn mirror_from(&mut self, at: At<&str>) -> Option<String> {
+    /// Returns the prefix of references that a mirror serves.
+    pub(super) fn mirror_from(&mut self, at: Located<&str>) -> Option<String> {
         let range = at.1.clone();
         let text = self.reference("from", at)?;
         if let Some(character) = text.chars().next_back().filter(|c| "/:@".contains(*c)) {
@@ -207,7 +212,7 @@ impl Reader<'_> {
                 &range,
                 format!("`from` ends with `{character}`"),
                 format!(
-                    "write `{}`: a prefix fits up to a `/`, `:` or `@` or the end of a reference",
+                    "write `{}`: prefixes match up to a `/`, `:` or `@` or the end of a reference",
                     text.trim_end_matches(['/', ':', '@'])
                 ),
             );
@@ -216,8 +221,8 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// Where a mirror's bytes are.
-    pub(super) fn mirror_to(&mut self, at: At<&str>) -> Option<MirrorTarget> {
+    /// Reads the target of a mirror.
+    pub(super) fn mirror_to(&mut self, at: Located<&str>) -> Option<MirrorTarget> {
         let range = at.1.clone();
         if let Some(folder) = at.0.strip_prefix(OCI_LAYOUT) {
             if !folder.trim().is_empty() {
@@ -226,14 +231,15 @@ impl Reader<'_> {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`to` does not name a folder",
+                "`to` has no directory",
                 format!(
-                    "write `{OCI_LAYOUT}DIR`, where DIR is an OCI image layout folder (it holds a \
-                     file `oci-layout`), relative to this file"
+                    "write `{OCI_LAYOUT}DIR`, where DIR is an OCI image layout directory (with a \
+                        file `oci-layout`), relative to this file"
                 ),
             );
             return None;
         }
+
         let text = self.reference("to", at)?.trim_end_matches('/').to_owned();
         let (host, path) = text.split_once('/').unwrap_or((&text, ""));
         let names_host = host.contains('.') || host.contains(':') || host == "localhost";
@@ -241,19 +247,20 @@ impl Reader<'_> {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`to` is neither an image layout nor the start of names in a registry",
+                "`to` is neither an image layout nor a registry prefix",
                 format!(
-                    "write `{OCI_LAYOUT}DIR` for a folder, or HOST/PATH, for example \
-                     `registry.example.com/mirror`, without a tag"
+                    "write `{OCI_LAYOUT}DIR` for a directory, or HOST/PATH without a tag, for \
+                        example `registry.example.com/mirror`"
                 ),
             );
             return None;
         }
+
         Some(MirrorTarget::Registry(text))
     }
 
-    /// The host of a registry, in lower case.
-    pub(super) fn host(&mut self, key: &str, at: At<&str>) -> Option<String> {
+    /// Returns the host of a registry, in lower case.
+    pub(super) fn host(&mut self, key: &str, at: Located<&str>) -> Option<String> {
         let range = at.1.clone();
         let text = self.filled(key, at)?;
         let (name, port) = text.split_once(':').unwrap_or((text, "0"));
@@ -274,9 +281,9 @@ impl Reader<'_> {
         self.error(
             Code::InvalidValue,
             &range,
-            format!("`{key}` is not the name of a host"),
+            format!("`{key}` is not a host name"),
             if bare == text {
-                "write HOST or HOST:PORT, as references have it".to_owned()
+                "write HOST or HOST:PORT, as in image references".to_owned()
             } else {
                 format!("write `{bare}`")
             },
@@ -285,52 +292,57 @@ impl Reader<'_> {
     }
 
     /// `"all"` or `"own"`.
-    pub(super) fn watch_word(&mut self, (text, range): At<&str>) -> Option<Watch> {
+    pub(super) fn watch_word(&mut self, (text, range): Located<&str>) -> Option<Watch> {
         match text {
             "all" => Some(Watch::All),
             "own" => Some(Watch::Own),
             _ => {
                 let hint = match suggest::nearest(text, &["all", "own"]) {
                     Some(word) => format!("did you mean `watch = \"{word}\"`?"),
-                    None => format!("for single namespaces, write `watch = [\"{text}\"]`"),
+                    None => format!("for specific namespaces, write `watch = [\"{text}\"]`"),
                 };
-                let message = format!("`watch` is \"all\", \"own\" or a list, not {text:?}");
+                let message = format!("`watch` must be \"all\", \"own\" or a list, not {text:?}");
                 self.error(Code::InvalidValue, &range, message, hint);
                 None
             }
         }
     }
 
-    /// The namespaces to watch.
-    pub(super) fn watch_list(&mut self, (items, range): At<Vec<At<&str>>>) -> Option<Watch> {
+    /// Returns the namespaces to watch.
+    pub(super) fn watch_list(
+        &mut self,
+        (items, range): Located<Vec<Located<&str>>>,
+    ) -> Option<Watch> {
         if items.is_empty() {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`watch` names no namespace",
-                "write `watch = \"all\"`, `watch = \"own\"`, or name the namespaces",
+                "`watch` is an empty list",
+                "write `watch = \"all\"`, `watch = \"own\"`, or list the namespaces",
             );
             return None;
         }
+
         let mut names: Vec<String> = Vec::new();
         for (index, (text, range)) in items.iter().enumerate() {
             if let Some((_, first)) = items.iter().take(index).find(|(earlier, _)| earlier == text)
             {
-                let message = format!("`watch` names the namespace `{text}` twice");
+                let message = format!("duplicate namespace `{text}` in `watch`");
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                     .at(self.place(range.clone()))
-                    .related(self.place(first.clone()), "first named here")
+                    .related(self.place(first.clone()), "first listed here")
                     .hint("remove one of them");
                 self.found.push(diagnostic);
             } else if let Some(name) = self.namespace((text, range.clone())) {
                 names.push(name);
             }
         }
+
         Some(Watch::Namespaces(names))
     }
 
-    /// The version of a chart.
-    pub(super) fn version(&mut self, (text, range): At<&str>) -> Option<semver::Version> {
+    /// Returns the version of a chart.
+    pub(super) fn version(&mut self, (text, range): Located<&str>) -> Option<semver::Version> {
         match semver::Version::parse(text) {
             Ok(version) => Some(version),
             Err(error) => {
@@ -345,29 +357,29 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether this bundle2chart may build the file.
-    pub(super) fn required_version(&mut self, (text, range): At<&str>) {
+    /// Checks that this bundle2chart version may build the file.
+    pub(super) fn required_version(&mut self, (text, range): Located<&str>) {
         let own = env!("CARGO_PKG_VERSION");
         match (semver::VersionReq::parse(text), semver::Version::parse(own)) {
             (Err(error), _) => self.error(
                 Code::InvalidValue,
                 &range,
-                format!("`required-version` is not a version requirement: {error}"),
-                format!("write for example `required-version = \">={own}\"`"),
+                format!("invalid version requirement in `required-version`: {error}"),
+                format!("write a requirement such as `required-version = \">={own}\"`"),
             ),
             (Ok(requirement), Ok(version)) if !requirement.matches(&version) => self.error(
                 Code::RequiredVersion,
                 &range,
                 format!("this is bundle2chart {own}, but the configuration requires {requirement}"),
-                "install a version that fits, or change `required-version`; other problems \
-                 reported for this file may come from the difference",
+                "install a matching version, or change `required-version`; other errors in this \
+                    file may be caused by the version difference",
             ),
             _ => {}
         }
     }
 
-    /// The output folder, relative to the configuration, without `.` and needless `..`.
-    pub(super) fn output_dir(&mut self, at: At<&str>, base: &Path) -> Option<PathBuf> {
+    /// Reads the output directory, relative to the configuration, without `.` and redundant `..`.
+    pub(super) fn output_dir(&mut self, at: Located<&str>, base: &Path) -> Option<PathBuf> {
         let range = at.1.clone();
         let text = self.filled("dir", at)?;
         let path = Path::new(text);
@@ -375,28 +387,30 @@ impl Reader<'_> {
             self.error(
                 Code::InvalidValue,
                 &range,
-                "`dir` is not relative to this file, so it means something else on every machine",
-                "write a relative path such as `out`; the command line can name another folder",
+                "`dir` is not a relative path, so it differs between machines",
+                "write a relative path such as `out`, or use `--out` on the command line",
             );
             return None;
         }
+
         let dir = plain(path);
         let upwards = dir.components().all(|component| component == Component::ParentDir);
         if upwards || plain(base).starts_with(plain(&base.join(&dir))) {
             self.error(
                 Code::OverlappingOutput,
                 &range,
-                "the output folder holds this configuration",
-                "charts are written, replaced and deleted in the output folder: give it a folder \
-                 of its own, such as `out`",
+                "the output directory contains this configuration",
+                "use a separate directory, such as `out`: charts in the output directory are \
+                    written, replaced and deleted",
             );
             return None;
         }
+
         Some(dir)
     }
 }
 
-/// `path` without `.`, and without `..` where the folder before it is known; never touches disk.
+/// Returns `path` without `.`, and without `..` if the parent is known; does not access the disk.
 pub(super) fn plain(path: &Path) -> PathBuf {
     let mut result = PathBuf::new();
     for component in path.components() {
@@ -413,8 +427,9 @@ pub(super) fn plain(path: &Path) -> PathBuf {
     result
 }
 
-/// A range of versions. One of which the end is left out means all that begin so, as it does to OLM:
-/// `1.2` is any 1.2, and not also 1.3 as it would be to Cargo, whose syntax this is otherwise.
+/// Returns a range of versions. One of which the end is left out means all that begin so, as it
+/// does to OLM: `1.2` is any 1.2, and not also 1.3 as it would be to Cargo, whose syntax this is
+/// otherwise.
 fn version_range(text: &str) -> Result<semver::VersionReq, semver::Error> {
     let exact = |part: &str| {
         let is_bare = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit() || b == b'.');

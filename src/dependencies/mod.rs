@@ -1,7 +1,7 @@
-//! Whether the bundles of a configuration have what they need of each other.
+//! Checks the dependencies between the bundles of a configuration.
 //!
-//! OLM resolves this by looking for operators in its catalogs. Here a person decides what is
-//! installed, so nothing is added: what is missing is said.
+//! OLM resolves dependencies from its catalogs. Here the user decides what is installed, so missing
+//! dependencies are reported instead of added.
 
 mod shared_crds;
 mod words;
@@ -15,22 +15,22 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A bundle of the configuration, as far as others depend on it.
 #[derive(Clone, Debug)]
 pub struct Member<'c> {
-    /// How it is configured.
+    /// The configuration of the bundle.
     pub config: &'c BundleConfig,
     /// Name of its package.
     pub package: String,
-    /// Its version.
+    /// Version of the bundle.
     pub version: String,
-    /// What it needs and has.
+    /// Its dependencies and what it provides.
     pub requirements: Requirements,
-    /// Whether cert-manager issues its certificates.
+    /// True if cert-manager issues its certificates.
     pub cert_manager: bool,
     /// Names of the CRDs that its charts install.
     pub crds: Vec<String>,
 }
 
 impl<'c> Member<'c> {
-    /// What others depend on of a bundle.
+    /// Reads the parts of a bundle that are relevant for dependencies.
     pub fn new(config: &'c BundleConfig, bundle: &Bundle, crds: Vec<String>) -> Self {
         let serves = !(bundle.csv.webhooks.is_empty() && bundle.csv.api_services.is_empty());
         Member {
@@ -64,20 +64,20 @@ pub fn check(members: &[Member<'_>]) -> Diagnostics {
             found.push(
                 Diagnostic::warning(
                     Code::UnusedProvided,
-                    format!("no bundle needs `{text}`, which is said to be provided"),
+                    format!("no bundle depends on `{text}`, which is in `provided`"),
                 )
                 .at(Place::span(span.clone()))
-                .hint("correct it, or remove it"),
+                .hint("fix the entry, or remove it"),
             );
         }
     }
     found
 }
 
-/// Whether a requirement is met.
+/// The result for a requirement.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// By one bundle of each of these lists.
+    /// Satisfied by one bundle of each of these lists.
     Met(Vec<Vec<usize>>),
     Unmet,
     /// Nobody can tell here.
@@ -87,10 +87,10 @@ enum Outcome {
 /// Checks one bundle.
 struct Checker<'m, 'u> {
     members: &'m [Member<'m>],
-    /// For each of them, those that `depends-on` leads to.
+    /// For each bundle, the bundles that `depends-on` leads to (transitively).
     before: &'m [BTreeSet<usize>],
     index: usize,
-    /// Where the entries of `provided` start that something needs.
+    /// Start offsets of the used entries of `provided`.
     used: &'u mut BTreeSet<usize>,
 }
 
@@ -121,6 +121,7 @@ impl<'m> Checker<'m, '_> {
                 (Outcome::Unknown, _) => found.push(words::unchecked(dependency)),
             }
         }
+
         for apis in missing.values() {
             found.push(words::missing_apis(self.members, self.own(), apis));
         }
@@ -132,6 +133,7 @@ impl<'m> Checker<'m, '_> {
             let place = Some(&dependency.place);
             found.push(words::order(self.own(), &self.members[provider], &need, place));
         }
+
         found
     }
 
@@ -215,7 +217,7 @@ impl<'m> Checker<'m, '_> {
         list.iter().map(|requirement| self.evaluate(requirement)).collect()
     }
 
-    /// Whether the configuration says that the cluster has it; takes note that it is needed.
+    /// Returns true if `provided` has the requirement, and marks the entry as used.
     fn provided(&mut self, wanted: &str) -> bool {
         let entries = self.own().config.provided.iter().filter(|entry| entry.text == wanted);
         let starts: Vec<usize> = entries.map(|entry| entry.span.range.start).collect();
@@ -232,7 +234,7 @@ impl<'m> Checker<'m, '_> {
         if fitting.is_empty() { Outcome::Unmet } else { Outcome::Met(vec![fitting]) }
     }
 
-    /// The bundle that `depends-on` should name, when it leads to none of `providers` yet.
+    /// Returns the bundle that `depends-on` should name, when it leads to none of `providers` yet.
     fn to_add(&self, providers: &[usize]) -> Option<usize> {
         if providers.iter().any(|provider| self.before[self.index].contains(provider)) {
             return None;
@@ -242,7 +244,7 @@ impl<'m> Checker<'m, '_> {
     }
 }
 
-/// For each bundle, those that must be installed before it.
+/// Returns, for each bundle, the bundles that must be installed before it.
 fn installed_before(members: &[Member<'_>]) -> Vec<BTreeSet<usize>> {
     let index: BTreeMap<&str, usize> = members
         .iter()

@@ -183,7 +183,7 @@ fn the_words_of_the_bundle_are_shown() {
     let mut dependency = needs(both);
     dependency.message = "needs a\nsocket".to_owned();
     let not = needs(Requirement::Not(vec![requirement("plug-operator 0.3.x")]));
-    let mut odd = needs(Requirement::Unchecked("a rule in CEL".to_owned()));
+    let mut odd = needs(Requirement::Unchecked("a CEL rule".to_owned()));
     odd.message = "be shiny".to_owned();
     insta::assert_snapshot!(human::render(&found(ALL, vec![dependency, not, odd]), false));
 }

@@ -1,4 +1,4 @@
-//! What is missing, and what to write into bundles.toml.
+//! Diagnostics for missing dependencies.
 
 use super::Member;
 use crate::bundle::{Api, Dependency, Requirement};
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// Most names in a message.
 const MOST_NAMES: usize = 8;
 
-/// An error about a requirement that is no single API.
+/// Returns an error about a requirement that is no single API.
 pub(super) fn missing(
     members: &[Member<'_>],
     own: &Member<'_>,
@@ -22,20 +22,20 @@ pub(super) fn missing(
             match other {
                 Some(other) => (
                     format!(
-                        "`{name}` needs the package `{package}` in version `{text}`, but `{}` is \
-                         version {}",
+                        "`{name}` requires package `{package}` in version `{text}`, but `{}` has \
+                            version {}",
                         other.config.name, other.version
                     ),
                     format!(
-                        "choose a version of `{}` that fits{}",
+                        "use a matching version of `{}`{}",
                         other.config.name,
                         or_provided(own, &[package.as_str()])
                     ),
                 ),
                 None => (
                     format!(
-                        "`{name}` needs the package `{package}` in version `{text}`, which no \
-                         bundle has"
+                        "`{name}` requires package `{package}` in version `{text}`, which no \
+                            bundle provides"
                     ),
                     to_add(own, package, Some(package), &[package.as_str()]),
                 ),
@@ -44,8 +44,8 @@ pub(super) fn missing(
         Requirement::Not(list) => {
             let list: Vec<String> = list.iter().map(ToString::to_string).collect();
             (
-                format!("`{name}` does not go together with {}", list.join(" or ")),
-                "remove one of the two from the configuration".to_owned(),
+                format!("`{name}` conflicts with {}", list.join(" or ")),
+                "remove one of them from the configuration".to_owned(),
             )
         }
         other => {
@@ -53,22 +53,24 @@ pub(super) fn missing(
             collect(other, &mut names);
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             (
-                format!("`{name}` needs {other}, and the bundles do not have that"),
+                format!("`{name}` requires {other}, which the bundles do not provide"),
                 to_add(own, "NAME", None, &names),
             )
         }
     };
+
     let words = one_line(&dependency.message);
     if !words.is_empty() {
         let _ = write!(message, ": {words}");
     }
+
     Diagnostic::error(Code::DependencyMissing, message)
         .at(Place::span(own.config.span.clone()))
-        .related(dependency.place.clone(), "it says so here")
+        .related(dependency.place.clone(), "the dependency")
         .hint(hint)
 }
 
-/// An error about APIs of one group.
+/// Returns an error about APIs of one group.
 pub(super) fn missing_apis(
     members: &[Member<'_>],
     own: &Member<'_>,
@@ -82,7 +84,7 @@ pub(super) fn missing_apis(
         shown.push(format!("{} more", names.len() - MOST_NAMES));
     }
     let mut message = format!(
-        "`{}` needs {}, which no bundle has",
+        "`{}` requires {}, which no bundle provides",
         own.config.name,
         if names.len() == 1 {
             format!("the API {}", shown.concat())
@@ -90,24 +92,26 @@ pub(super) fn missing_apis(
             format!("the APIs {}", shown.join(", "))
         }
     );
+
     let other_version = members.iter().find_map(|member| {
         let provides = member.requirements.provides.iter();
         let mut near = provides
             .filter(|have| apis.iter().any(|(a, _)| a.group == have.group && a.kind == have.kind));
-        near.next().map(|near| format!("; `{}` has `{near}`", member.config.name))
+        near.next().map(|near| format!("; `{}` provides `{near}`", member.config.name))
     });
     message.extend(other_version);
     let mut diagnostic = Diagnostic::error(Code::DependencyMissing, message)
         .at(Place::span(own.config.span.clone()))
         .hint(to_add(own, "NAME", None, &names));
     for (_, dependency) in apis.iter().take(MOST_NAMES) {
-        diagnostic = diagnostic.related(dependency.place.clone(), "it says so here");
+        diagnostic = diagnostic.related(dependency.place.clone(), "the dependency");
     }
+
     diagnostic
 }
 
-/// A note about two bundles whose order is not said: `own` has the need, and `declared` is where the
-/// bundle says so, where it does.
+/// Returns a note about an undeclared install order: `own` has the need, and `declared` is the
+/// place of the dependency, if any.
 pub(super) fn order(
     own: &Member<'_>,
     provider: &Member<'_>,
@@ -117,44 +121,47 @@ pub(super) fn order(
     let (name, provider) = (&own.config.name, &provider.config.name);
     let note = Diagnostic::note(
         Code::DependencyOrder,
-        format!("`{name}` needs {need}, which `{provider}` has, but `depends-on` does not say so"),
+        format!("`{name}` requires {need} from `{provider}`, which is not in its `depends-on`"),
     )
     .at(Place::span(own.config.span.clone()))
     .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])));
     match declared {
-        Some(place) => note.related(place.clone(), "it says so here"),
+        Some(place) => note.related(place.clone(), "the dependency"),
         None => note,
     }
 }
 
-/// A note about a chart that needs cert-manager in the cluster.
+/// Returns a note about a chart that needs cert-manager in the cluster.
 pub(super) fn cert_manager(own: &Member<'_>) -> Diagnostic {
     let name = &own.config.name;
     Diagnostic::note(
         Code::ForeignKind,
-        format!("`{name}` needs cert-manager in the cluster, for its webhook and API certificates"),
+        format!(
+            "`{name}` requires cert-manager in the cluster, for its webhook and APIService \
+            certificates"
+        ),
     )
     .at(Place::span(own.config.span.clone()))
     .hint(format!(
-        "if the cluster has cert-manager, write {}; otherwise install it first or choose other \
-         `certificates`",
+        "if the cluster has cert-manager, write {}; otherwise install it first or set \
+            `certificates`",
         list("provided", &[], &["cert-manager.io/v1/Certificate"])
     ))
 }
 
-/// A note about what only OLM can check.
+/// Returns a note about what only OLM can check.
 pub(super) fn unchecked(dependency: &Dependency) -> Diagnostic {
-    let mut message = format!("not checked: it needs {}", dependency.requirement);
+    let mut message = format!("not checked: requires {}", dependency.requirement);
     let words = one_line(&dependency.message);
     if !words.is_empty() {
         let _ = write!(message, " ({words})");
     }
     Diagnostic::note(Code::DependencyNotChecked, message)
         .at(dependency.place.clone())
-        .hint("see to it yourself: only OLM looks at such properties of other operators")
+        .hint("check it by hand: only OLM evaluates properties of other operators")
 }
 
-/// What to add for a bundle that is missing.
+/// Returns the hint for a missing bundle.
 fn to_add(own: &Member<'_>, name: &str, package: Option<&str>, provided: &[&str]) -> String {
     let source = match (&own.config.source, package) {
         (Source::Catalog(source), _) => {
@@ -163,8 +170,7 @@ fn to_add(own: &Member<'_>, name: &str, package: Option<&str>, provided: &[&str]
         _ => "image = \"…\"".to_owned(),
     };
     format!(
-        "add a bundle that has it:\n[[bundle]]\nname = \"{name}\"\n{source}\n\
-         and {} to this one{}",
+        "add a bundle that provides it:\n[[bundle]]\nname = \"{name}\"\n{source}\nand {} to this one{}",
         list("depends-on", &own.config.depends_on, &[name]),
         or_provided(own, provided)
     )
@@ -178,7 +184,7 @@ fn or_provided(own: &Member<'_>, provided: &[&str]) -> String {
         .filter(|entry| entry.span.range.start > own.config.span.range.start)
         .map(|entry| entry.text.clone())
         .collect();
-    format!("; or, if the cluster has it by other means: {}", list("provided", &known, provided))
+    format!("; or, if the cluster already provides it: {}", list("provided", &known, provided))
 }
 
 fn list(key: &str, known: &[String], more: &[&str]) -> String {
@@ -187,7 +193,7 @@ fn list(key: &str, known: &[String], more: &[&str]) -> String {
     format!("{key} = [{}]", all.join(", "))
 }
 
-/// What would make a requirement met, as entries of `provided`.
+/// Collects the entries of `provided` that would satisfy a requirement.
 fn collect(requirement: &Requirement, names: &mut Vec<String>) {
     let name = match requirement {
         Requirement::Package { name, .. } => name.clone(),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Label of an Application with its level.
 const WAVE_LABEL: &str = "bundle2chart/wave";
 
-/// Folder of the Applications of an Application of Applications.
+/// Directory of the Applications of an Application of Applications.
 const APPLICATIONS: &str = "applications";
 
 /// Fields that cert-manager, service-ca or operators fill in: group, kind, jq path.
@@ -31,8 +31,8 @@ const WRITTEN_BY_OTHERS: &[(&str, &str, &str)] = &[
     ("apiregistration.k8s.io", "APIService", ".spec.caBundle"),
 ];
 
-/// Values of a chart with stub CRDs. Argo CD would delete what a hook created before it creates it
-/// again, and the chart tells it to skip the hook.
+/// Values of a chart with stub CRDs. Argo CD would delete the objects of a hook before creating
+/// them again, so the chart makes it skip the hook.
 const WITHOUT_HOOK: &str = "stubs:\n  hook: false\n";
 
 /// Server-side: CRDs may be too large for the annotation of client-side apply. Ignored fields are
@@ -113,8 +113,9 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
                 ("rollingSync", Value::map([("steps", Value::Seq(steps.collect()))])),
             ]),
         ),
-        // As Applications of an Application of Applications are: what a chart made outlives its
-        // entry here, because an operator must be there while its objects are deleted.
+        // As for Applications of an Application of Applications: the objects of a chart are kept
+        // when its entry is removed, because the operator must be running while its objects are
+        // deleted.
         ("syncPolicy", Value::map([("preserveResourcesOnDeletion", true.into())])),
         // Steps sync by themselves, and take from an automated policy only whether to prune.
         (
@@ -126,14 +127,14 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
         ),
     ]);
     let without = if argocd.prune {
-        "without it, all charts come at once."
+        "without it, all charts are synced at once."
     } else {
-        "without it, nothing comes by itself."
+        "without it, nothing is synced automatically."
     };
-    let flag = format!("ApplicationSets has with --enable-progressive-syncs; {without}");
+    let flag = format!("ApplicationSets support with --enable-progressive-syncs; {without}");
     document(
         &[
-            "The steps are those of `depends-on`. They need progressive syncs, which the controller of",
+            "The steps follow `depends-on`. They require progressive syncs, which the controller of",
             &flag,
         ],
         vec![
@@ -166,7 +167,7 @@ fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> Strin
     )
 }
 
-/// The Application of Applications.
+/// Returns the Application of Applications.
 fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
     let path = join(&deploy.charts, &format!("{}/{APPLICATIONS}", argocd.dir));
     let spec = Value::map([
@@ -184,7 +185,7 @@ fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
     ]);
     document(
         &[
-            "Waves are the order of `depends-on`. Argo CD waits for Applications only where its settings",
+            "Sync waves follow `depends-on`. Argo CD only waits for Applications if its settings",
             "have the health check resource.customizations.health.argoproj.io_Application.",
         ],
         vec![
@@ -265,8 +266,8 @@ impl Chart<'_> {
                 ("jqPathExpressions", Value::texts([*path])),
             ])
         });
-        // Argo CD cannot look whether a CRD exists. What is no difference it takes from the cluster, so
-        // that a real CRD stays as it is.
+        // Argo CD cannot look up whether a CRD exists. For ignored differences it keeps the live
+        // state, so that a real CRD is not changed.
         let stubs = self.stubs.iter().map(|name| {
             Value::map([
                 ("group", Value::from("apiextensions.k8s.io")),

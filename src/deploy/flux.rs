@@ -5,14 +5,14 @@ use crate::config::{Deploy, Flux};
 use crate::ir::Value;
 use std::collections::BTreeMap;
 
-/// Folder of the HelmReleases.
+/// Directory of the HelmReleases.
 const RELEASES: &str = "releases";
 
-/// How often a release that failed is tried again before Flux gives up until the next interval.
+/// Number of retries of a failed release before Flux waits for the next interval.
 const RETRIES: i64 = 5;
 
 pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<String, String> {
-    // In a folder of their own: a chart may have the name of the list.
+    // In a directory of their own: a chart may have the name of the list.
     let file = |name: &str| format!("{}/{RELEASES}/{name}.yaml", flux.dir);
     let mut files: BTreeMap<String, String> = plan
         .releases
@@ -39,7 +39,7 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     let release = planned.release;
     let chart_path = join(&deploy.charts, &release.dir);
     let values = deploy.values.as_ref().map(|values| {
-        // The chart's own come first: Flux takes these instead of them.
+        // The chart's own values come first, because Flux replaces the default with this list.
         let own = format!("{chart_path}/values.yaml");
         Value::texts([own, format!("{}/{}.yaml", values.in_repository, release.name)])
     });
@@ -62,7 +62,8 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     ]);
     let needs = planned.needs.iter().map(|need| Value::map([("name", Value::text(&need.name))]));
     let remediation = Value::map([("retries", RETRIES.into())]);
-    // Without a word Flux would leave CRDs of crds/ folders at the version that was installed first.
+    // Without a word Flux would leave CRDs of crds/ directories at the version that was installed
+    // first.
     let crds = ("crds", release.crds.map(|_| Value::from("CreateReplace")));
     let spec = present([
         ("interval", Some(Value::text(&flux.interval))),

@@ -13,25 +13,28 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
     let by_kubectl = plan.releases.iter().any(|planned| planned.release.crds.is_some());
     if by_kubectl {
         head.extend([
-            "Helm does not upgrade CRDs of crds/ folders, so kubectl creates and replaces them before each",
-            "release, in the current context. AlreadyExists is what it says of those that it then replaces.",
+            "Helm does not upgrade CRDs in crds/ directories, so kubectl creates and replaces them \
+                before each",
+            "release, in the current context. AlreadyExists errors are expected for CRDs that it \
+                then replaces.",
         ]);
     }
     if deploy.server_side {
-        head.push("serverSide and forceConflicts need Helm 4.");
+        head.push("serverSide and forceConflicts require Helm 4.");
     }
     let server_side = deploy.server_side;
     let defaults = present([
         ("createNamespace", Some(true.into())),
         ("wait", Some(true.into())),
         ("timeout", Some(TIMEOUT.into())),
-        // All that a chart depends on is in its folder. `helm dependency build`, which helmfile runs
-        // otherwise, would leave a Chart.lock there, with the time in it.
+        // All that a chart depends on is in its directory. `helm dependency build`, which helmfile
+        // runs otherwise, would leave a Chart.lock there, with the time in it.
         ("skipDeps", Some(true.into())),
         // `helmfile apply` asks for the differences of all releases before it installs any, when
         // kinds that they use may not be there yet. Helm still asks the cluster about each.
         ("disableValidation", Some(true.into())),
-        // Helm 4 would apply the CRDs of crds/ folders once more, and stop at conflicts with kubectl.
+        // Helm 4 would apply the CRDs of crds/ directories once more, and stop at conflicts with
+        // kubectl.
         ("skipCRDs", by_kubectl.then(|| true.into())),
         ("serverSide", server_side.then(|| "true".into())),
         ("forceConflicts", server_side.then(|| true.into())),
@@ -51,7 +54,8 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     let needs = planned.needs.iter().map(|need| format!("{}/{}", need.namespace, need.name));
     let hooks = release.crds.map(|folder| {
         let folder = format!("{chart}/{folder}");
-        // Unlike `kubectl apply`, `replace` removes what the new version removed, whoever applied it.
+        // In contrast to `kubectl apply`, `replace` removes the fields that the new version
+        // removed, whoever applied them.
         let create =
             format!("kubectl create --filename {folder}; kubectl replace --filename {folder}");
         let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder];

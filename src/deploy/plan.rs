@@ -1,15 +1,16 @@
-//! In which order releases are installed.
+//! The installation order of releases.
 
 use super::{Part, Release};
 
 /// Releases in an order in which each comes after all that it needs.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// By level, and by name within one: the order of the configuration does not count.
+    /// Releases by level, and by name within a level, independent of the order of the
+    /// configuration.
     pub releases: Vec<Planned<'a>>,
 }
 
-/// A release and what it waits for.
+/// A release and its dependencies.
 #[derive(Clone, Debug)]
 pub struct Planned<'a> {
     /// The release.
@@ -46,6 +47,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
+
         let mut planned: Vec<Planned<'a>> = releases
             .iter()
             .zip(&needs)
@@ -56,14 +58,16 @@ impl<'a> Plan<'a> {
                 level: level.unwrap_or(releases.len()),
             })
             .collect();
+
         for one in &mut planned {
             one.needs.sort_by_key(|need| &need.name);
         }
         planned.sort_by_key(|planned| (planned.level, &planned.release.name));
+
         Plan { releases: planned }
     }
 
-    /// The levels that there are, lowest first.
+    /// Returns the levels that there are, lowest first.
     pub fn levels(&self) -> Vec<usize> {
         let mut levels: Vec<usize> = self.releases.iter().map(|planned| planned.level).collect();
         levels.dedup();
@@ -71,7 +75,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The indices of what `release` needs.
+/// Returns the indices of what `release` needs.
 fn needs(releases: &[Release], release: &Release) -> Vec<usize> {
     let last_part = |bundle: &String, below: Option<Part>| {
         releases

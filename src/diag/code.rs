@@ -11,7 +11,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code, in the order of the documentation.
+            /// All codes, in the order of the documentation.
             pub const ALL: &'static [Code] = &[$(Code::$variant),*];
 
             /// The kebab-case name.
@@ -19,12 +19,12 @@ macro_rules! codes {
                 match self { $(Code::$variant => $name),* }
             }
 
-            /// What it means, in one line.
+            /// Returns the description: one line.
             pub fn description(self) -> &'static str {
                 match self { $(Code::$variant => $description),* }
             }
 
-            /// Why it matters and what to do, in a paragraph.
+            /// Returns the explanation: the background and the remedy, in a paragraph.
             pub fn explanation(self) -> &'static str {
                 match self { $(Code::$variant => $explanation),* }
             }
@@ -35,569 +35,567 @@ macro_rules! codes {
 codes! {
     // --- config: bundles.toml -------------------------------------------------------------
     ConfigUnreadable "config-unreadable"
-        "The configuration file cannot be read."
-        "bundle2chart reads `bundles.toml` in the working folder, or the file named with `-c`. It must exist and be UTF-8 text.";
+        "Cannot read the configuration file."
+        "bundle2chart reads `bundles.toml` in the working directory, or the file given with `-c`. The file must exist and be UTF-8 text.";
     ConfigSyntax "config-syntax"
         "The configuration file is not valid TOML."
-        "The excerpt shows where the TOML reader stopped understanding the file. Nothing was built.";
+        "The excerpt shows where TOML parsing failed. Nothing was built.";
     UnknownKey "unknown-key"
-        "A table has a key that bundle2chart does not know."
-        "An unknown key is usually a typing error, and ignoring it would silently change what is built. The hint names the nearest known key.";
+        "Unknown key in a table of the configuration."
+        "Unknown keys are errors because a typo would silently change what is built. The hint names the closest known key.";
     WrongType "wrong-type"
         "A key has a value of the wrong type."
-        "The message says which type is expected and which one was found.";
+        "The message names the expected type and the type found.";
     MissingKey "missing-key"
         "A required key is missing."
-        "The table named in the message cannot be understood without this key.";
+        "The table named in the message is incomplete without this key.";
     InvalidValue "invalid-value"
-        "A key has a value that is of the right type but not allowed."
-        "The message says what is allowed.";
+        "The value of a key has the right type but is not allowed."
+        "The message lists the allowed values.";
     DuplicateName "duplicate-name"
         "Two bundles have the same name."
-        "The name of a bundle is the name of its chart, so it must be unique in bundles.toml.";
+        "The bundle name is the chart name, so it must be unique in bundles.toml.";
     OverlappingOutput "overlapping-output"
-        "Two bundles, or a bundle and the configuration, would write to the same place."
-        "Each chart owns its folder; charts cannot be nested in each other.";
+        "Two output paths overlap: two bundles, or a bundle and the configuration file."
+        "Each chart has its own directory; charts cannot be nested.";
     InvalidFilter "invalid-filter"
         "A jq filter does not compile."
-        "The excerpt marks the position inside the filter where the jq reader stopped.";
+        "The excerpt marks the position of the jq syntax error.";
     RefusedFilter "refused-filter"
-        "A jq program uses something other than the object."
-        "All of jq is available that sees one object and answers. What reads the environment, the clock, the time zone, files or other input (`env`, `$ENV`, `now`, `localtime`, `input`, `import`), or writes to stderr or ends the process (`debug`, `stderr`, `halt`), is not: the same bundle and the same configuration must give the same chart everywhere. Very long and very deeply nested programs are refused as well.";
+        "A jq program uses a function that is not allowed."
+        "Filters and patches can use all of jq that depends only on the input object. Functions that read the environment, the clock, the time zone, files or other input (`env`, `$ENV`, `now`, `localtime`, `input`, `import`), and functions that write to stderr or exit (`debug`, `stderr`, `halt`), are not allowed: the same bundle and configuration must always give the same chart. Very long and very deeply nested programs are not allowed either.";
     RequiredVersion "required-version"
-        "This bundle2chart is not the version that the configuration requires."
-        "`required-version` in bundles.toml names the versions of bundle2chart that may build it. Install one of these, or change the requirement.";
+        "The installed bundle2chart does not match `required-version`."
+        "`required-version` in bundles.toml is the range of bundle2chart versions that may build this configuration. Install a matching version, or change the requirement.";
 
     // --- passes: filters ------------------------------------------------------------------
     FilterFailed "filter-failed"
-        "A jq filter failed on an object, or gives something other than a condition."
-        "An output of a filter is `true`, `false`, `null`, or the object itself, which `select` gives; a filter without output is false, and one with several outputs is true when any of them is. Anything else, such as the text of `exclude = ['\"Route\"']`, is probably not what was meant: write `.kind == \"Route\"`, and for a field that is set `.spec.replicas != null`. A filter that fails is neither true nor false. The build stops rather than guess; use `?` or `//` in the filter to say what a missing field means.";
+        "A jq filter failed on an object, or its result is not a boolean."
+        "A filter may output `true`, `false`, `null`, or the object itself (as `select` does); a filter without output is false, and one with several outputs is true if any of them is. Any other output, such as the string from `exclude = ['\"Route\"']`, is probably a mistake: write `.kind == \"Route\"`, and to test that a field is set `.spec.replicas != null`. If a filter fails on an object, the build stops; use `?` or `//` in the filter to handle missing fields.";
     FilterBudget "filter-budget"
-        "A jq program took too many steps, or too much processor time or memory."
-        "A program may take 50 million steps for one object, 10 s of processor time, and 1 GiB of memory, which is far more than any condition on an object needs. What takes more usually has no end, or doubles a value with each step. Nothing is written.";
+        "A jq program exceeded its limit of steps, CPU time or memory."
+        "The limits for one object are 50 million steps, 10 s of CPU time and 1 GiB of memory. A program that exceeds them usually loops forever or doubles a value with each step. Nothing is written.";
     FilteredOut "filtered-out"
-        "Filters leave nothing of a bundle, or none of its Deployments or CRDs."
-        "Filters that leave nothing are an error, because such a chart would install nothing. That no Deployment or no CRD is left where the bundle has some is a warning, because CRDs are sometimes installed by other means. `exclude = ['true']` excludes everything; a kind is excluded by `.kind == \"Route\"`.";
+        "Filters removed all objects of a bundle, or all its Deployments or CRDs."
+        "Removing everything is an error, because the chart would install nothing. Removing all Deployments or all CRDs is a warning, because CRDs are sometimes installed separately. `exclude = ['true']` excludes everything; to exclude a kind, write `.kind == \"Route\"`.";
     UnusedFilter "unused-filter"
         "A jq filter matched no object."
-        "The filter may be misspelt, or the bundle no longer ships what it was written for.";
+        "The filter may have a typo, or the bundle no longer ships the object.";
 
     // --- bundle: manifests and metadata -----------------------------------------------------
     AnnotationsMissing "annotations-missing"
         "The file metadata/annotations.yaml is missing or has no usable `annotations` map."
-        "The file names the package and the folders of a bundle. A folder or image without it is not a registry+v1 bundle.";
+        "This file names the package and the directories of a bundle. A directory or image without it is not a registry+v1 bundle.";
     UnsupportedMediaType "unsupported-media-type"
         "The bundle is not of media type registry+v1."
-        "Bundles may also hold Helm charts or plain manifests. Those need no compiler.";
+        "Bundles of other media types contain Helm charts or plain manifests, which can be installed without conversion.";
     PackageNameEmpty "package-name-empty"
-        "The bundle does not name its package."
-        "OLM refuses such a bundle as well. The package name is an annotation in metadata/annotations.yaml.";
+        "The bundle has no package name."
+        "The package name is an annotation in metadata/annotations.yaml. OLM rejects such a bundle too.";
     CsvMissing "csv-missing"
         "The bundle has no ClusterServiceVersion."
-        "The ClusterServiceVersion says what to install. It is recognised by its kind alone, in any file of the manifests folder.";
+        "The ClusterServiceVersion defines what to install. It can be in any file of the manifests directory and is found by its kind.";
     SeveralCsvs "several-csvs"
         "The bundle has more than one ClusterServiceVersion."
-        "OLM v1 silently takes the last one in file order and OLM v0 the first. bundle2chart does not guess.";
+        "OLM v1 silently uses the last one in file order and OLM v0 the first. bundle2chart does not guess.";
     CsvFieldType "csv-field-type"
         "A field of the ClusterServiceVersion has the wrong type."
-        "OLM reads the field with the Kubernetes API's types and would fail on it too. The JSON path says which one.";
+        "OLM decodes the field with the Kubernetes API types and fails too. The message has the JSON path of the field.";
     UnsupportedStrategy "unsupported-strategy"
         "The ClusterServiceVersion uses an install strategy other than `deployment`."
-        "OLM knows no other strategy.";
+        "OLM supports no other strategy.";
     NotUtf8 "not-utf8"
         "A manifest is not UTF-8 text."
-        "Kubernetes reads manifests as UTF-8. Files in UTF-16 or Latin-1 must be converted.";
+        "Kubernetes reads manifests as UTF-8. Convert files in UTF-16 or Latin-1.";
     ByteOrderMark "byte-order-mark"
-        "A manifest begins with a byte order mark."
-        "It is skipped, as Kubernetes' reader does.";
+        "A manifest starts with a byte order mark."
+        "The byte order mark is skipped, as Kubernetes' YAML decoder does.";
     CarriageReturns "carriage-returns"
-        "A manifest has Windows line ends."
-        "YAML reads them as plain line ends, so they do not reach the chart.";
+        "A manifest has Windows line endings (CRLF)."
+        "YAML normalizes line endings, so the chart has none.";
     ManifestSyntax "manifest-syntax"
         "A manifest is not valid YAML or JSON."
-        "Every file of the manifests folder is read, whatever its extension, as OLM does.";
+        "Every file of the manifests directory is parsed, whatever its extension, as OLM does.";
     ManifestLimit "manifest-limit"
-        "A manifest is too large, too deep, or repeats itself through aliases without end."
-        "The limits stop hostile files from exhausting the machine; they are far above every real bundle.";
+        "A manifest is too large, nested too deep, or expands too much through YAML aliases."
+        "The limits protect against malicious files; they are far above every real bundle.";
     NotAnObject "not-an-object"
         "A document of a manifest is not a Kubernetes object with apiVersion, kind and metadata.name."
-        "OLM refuses the bundle as well.";
+        "OLM rejects the bundle too.";
     DuplicateKey "duplicate-key"
-        "A map in a manifest has the same key twice."
-        "Kubernetes' reader takes the last one, and so does bundle2chart. That is seldom what the author meant.";
+        "A mapping in a manifest has a duplicate key."
+        "Kubernetes' YAML decoder uses the last value, and so does bundle2chart. This is usually a mistake of the bundle's author.";
 
-    // --- olm: from the ClusterServiceVersion to objects -------------------------------------
+    // --- olm: ClusterServiceVersion to objects ---------------------------------------------
     InvalidName "invalid-name"
-        "A name is not one that Kubernetes accepts."
-        "The API server would refuse the object.";
+        "Invalid Kubernetes name."
+        "The API server would reject the object.";
     DuplicateDeployment "duplicate-deployment"
-        "The ClusterServiceVersion has two strategy deployments of the same name."
-        "Only one of them could exist in a cluster. OLM refuses the bundle as well.";
+        "Two deployments of the ClusterServiceVersion have the same name."
+        "Only one of them could exist in a cluster. OLM rejects the bundle too.";
     DuplicateCrd "duplicate-crd"
         "The bundle has the same CustomResourceDefinition twice."
-        "OLM refuses the bundle as well.";
+        "OLM rejects the bundle too.";
     OwnedCrdMissing "owned-crd-missing"
-        "The ClusterServiceVersion owns a CustomResourceDefinition that the bundle does not hold."
-        "The operator would wait for it forever. OLM refuses the bundle as well.";
+        "The ClusterServiceVersion owns a CustomResourceDefinition that is not in the bundle."
+        "The operator would wait for the CRD forever. OLM rejects the bundle too.";
     CrdApiVersion "crd-api-version"
         "A CustomResourceDefinition is not apiextensions.k8s.io/v1, or has no versions."
-        "Kubernetes 1.22 removed v1beta1. OLM v1 reads such a CRD as one without versions; bundle2chart refuses it.";
+        "Kubernetes 1.22 removed v1beta1. OLM v1 decodes such a CRD as one without versions; bundle2chart rejects it.";
     InstallModeUnsupported "install-mode-unsupported"
-        "The operator does not support watching the wanted namespaces."
-        "The install modes in the ClusterServiceVersion say which namespaces an operator can watch: its own, one other, several, or all. `watch` in bundles.toml must be one of those.";
+        "The operator does not support the requested install mode."
+        "The install modes of the ClusterServiceVersion define which namespaces an operator can watch: OwnNamespace, SingleNamespace, MultiNamespace or AllNamespaces. `watch` in bundles.toml must match a supported mode.";
 
-    // --- passes: objects on their way into a chart ------------------------------------------
+    // --- passes: objects -------------------------------------------------------------------
     UnsupportedKind "unsupported-kind"
         "The bundle ships an object of a kind that registry+v1 does not allow."
-        "OLM refuses such a bundle. Where the object is not needed off OpenShift, exclude it with a filter.";
+        "OLM rejects such a bundle. If the object is only needed on OpenShift, exclude it with a filter.";
     DuplicateObject "duplicate-object"
         "Two objects of a chart have the same kind, namespace and name."
-        "The second would overwrite the first in the cluster. Exclude one of them.";
+        "The second object would overwrite the first in the cluster. Exclude one of them.";
     NamespaceLiteral "namespace-literal"
-        "An object names the operator's namespace in a place that is not rewritten."
-        "Namespaces are rewritten where their meaning is known: metadata, subjects, conversion webhooks and service hosts. In free text bundle2chart does not guess.";
+        "A hard-coded namespace is not rewritten."
+        "Namespaces are rewritten where their meaning is known: metadata, subjects, conversion webhooks and service hosts. They are not rewritten in free text: install the chart into that namespace, or change the text with a `[[bundle.patch]]`.";
 
     // --- pipeline ---------------------------------------------------------------------------
     UnknownBundle "unknown-bundle"
-        "The command line names a bundle that the configuration does not have."
-        "Names after `build` are those of [[bundle]] tables.";
+        "The command line names a bundle that is not in the configuration."
+        "The arguments of `build` are names of [[bundle]] tables.";
     InvalidVersion "invalid-version"
-        "The version of the ClusterServiceVersion cannot be the version of a chart."
-        "Helm charts have semantic versions. Set `chart-version` for the bundle.";
+        "The version of the ClusterServiceVersion is not a valid chart version."
+        "Helm requires semantic versions. Set `chart-version` for the bundle.";
 
-    // --- output: the output folder ------------------------------------------------------------
+    // --- output: the output directory ------------------------------------------------------
     ChartVersionExists "chart-version-exists"
-        "A chart of this version exists with other content."
-        "What is under a chart version must not change: somebody may have installed it, and Helm and Argo CD take two charts of one version for the same. Raise `chart-version` of the bundle in bundles.toml, so that the new content gets a version of its own. `--replace` replaces the old content; use it only where nobody has the old chart.";
+        "This chart version exists with different content."
+        "A released chart version must not change: it may be installed already, and Helm and Argo CD treat two charts with one version as the same. Raise `chart-version` of the bundle in bundles.toml to give the new content its own version. `--replace` overwrites the old content; use it only if the old chart was never installed.";
     ChartEdited "chart-edited"
-        "Files of a chart that bundle2chart wrote were edited by hand."
-        "Every chart folder has a `.bundle2chart` file with the SHA-256 of each file. A file whose content is another one has been edited, and writing the chart would lose the edit. Declare the change in bundles.toml (for example as an overlay), or let `--replace` discard it.";
+        "Files of a generated chart were edited by hand."
+        "Every chart directory has a `.bundle2chart` file with the SHA-256 of each file. Writing the chart would lose edits to files whose hash differs. Declare the change in bundles.toml (for example as an overlay), or discard it with `--replace`.";
     NotOurs "not-ours"
-        "The folder of a chart exists and was not written by bundle2chart."
-        "bundle2chart changes a chart folder only when it holds the `.bundle2chart` file that bundle2chart put there. Move the folder away, or give the bundle another name or another output folder.";
+        "The chart directory exists and was not written by bundle2chart."
+        "bundle2chart only changes a chart directory that has its `.bundle2chart` file. Move the directory away, or rename the bundle or the output directory.";
     ForeignFile "foreign-file"
-        "A chart folder holds a file that bundle2chart did not write."
-        "Helm packages whatever is in a chart folder, so such a file would become part of the chart without anybody having declared it, and the next version of the chart would not have it. Nothing is written until it is moved out or declared in bundles.toml, for example as an overlay.";
+        "A chart directory has a file that bundle2chart did not write."
+        "Helm packages every file in a chart directory, so the file would become part of this chart version only, undeclared. Nothing is written until the file is moved out or declared in bundles.toml, for example as an overlay.";
     OwnershipFile "ownership-file"
-        "The `.bundle2chart` file of a chart folder cannot be understood."
-        "This file says which files of the folder bundle2chart owns; without it, bundle2chart does not touch the folder. Damage often comes from a merge conflict: restore the file from Git, or delete the whole chart folder and build again.";
+        "The `.bundle2chart` file of a chart directory is invalid."
+        "This file lists the files that bundle2chart owns; without it, bundle2chart does not change the directory. A common cause is a merge conflict: restore the file from Git, or delete the whole chart directory and build again.";
     LayoutChanged "layout-changed"
-        "The output folder holds charts of the other layout."
-        "With the versioned layout a chart is in `out/NAME/VERSION`, with the flat layout in `out/NAME`. A chart cannot be inside another one, so after a change of layout the old charts have to be moved or deleted, or another output folder be used.";
+        "The output directory has charts in the other layout."
+        "The versioned layout writes charts to `out/NAME/VERSION`, the flat layout to `out/NAME`. Charts cannot be nested, so after changing the layout, move or delete the old charts, or use another output directory.";
     OrphanChart "orphan-chart"
-        "The output folder holds a chart that is no longer configured."
-        "The folder was written by bundle2chart, and no `[[bundle]]` has its name any more. It is kept, because only a person can know whether it is still in use. Delete it when it is not.";
+        "The output directory has a chart that is no longer configured."
+        "bundle2chart wrote this chart, but no `[[bundle]]` has its name any more. It is kept because it may still be in use. Delete it when it is not.";
     ChartPath "chart-path"
-        "A chart, or a file in it, has a path that cannot be written."
-        "Paths are relative and `/`-separated, without empty segments, `.`, `..`, backslashes and control characters; a chart cannot be inside another one, and a path cannot be a file and a folder at once.";
+        "Invalid path of a chart or of a file in it."
+        "Paths are relative and `/`-separated, without empty segments, `.`, `..`, backslashes and control characters. Charts cannot be nested, and a path cannot be both a file and a directory.";
     OutputBusy "output-busy"
-        "Another build is writing to the output folder."
-        "Builds into one output folder take turns, so that it is always the result of one build. Wait for the other one; the lock ends with its process, also when it is killed.";
+        "Another build is writing to the output directory."
+        "Builds lock the output directory. Wait for the other build; its lock is released when its process exits, also when it is killed.";
     OutputUnsuitable "output-unsuitable"
-        "The output folder, or a chart in it, cannot be replaced."
-        "Each chart folder is replaced in one step, so that nobody ever sees half of a chart. That is not possible when the output folder is a file, or when the chart folder holds the working directory.";
+        "The output directory, or a chart in it, cannot be replaced."
+        "Each chart directory is replaced atomically. This is not possible if the output directory is a file, or if the chart directory contains the working directory.";
     OutputFailed "output-failed"
-        "The operating system refused to read or write the output folder."
-        "The message names the path and the cause. As an error it means that the output folder is as it was; as a warning, that the new output is complete and something of the old is left in it, which the next build removes.";
+        "I/O error in the output directory."
+        "The message names the path and the cause. If this is an error, the output directory is unchanged; if it is a warning, the new output is complete and some old files are left, which the next build removes.";
 
-    // --- source: folders, image layouts and tars ------------------------------------------
+    // --- source: directories, image layouts and tars ---------------------------------------
     InvalidReference "invalid-reference"
-        "A reference to an image is malformed."
-        "References are written in full: registry host, repository, and a tag or a digest, for example `registry.redhat.io/team/operator-bundle:1.0`. Short names are refused because what they mean depends on the machine.";
+        "Malformed image reference."
+        "Write references in full: registry host, repository, and a tag or a digest, for example `registry.redhat.io/team/operator-bundle:1.0`. Short names are not allowed because they resolve differently on each machine.";
     SourceNotFound "source-not-found"
         "The path of a bundle or of a mirror does not exist."
-        "Relative paths in bundles.toml start from its folder; on the command line, from the working folder.";
+        "Relative paths in bundles.toml are relative to its directory; on the command line, to the working directory.";
     SourceUnreadable "source-unreadable"
-        "A file cannot be read."
-        "The operating system refused to give the file; the message says why. Inside an image layout symbolic links are not followed.";
+        "Cannot read a file of a source."
+        "The message has the error of the operating system. Symbolic links inside an image layout are not followed.";
     UnknownSource "unknown-source"
-        "A path names nothing that holds a bundle."
-        "A path names a bundle folder, which has `manifests/` or `metadata/annotations.yaml`, an OCI image layout, which has `oci-layout`, a tar of either, or a Docker archive, which has `manifest.json`.";
+        "A path is not a bundle directory, OCI layout or archive."
+        "A path must be a bundle directory (with `manifests/` or `metadata/annotations.yaml`), an OCI image layout (with `oci-layout`), a tar of either, or a Docker archive (with `manifest.json`).";
     ImageNotFound "image-not-found"
-        "An image layout does not have the image."
-        "An image is found by its digest, or by the annotation `org.opencontainers.image.ref.name` in the layout's index.json: the full reference, the part of it after the mirror's prefix, or the bare tag where that is unambiguous. The hint lists what is there.";
+        "The image is not in the image layout."
+        "Images are looked up by digest, or by the annotation `org.opencontainers.image.ref.name` in the layout's index.json: the full reference, the part after the mirror's prefix, or the bare tag if it is unambiguous. The hint lists the images of the layout.";
     AmbiguousImage "ambiguous-image"
-        "Several images of a layout fit."
-        "Name the image in full, or pin it by digest, so that it is certain which one is built.";
+        "Several images of a layout match."
+        "Use the full reference of the image, or pin it by digest.";
     BareTag "bare-tag"
         "An image was found by its tag alone."
-        "The layout names the image by tag only, so nothing says that it is the repository that was asked for. Copy the image under its full name, or make the mirror's `from` name the whole repository.";
+        "The layout names the image by tag only, so its repository cannot be verified. Copy the image under its full reference, or set the mirror's `from` to the whole repository.";
     InvalidLayout "invalid-layout"
         "An image layout, index, manifest or configuration is malformed."
-        "The document cannot be read as what it is said to be, or contradicts another one. Nothing of the image was used.";
+        "The document does not match its media type, or contradicts another one. Nothing of the image was used.";
     MissingBlob "missing-blob"
-        "A part of an image is missing."
-        "The layout's index leads to a blob that is not in the layout; the copy was probably interrupted.";
+        "A blob of an image is missing."
+        "The layout's index refers to a blob that is not in the layout. The copy was probably interrupted.";
     BlobMismatch "blob-mismatch"
-        "A part of an image is not what its descriptor says."
-        "Every blob is checked against the size and the digest by which it is referred to, and every layer's content against the image's configuration. A difference means damage or tampering; nothing of the image was used.";
+        "A blob does not match its descriptor."
+        "Every blob is checked against the size and digest of its descriptor, and every uncompressed layer against the image configuration. A mismatch means corruption or tampering; nothing of the image was used.";
     UnknownMediaType "unknown-media-type"
-        "A part of an image has a media type that a bundle image does not have."
-        "Registries hold more than container images. A bundle is an OCI or Docker (schema 2) image whose layers are tars.";
+        "A blob has a media type that bundle images do not use."
+        "Registries also store artifacts that are not container images. A bundle is an OCI or Docker (schema 2) image whose layers are tars.";
     LayerType "layer-type"
-        "A layer is compressed in another way than its media type says."
-        "The layer was read as what it is, and its digest is right, but other tools may fail on it.";
+        "The compression of a layer does not match its media type."
+        "The layer was decompressed by its content and its digest is right, but other tools may fail on it.";
     BrokenArchive "broken-archive"
-        "A compressed file or tar cannot be read."
-        "The file is cut short, has something after its end, or is not a tar at all.";
+        "A compressed file or tar is corrupt."
+        "The file is truncated, has trailing data, or is not a tar.";
     SourceLimit "source-limit"
-        "Reading a bundle would cost too much."
-        "Layers, files, documents and their expansion have limits far above what bundles need, so that a hostile image cannot exhaust memory, disk or time.";
+        "A bundle exceeds a size limit."
+        "Layers, files, documents and their decompressed sizes are limited, so that a malicious image cannot exhaust memory, disk or time. The limits are far above every real bundle.";
     UnexpectedEntry "unexpected-entry"
-        "A bundle has something in its folders that may not be there."
-        "The manifests and metadata folders hold regular files with plain names; the manifests folder has no folders in it, as OLM requires. Links, devices and paths with `..` are refused there, because what they mean depends on where they are unpacked.";
+        "A bundle directory contains an entry that is not allowed."
+        "The manifests and metadata directories may only contain regular files with plain names; the manifests directory has no subdirectories, as OLM requires. Links, devices and paths with `..` are not allowed, because their meaning depends on where they are unpacked.";
     NoManifests "no-manifests"
-        "There is no bundle in the folder or image."
-        "The manifests folder is the one that annotations.yaml names, else the one that the image's labels name, else `manifests`. It must have files.";
+        "The directory or image has no bundle manifests."
+        "The manifests directory is the one named in annotations.yaml, else in the image's labels, else `manifests`. It must contain files.";
     FolderMismatch "folder-mismatch"
-        "The image's labels and annotations.yaml name different folders."
-        "The file annotations.yaml is authoritative, as it is to OLM, but other tools read the labels.";
+        "The image's labels and annotations.yaml name different directories."
+        "OLM and bundle2chart use annotations.yaml, but other tools read the labels.";
 
     // --- source: registries, cache, lock -----------------------------------------------------
     RegistryUnreachable "registry-unreachable"
-        "A registry cannot be reached, or the connection to it is not secure or breaks."
-        "bundle2chart speaks HTTPS to registries, through the proxy that HTTPS_PROXY names. It tries again when a connection breaks, and goes on where a download broke off, as often as `retries` in `[network]` says. An authority of your own is named with `ca` in a `[[registry]]` table; plain HTTP must be asked for there.";
+        "Cannot connect to a registry, or the connection is insecure or breaks."
+        "bundle2chart connects to registries over HTTPS, through the proxy set with HTTPS_PROXY. Broken connections are retried and downloads resumed, up to `retries` times (`[network]` table). Set `ca` in a `[[registry]]` table for a private CA, or allow plain HTTP there.";
     RegistryDenied "registry-denied"
-        "A registry wants credentials, or other ones."
-        "Credentials are looked for where `podman login` and `docker login` leave them: the file that REGISTRY_AUTH_FILE names, else containers/auth.json, else Docker's config.json, with their credential helpers. Some registries say this also of images that do not exist.";
+        "A registry rejects the credentials, or requires some."
+        "Credentials are read from where `podman login` and `docker login` write them: the file in REGISTRY_AUTH_FILE, else containers/auth.json, else Docker's config.json, including credential helpers. Some registries give this answer for images that do not exist.";
     RegistryFailed "registry-failed"
-        "A registry answers with an error, or not as registries do."
-        "Answers 429 and 5xx are tried again, when the registry says or after growing pauses, as often as `retries` in `[network]` says. Other errors are final. `-vv` shows every request.";
+        "A registry returned an error or an invalid response."
+        "Responses 429 and 5xx are retried, after the registry's Retry-After or with growing delays, up to `retries` times (`[network]` table). Other errors are not retried. `-vv` logs every request.";
     UnsafeRedirect "unsafe-redirect"
-        "A registry redirects to where no registry is looked for."
-        "Redirects are followed to other hosts over HTTPS, without credentials. They are not followed to plain HTTP, to link-local addresses, where clouds hand out the credentials of machines, or to this machine, unless the registry is on it.";
+        "A registry redirects to a forbidden address."
+        "Redirects to other hosts are followed over HTTPS only, without credentials. Redirects to plain HTTP, to link-local addresses (cloud metadata services), or to localhost are not followed, unless the registry is on localhost.";
     UnsafeRealm "unsafe-realm"
-        "A registry sends clients for a token to a host that may not have the credentials."
-        "Credentials are sent to the registry itself. If the registry's operator documents another host for tokens, name it with `auth-hosts` in a `[[registry]]` table. A token is never fetched over plain HTTP for a registry that speaks HTTPS.";
+        "A registry's token server is on a host that is not trusted with the credentials."
+        "Credentials are only sent to the registry itself. If the registry's documentation names another host for tokens, add it to `auth-hosts` in a `[[registry]]` table. Tokens are never fetched over plain HTTP for a registry that uses HTTPS.";
     InvalidCredentials "invalid-credentials"
-        "A file of credentials or a credential helper cannot be used."
-        "The message names the file or the program, and never what is in it. Log in again, or run the helper by hand.";
+        "Invalid credentials file or failing credential helper."
+        "The message names the file or the program, never its content. Log in again, or run the helper by hand.";
     CacheUnusable "cache-unusable"
-        "The cache of blobs cannot be read or written."
-        "Blobs are kept by digest in the folder that BUNDLE2CHART_CACHE names, else in `bundle2chart` in XDG_CACHE_HOME or `.cache` at home. It may be deleted at any time.";
+        "Cannot read or write the blob cache."
+        "Blobs are cached by digest in the directory set with BUNDLE2CHART_CACHE, else in `bundle2chart` in XDG_CACHE_HOME or `~/.cache`. The cache can be deleted at any time.";
     Offline "offline"
-        "Something is not at hand, and the network may not be used."
-        "With `--offline`, images come from folders, layouts and the cache only. Build once without it, or vendor the images.";
+        "Network access is needed but disabled with --offline."
+        "With `--offline`, images are read from directories, layouts and the cache only. Build once without `--offline`, or vendor the images.";
     LockInvalid "lock-invalid"
-        "The lock file cannot be used."
-        "`bundles.lock` is written by bundle2chart and belongs into Git beside bundles.toml. A conflict in it is best solved by taking one side and running `bundle2chart lock`.";
+        "Invalid lock file."
+        "`bundles.lock` is generated; commit it to Git with bundles.toml. To resolve a merge conflict, take one side and run `bundle2chart lock`.";
     LockStale "lock-stale"
-        "The lock file does not cover the configuration, and may not be changed."
-        "With `--locked`, as in a release pipeline, nothing may be built that is not locked. Run `bundle2chart lock` and commit bundles.lock.";
+        "The lock file is out of date and --locked is set."
+        "With `--locked`, everything must be in the lock file. Run `bundle2chart lock` and commit bundles.lock.";
     PackageMismatch "package-mismatch"
-        "A bundle is of another package than bundles.toml, the catalog or bundles.lock says."
-        "A chart keeps its name, so another operator under the same name in bundles.toml would replace the first one on `helm upgrade`. `package` in a `[[bundle]]` says which package its image or path must hold; without it, that is the package in bundles.lock. For a bundle of a catalog, the package in its annotations must be the catalog's.";
+        "The package of a bundle differs from bundles.toml, the catalog or bundles.lock."
+        "A different operator under the same name in bundles.toml would replace the first one on `helm upgrade`. `package` in a `[[bundle]]` sets the expected package of its image or path; the default is the package in bundles.lock. For a bundle of a catalog, the package in its annotations must be the catalog's.";
     WatchChanged "watch-changed"
-        "A new version of an operator would watch other namespaces, and bundles.toml does not say which."
-        "Without `watch`, the install modes of the bundle decide: all namespaces where it supports AllNamespaces, else its own. A version that adds AllNamespaces would turn its Roles into ClusterRoles, with access to Secrets of all namespaces if they include any. bundles.lock records what was decided; another default stops the build until `watch` says which one is wanted. What `watch` says always holds.";
+        "A new operator version changes the default install mode, and `watch` is not set."
+        "Without `watch`, the bundle's install modes decide: AllNamespaces if supported, else OwnNamespace. A version that adds AllNamespaces would turn the operator's Roles into ClusterRoles, with access to Secrets in all namespaces if its rules include Secrets. bundles.lock records the install mode; if the default changes, the build stops until `watch` is set.";
     // --- source: catalogs -----------------------------------------------------------------
     NotACatalog "not-a-catalog"
-        "A source is not a file-based catalog."
-        "A catalog is a folder of JSON and YAML files with objects such as olm.package, olm.channel and olm.bundle, or an image whose label operators.operatorframework.io.index.configs.v1 names such a folder.";
+        "The source is not a file-based catalog."
+        "A catalog is a directory of JSON and YAML files with olm.package, olm.channel and olm.bundle objects, or an image whose label operators.operatorframework.io.index.configs.v1 names such a directory.";
     CatalogInvalid "catalog-invalid"
-        "An object of a catalog cannot be read."
-        "Every file of a catalog's folder is read, whatever its name, unless `.indexignore` leaves it out. The objects of the wanted package must have the fields that OLM defines; those of other packages are skipped.";
+        "Invalid object in a catalog."
+        "Every file of the catalog directory is read, whatever its name, unless `.indexignore` excludes it. Objects of the requested package must have the fields that OLM defines; objects of other packages are skipped.";
     PackageNotFound "package-not-found"
-        "A catalog does not have the package."
-        "The hint names packages with similar names.";
+        "The package is not in the catalog."
+        "The hint lists packages with similar names.";
     ChannelNotFound "channel-not-found"
-        "A package does not have the channel."
-        "Channels come and go with releases of an operator. Without `channel`, the package's default channel is taken.";
+        "The package does not have the channel."
+        "Operators add and remove channels between releases. Without `channel`, the package's default channel is used.";
     VersionNotFound "version-not-found"
-        "A channel does not have the version."
-        "Versions are those that the bundles of the channel state about themselves, not what their names look like.";
+        "The version is not in the channel."
+        "Versions are the `olm.package` versions of the channel's bundles, not the versions in bundle names.";
     AmbiguousVersion "ambiguous-version"
         "Several bundles of a channel have the same version."
-        "Nothing says which one is meant, so bundle2chart does not guess.";
+        "bundle2chart does not guess which one to use.";
     ChannelHead "channel-head"
         "A channel does not have exactly one head."
-        "The head of a channel is the bundle that no other one replaces or skips. OLM refuses a catalog in which there are several or none.";
+        "The head of a channel is the bundle that no other one replaces or skips. OLM rejects a catalog with several heads or none.";
     Deprecated "deprecated"
-        "The catalog calls a package, channel or bundle deprecated."
-        "The message is the catalog's own. What is deprecated still works, but will not get fixes for long.";
+        "The catalog marks a package, channel or bundle as deprecated."
+        "The message is from the catalog. Deprecated versions still work, but may soon get no more fixes.";
     BundleIncomplete "bundle-incomplete"
-        "A catalog does not say how to get a bundle."
-        "A bundle of a catalog has an image, or all of its manifests as olm.bundle.object properties. Newer catalogs have only parts of the ClusterServiceVersion, from which nothing can be installed.";
+        "A catalog has no image and no complete manifests for a bundle."
+        "A bundle of a catalog has an image, or all its manifests as olm.bundle.object properties. Newer catalogs have only the metadata of the ClusterServiceVersion, which is not enough to install the operator.";
 
     // --- images -----------------------------------------------------------------------------
     ImageNotPinned "image-not-pinned"
-        "An image is named by a tag only."
-        "A tag can mean another image tomorrow. Clusters without access to the registry pull from mirrors by digest, which do not serve tags.";
+        "An image is referenced by tag instead of digest."
+        "A tag can move to another image. Image mirrors for disconnected clusters usually work by digest only (ImageDigestMirrorSet).";
     ImageNotDeclared "image-not-declared"
-        "A pod uses an image that the ClusterServiceVersion does not list."
-        "Tools such as oc-mirror copy what `spec.relatedImages` lists. An image that is missing there is missing in the mirror, and the pod cannot start.";
+        "A container image is not in `spec.relatedImages`."
+        "Tools such as oc-mirror copy the images in `spec.relatedImages`. An image that is not listed is missing from the mirror, and its pods fail with ImagePullBackOff.";
 
     // --- dependencies -----------------------------------------------------------------------
     DependencyInvalid "dependency-invalid"
-        "A dependency or property of a bundle cannot be read."
-        "The files metadata/dependencies.yaml and metadata/properties.yaml, the annotation `olm.properties` and the required APIs of the ClusterServiceVersion have the fields and the ranges of versions that OLM defines.";
+        "Invalid dependency or property of a bundle."
+        "The files metadata/dependencies.yaml and metadata/properties.yaml, the annotation `olm.properties` and the required APIs of the ClusterServiceVersion must have the fields and version ranges that OLM defines.";
     DependencyMissing "dependency-missing"
-        "A bundle needs a package or an API that no bundle of the configuration has."
-        "OLM would install what is missing by itself. Here, add a bundle that has it and name that in `depends-on`. Where the cluster has it already, or gets it in another way, say so with `provided`. This is checked when the whole configuration is built.";
+        "A required package or API is not provided by any bundle in the configuration."
+        "OLM would install the dependency automatically. Add a bundle that provides it and list that bundle in `depends-on`. If the cluster already provides it, add it to `provided`. This is only checked when the whole configuration is built.";
     DependencyOrder "dependency-order"
-        "A bundle needs another one that its `depends-on` does not lead to."
-        "Both are in the configuration, but nothing says that one must be installed before the other. `depends-on` also tells the reader of the chart.";
+        "A required bundle is not in `depends-on`."
+        "Both bundles are in the configuration, but their install order is not declared. `depends-on` sets it, and also documents the dependency in the chart.";
     SharedCrd "shared-crd"
         "Two bundles ship the same CRD."
         "Helm lets only one release own an object, so the second release cannot be installed: `invalid ownership metadata`. Keep the CRD in the bundle that ships its newest version, and leave it out of the others with a filter.";
     DependencyNotChecked "dependency-not-checked"
         "A bundle has a constraint that only OLM can check."
-        "Rules in CEL and labels are about the properties of all operators of a cluster. Look at the constraint, and see to it yourself.";
+        "CEL and label constraints apply to the properties of all operators in a cluster. Check the constraint by hand.";
     UnusedProvided "unused-provided"
-        "Something is said to be provided that no bundle needs."
-        "The entry of `provided` may be misspelt, or the bundle no longer needs what it was written for.";
-    // --- olm: what an operator serves -----------------------------------------------------
+        "An entry of `provided` matches no dependency."
+        "The entry may have a typo, or the bundle no longer has the dependency.";
+    // --- olm: webhooks and APIServices -----------------------------------------------------
     ServerMissing "server-missing"
-        "A webhook or an owned APIService names a Deployment that the ClusterServiceVersion does not have."
-        "Nobody would answer the API server. OLM refuses the bundle as well. `deploymentName` is the name of an entry of the install strategy's deployments.";
+        "A webhook or an owned APIService names a Deployment that is not in the ClusterServiceVersion."
+        "`deploymentName` must be the name of an entry of the install strategy's deployments: without the Deployment, the API server's calls would fail. OLM rejects the bundle too.";
     DuplicateWebhook "duplicate-webhook"
         "Two webhooks of one type have the same name, or two owned APIServices the same group and version."
-        "The name is that of the object in the cluster, so only one of them could exist. OLM refuses the bundle as well.";
+        "The name is the object's name in the cluster, so only one of them could exist. OLM rejects the bundle too.";
     ConversionWebhook "conversion-webhook"
-        "A conversion webhook cannot work as it is declared."
-        "A CRD is converted by one webhook, which must belong to an operator that owns the CRD and watches all namespaces, since a CRD is the same for the whole cluster; and the CRD must not preserve unknown fields. OLM refuses such a bundle as well.";
+        "Invalid conversion webhook."
+        "A CRD has one conversion webhook, from an operator that owns the CRD and watches all namespaces (CRDs are cluster-scoped), and the CRD must not set preserveUnknownFields. OLM rejects other bundles too.";
     ForbiddenRule "forbidden-rule"
-        "An admission webhook wants to intercept what no operator may."
-        "A webhook for every API group, or for webhook configurations themselves, could lock everybody out of a cluster, also those who would repair it. OLM refuses the bundle as well.";
+        "An admission webhook intercepts resources that operators may not intercept."
+        "A webhook for all API groups, or for webhook configurations, could lock everyone out of the cluster, including the administrators who would repair it. OLM rejects the bundle too.";
     PortConflict "port-conflict"
-        "Two definitions have one port of a Service lead to two target ports."
-        "All webhooks and APIServices of a Deployment share a Service, whose ports are their `containerPort`s. One port of a Service leads to one target port.";
+        "Two webhooks or APIServices of a Deployment use one Service port with different target ports."
+        "All webhooks and APIServices of a Deployment share one Service, whose ports are their `containerPort`s. A Service port has one target port.";
     ShippedService "shipped-service"
-        "The bundle ships a Service that has the name of the one for its webhooks."
-        "The Service of a Deployment with webhooks has a fixed name, which the API server is told. Only one object can have it, and the made one has the ports that the webhooks need; OLM v0 replaces the shipped one too.";
+        "The bundle ships a Service with the name of the generated webhook Service."
+        "The webhook Service of a Deployment has a fixed name, which the webhook configurations reference. Only one object can have this name, and the generated Service has the ports that the webhooks need. OLM v0 replaces the shipped Service too.";
     NoCertificate "no-certificate"
-        "An operator serves webhooks or APIServices, and nothing makes its certificate."
-        "With `certificates = \"none\"` no certificate is made or mounted, and the API server is told of no CA. That works only for operators that do both themselves.";
+        "No certificate is created for an operator with webhooks or APIServices."
+        "With `certificates = \"none\"`, no certificate is created or mounted and no CA bundle is injected. This works only for operators that do both themselves.";
 
-    // --- passes: what breaks off OpenShift, or everywhere ---------------------------------
+    // --- passes: lints ---------------------------------------------------------------------
     AccountMissing "account-missing"
-        "A Deployment runs as a ServiceAccount that the chart does not have."
-        "A ServiceAccount is made for each that the permissions of the ClusterServiceVersion name, and those that the bundle ships are kept. Without its account a pod does not start.";
+        "A Deployment uses a ServiceAccount that is not in the chart."
+        "The chart has the ServiceAccounts in the permissions of the ClusterServiceVersion and those that the bundle ships. Pods without their ServiceAccount are not created.";
     AuthReaderMissing "auth-reader-missing"
-        "An operator asks the API server who its callers are, and cannot read how."
-        "Servers with delegated authentication read the ConfigMap extension-apiserver-authentication in kube-system when they start, and some stop when they cannot. OpenShift lets everybody read it. Elsewhere `auth-reader = true` adds the RoleBinding. Operators that only have kube-rbac-proxy or controller-runtime check tokens do not need it.";
+        "An operator with delegated authentication cannot read extension-apiserver-authentication."
+        "Servers with delegated authentication read the ConfigMap extension-apiserver-authentication in kube-system on startup, and some exit if they cannot. OpenShift lets everyone read it. On other clusters, `auth-reader = true` adds the RoleBinding. Operators that only use kube-rbac-proxy or controller-runtime to check tokens do not need it.";
     ForeignKind "foreign-kind"
-        "A chart has objects of kinds that Kubernetes does not have."
-        "Helm refuses a release as a whole when the cluster does not know the kind of one object. Install what brings the kind, or exclude the objects with a filter.";
+        "A chart has objects of kinds that plain Kubernetes does not have."
+        "Helm rejects the whole release if the cluster does not know the kind of one object. Install the CRDs of the kind, or exclude the objects with a filter.";
     IncompleteRule "incomplete-rule"
-        "A role has a rule that lacks something."
-        "A rule has verbs, and for them resources with their apiGroups, or nonResourceURLs, which only ClusterRoles may have. The API server refuses any other, and Helm with it the release.";
+        "A Role or ClusterRole has an incomplete rule."
+        "A rule needs verbs, and either apiGroups with resources, or nonResourceURLs (ClusterRoles only). The API server rejects any other rule, and the release fails.";
     OpenshiftOnly "openshift-only"
-        "An operator wants to use APIs of OpenShift."
-        "Rules for APIs that are missing do no harm, but an operator that cannot do without them does not work. SecurityContextConstraints have no counterpart elsewhere; there, pod security admission decides by namespace.";
+        "An operator has RBAC for OpenShift-only APIs."
+        "RBAC rules for missing APIs are harmless, but an operator that requires these APIs does not work. SecurityContextConstraints exist only on OpenShift; other clusters use pod security admission per namespace.";
     RunAsUserMissing "run-as-user-missing"
-        "A container must not run as root, and nothing says as whom it shall run."
-        "OpenShift picks a user for each namespace. Elsewhere the image's own user counts, and the container does not start when that is root or a name instead of a number.";
+        "A container sets runAsNonRoot without runAsUser."
+        "OpenShift assigns a user ID per namespace. On other clusters the image's USER is used, and pods fail with CreateContainerConfigError if it is root or not numeric.";
     SelectorMatchesNothing "selector-matches-nothing"
-        "A Service or disruption budget selects none of the chart's pods."
-        "It may be for pods that the operator makes, or its labels are not those of the Deployment.";
+        "A Service or PodDisruptionBudget selects no pods of the chart."
+        "It may be meant for pods that the operator creates, or its labels differ from the Deployment's.";
 
-    // --- bundle: what is left out, and what it needs ---------------------------------------
+    // --- bundle: dropped fields ------------------------------------------------------------
     IgnoredField "ignored-field"
-        "An object of the bundle has a field that does not exist."
-        "Kubernetes has types for objects of its own kinds, and OLM has them for the definitions in a ClusterServiceVersion. Both drop fields that these types do not have, except when the API server applies an object itself, as Helm 4 asks it to: then it refuses the object. So bundle2chart drops them. What the author wanted with the field does not happen; if it is only in the wrong place, a `[[bundle.patch]]` can move it. Custom resources, and other kinds whose types are not known, stay as they are.";
+        "An object of the bundle has an unknown field."
+        "Kubernetes has typed schemas for its built-in kinds, and OLM for the definitions in a ClusterServiceVersion. Both drop unknown fields, except with server-side apply (the default of Helm 4), which rejects the object. bundle2chart drops the fields, so they have no effect; if a field is only in the wrong place, move it with a `[[bundle.patch]]`. Custom resources, and other kinds without a known schema, are not changed.";
 
-
-
-    // --- diff: what is compared ------------------------------------------------------------
+    // --- diff: operands --------------------------------------------------------------------
     ChartNotFound "chart-not-found"
-        "There is no such chart."
-        "`NAME@VERSION` names a chart in the output folder, `NAME` the highest version of it there. With `--rev` both are looked for in that revision of the output folder.";
+        "Chart not found."
+        "`NAME@VERSION` is a chart in the output directory, `NAME` its highest version there. With `--rev`, charts are looked up in that revision of the output directory.";
     ChartUnreadable "chart-unreadable"
-        "A chart cannot be read."
-        "A chart is a folder with a Chart.yaml, or a gzipped tar of one. The message names the file that cannot be understood.";
+        "Cannot read a chart."
+        "A chart is a directory with a Chart.yaml, or a .tgz of one. The message names the invalid file.";
     HelmMissing "helm-missing"
-        "A chart needs the `helm` program to be rendered, and there is none."
-        "Charts that bundle2chart wrote are rendered by bundle2chart itself. Other charts may use all of Helm's template language, so Helm must render them: install `helm` and put it on PATH.";
+        "The `helm` program is required to render a chart, and was not found."
+        "bundle2chart renders the charts that it generates itself. Other charts can use all of Helm's template language and are rendered with `helm template`: install `helm` in PATH.";
     HelmFailed "helm-failed"
-        "The `helm` program could not render a chart."
-        "The message ends with what Helm said. Values that the chart requires can be given with `--values`.";
+        "`helm` failed to render a chart."
+        "The message ends with the error of Helm. Set required values with `--values`.";
     GitFailed "git-failed"
-        "The `git` program could not give an earlier revision."
-        "`--rev` reads the output folder as it was in a Git revision, or, where that is not committed, `bundles.lock`. One of them must be inside of a Git repository, and have been committed in that revision.";
+        "`git` failed to read an earlier revision."
+        "`--rev` reads the output directory, or if that is not committed `bundles.lock`, from a Git revision. One of them must be in a Git repository and committed in that revision.";
     ValuesUnreadable "values-unreadable"
-        "A file of values cannot be read."
-        "Files given with `--values` are YAML or JSON with one map.";
+        "Cannot read a values file."
+        "Files for `--values` are YAML or JSON with one mapping.";
     InvalidPattern "invalid-pattern"
-        "A pattern for changes cannot be understood."
-        "A pattern is `KIND`, `KIND/NAME`, `KIND/NAMESPACE/NAME`, a path such as `.spec.replicas`, or both, joined by a colon: `Deployment/manager:.spec.replicas`. `*` stands for any characters of a segment and `**` for any segments of a path.";
+        "Invalid pattern for changes."
+        "A pattern is `KIND`, `KIND/NAME`, `KIND/NAMESPACE/NAME`, a path such as `.spec.replicas`, or both joined by a colon: `Deployment/manager:.spec.replicas`. `*` matches any characters of a segment and `**` any segments of a path.";
     UnusedIgnore "unused-ignore"
-        "An `[[ignore]]` or `--ignore` left nothing out."
-        "It may be misspelt, or what it was written for is over. `diff` says so, because a pattern that is left behind can hide something later.";
+        "An `[[ignore]]` or `--ignore` matched no change."
+        "The pattern may have a typo, or the change is no longer there. Remove unused patterns: they can hide a later change.";
     ValuesRefused "values-refused"
-        "Helm refuses the values that were given for a chart."
-        "`values.schema.json` of the chart does not know a value, or wants another type, so that `helm upgrade` with these values stops before it does anything. The comparison goes on without what is refused meaning anything.";
-    // --- chart: CRDs and the size of a release ---------------------------------------------
+        "Helm rejects the values for a chart."
+        "`values.schema.json` of the chart does not allow a value, or expects another type, so `helm upgrade` with these values fails. The comparison ignores rejected values.";
+    // --- chart: CRDs and release size ------------------------------------------------------
     ReleaseSize "release-size"
-        "A release of a chart takes most of the Secret where Helm keeps it, or does not fit into it."
-        "Helm keeps each revision of a release in a Secret, and Kubernetes limits those to 1 MiB. What counts is compressed: the chart with its files, but not what is in subcharts, and the rendered manifest. CRDs are nearly always the reason: with `crds = \"separate\"` they are in a release of their own, with `strip-descriptions` they count little, and with `crds = \"subchart\"`, which leaves their upgrades to kubectl, they do not count at all.";
+        "A Helm release takes most of its release Secret, or does not fit."
+        "Helm stores each revision of a release in a Secret, which Kubernetes limits to 1 MiB. The compressed size counts: the chart's files, without subcharts, and the rendered manifest. The cause is usually CRDs: `crds = \"separate\"` moves them to their own release, `strip-descriptions` shrinks them, and with `crds = \"subchart\"` they do not count, but must be upgraded with kubectl.";
     CrdsMoved "crds-moved"
-        "The CRDs of a chart are in another place than in the version before."
-        "Helm treats CRDs in a crds/ folder and CRDs in templates as different things: `helm upgrade` does not touch the former, and it refuses to take over the latter from another release or from kubectl. An upgrade of an existing release needs the steps that the hint names; a new installation does not.";
+        "The CRDs of a chart moved to another place since the previous version."
+        "Helm handles CRDs in crds/ and in templates/ differently: `helm upgrade` ignores the former, and does not adopt the latter from another release or from kubectl. To upgrade an existing release, follow the steps in the hint; new installations need none.";
 
     CrdsSeparate "crds-separate"
-        "The CRDs of a bundle are in a chart of their own."
-        "Helm asks the cluster for the kinds of all objects of a release before it creates any, so a release cannot have both CRDs as templates and custom resources of their kinds. Where bundles.toml does not say where CRDs go, they are then in the chart NAME-crds, which is installed and upgraded first.";
+        "The CRDs of a bundle are in a separate chart."
+        "Helm looks up the kinds of all objects of a release before it creates any, so one release cannot contain both CRD templates and their custom resources. Unless bundles.toml sets `crds`, the CRDs are then in the chart NAME-crds, which is installed and upgraded first.";
 
-    // --- overlay: what is kept beside a bundle ----------------------------------------------
+    // --- overlay ---------------------------------------------------------------------------
     OverlayUnreadable "overlay-unreadable"
-        "An overlay cannot be read."
-        "The path of a `[[bundle.overlay]]` is a file, or a folder with files that end in .yaml, .yml or .json, relative to bundles.toml. Each file belongs to one overlay.";
+        "Cannot read an overlay."
+        "The path of a `[[bundle.overlay]]` is a file, or a directory with .yaml, .yml or .json files, relative to bundles.toml. Each file can be in one overlay only.";
     OverlayInvalid "overlay-invalid"
-        "An object of an overlay is not what the API server would take."
-        "Custom resources are checked against the CRDs of the bundle: versions, scope, types, required fields, allowed values, bounds and patterns, and fields that the CRD does not have, which the API server would drop without a word. What is found when the chart is built is not found when it is installed.";
+        "An object of an overlay fails validation."
+        "Custom resources are validated against the bundle's CRDs: version, scope, types, required fields, enums, bounds, patterns, and unknown fields (which the API server would silently drop).";
     OverlayPhase "overlay-phase"
-        "An object of an overlay would be installed before what it needs."
-        "Helm asks the cluster for the kinds of all objects of a release before it makes any, so a custom resource cannot be in one release with its CRD, unless that is in a crds/ folder or in the chart NAME-crds. `docs/two-step-install.md` says which phase is for what.";
+        "An object of an overlay would be installed before its dependencies."
+        "Helm looks up the kinds of all objects of a release before it creates any, so a custom resource cannot be in the same release as its CRD, unless the CRD is in crds/ or in the chart NAME-crds. See `docs/two-step-install.md` for the phases.";
     OverlayUnchecked "overlay-unchecked"
-        "An object of an overlay is of a kind that neither Kubernetes nor the bundle defines."
-        "It is carried through as it is. If nothing brings its kind to the cluster before, the release is refused.";
+        "An object of an overlay has an unknown kind."
+        "Neither Kubernetes nor the bundle defines the kind, so the object is not validated. If its CRD is not installed first, Helm rejects the release.";
     PatchFailed "patch-failed"
-        "A patch fails on an object, or makes something else of it."
-        "A patch gives one object for each that it matches, with the same kind, version, name and namespace. Values that only Helm knows can be kept or removed, but not looked at.";
+        "A patch failed on an object, or changed its identity."
+        "A patch returns one object per matched object, with the same kind, apiVersion, name and namespace. Helm values can be kept or removed by a patch, but not inspected.";
     UnusedPatch "unused-patch"
-        "A patch matches no object."
-        "It may be misspelt, or the bundle no longer ships what it was written for.";
+        "A patch matched no object."
+        "The filter may have a typo, or the bundle no longer ships the object.";
     // --- deploy ------------------------------------------------------------------------------
     CertificatesRenewed "certificates-renewed"
-        "Argo CD would make new certificates with every sync."
-        "With `certificates = \"helm\"` a chart makes its certificates when Helm installs it and finds them again in the cluster. Argo CD renders charts without looking into the cluster, so each sync makes new ones, and whoever has the old authority stops trusting the operator.";
+        "Argo CD would create new certificates with every sync."
+        "With `certificates = \"helm\"` a chart creates its certificates on install and looks them up in the cluster on upgrade. Argo CD renders charts without cluster access, so each sync creates new ones, and clients with the old CA stop trusting the operator.";
 
-    // --- serving: models, their pools and pickers ------------------------------------------
+    // --- serving: model servers ------------------------------------------------------------
     ServingProfile "serving-profile"
-        "An API profile does not have what is asked for."
-        "An API profile (`api`) fixes versions of objects, flags and images that belong together. Older ones lack some of what newer ones have.";
+        "Not supported by the API profile."
+        "An API profile (`api`) pins a set of matching API versions, flags and images. Older profiles lack features of newer ones.";
     ServingGroupSize "serving-group-size"
-        "The ranks of a model do not fit the pods of a group."
-        "Tensor, pipeline and data parallelism together say how many devices a replica has, and a group of pods has as many as its pods have. A rank too few or too many waits for ever. Known from kserve#4946.";
+        "The parallelism of a model does not match the pods of a group."
+        "The product of tensor, pipeline and data parallelism is the number of devices of a replica, and must equal the devices of the group's pods. With a rank too few or too many, the engine waits forever. Known from kserve#4946.";
     ServingNothing "serving-nothing"
-        "Manifests to check have nothing about serving models."
-        "A check that looks at nothing would always succeed. It needs pods with a known model server, InferencePools, or endpoint pickers.";
+        "The manifests have no model servers to check."
+        "The check needs pods with a known model server, InferencePools, or endpoint pickers; without them it would always succeed.";
     ServingPoolEmpty "serving-pool-empty"
         "An InferencePool selects no pods."
-        "The pool's selector must be labels of pods that answer requests. A pool without pods makes the picker answer 503.";
+        "The pool's selector must match the labels of pods that serve requests. With an empty pool, the picker returns 503.";
     ServingPoolPorts "serving-pool-ports"
-        "An InferencePool has other ports than its pods answer on."
-        "Every port of the pool is an endpoint of its own on every pod. Requests to a port that nobody listens on fail, and ranks whose port is missing stay idle. Known from llm-d#1855: data parallelism behind one port, and eight ports in the pool.";
+        "The ports of an InferencePool differ from the ports of its pods."
+        "Every port of the pool is a separate endpoint on every pod. Requests to a closed port fail, and ranks on an unlisted port stay idle. Known from llm-d#1855: data parallelism on one port, and eight ports in the pool.";
     ServingHeadlessSelected "serving-headless-selected"
-        "An InferencePool selects pods without a server."
-        "The workers of a group that only its leader answers for must not have the labels that the pool selects by. Known from llm-d-router#220.";
+        "An InferencePool selects pods that serve no requests."
+        "If only the leader of a group serves requests, its workers must not match the pool's selector. Known from llm-d-router#220.";
     ServingPoolShape "serving-pool-shape"
-        "An InferencePool is not what its CRD takes."
-        "A pool has one to eight different ports, labels to select by, and a failure mode FailOpen or FailClose. The API server refuses anything else; FailClosed, which the upstream chart's README names, is such a word.";
+        "The InferencePool is invalid."
+        "A pool has one to eight unique ports, a label selector, and failure mode FailOpen or FailClose. The API server rejects anything else, including FailClosed from the upstream chart's README.";
     ServingPoolMissing "serving-pool-missing"
-        "Something refers to an InferencePool that is not there."
-        "HTTPRoutes, InferenceObjectives and InferenceModelRewrites name their pool by group and name, in their own namespace unless a route says another. A wrong one is not an error to the API server: nothing happens.";
+        "A reference to an InferencePool that does not exist."
+        "HTTPRoutes, InferenceObjectives and InferenceModelRewrites reference their pool by group and name, in their own namespace unless a route sets another. The API server accepts dangling references, and they have no effect.";
     ServingPickerMissing "serving-picker-missing"
-        "An InferencePool names a picker that is not there."
-        "Gateways ask the Service of `endpointPickerRef` on its port. Without it, routes to the pool are not accepted (GAIE#2915).";
+        "An InferencePool references an endpoint picker that does not exist."
+        "Gateways call the Service of `endpointPickerRef` on its port. Without it, routes to the pool are not accepted (GAIE#2915).";
     ServingPickerPort "serving-picker-port"
-        "A picker listens on another port than gateways ask."
-        "`endpointPickerRef`, the Service, and the picker's `--grpc-port` (9002 when it is not said) must agree. The upstream chart's `extProcPort` changes the first two only.";
+        "The port of an endpoint picker does not match its Service or pool."
+        "`endpointPickerRef`, the Service, and the picker's `--grpc-port` (default 9002) must agree. The upstream chart's `extProcPort` changes the first two only.";
     ServingPickerPool "serving-picker-pool"
-        "A picker watches another pool than the one that names it."
-        "`--pool-name`, `--pool-namespace` and `--pool-group` say which pool a picker works for. With another, it answers with pods of another model, or never becomes ready.";
+        "An endpoint picker watches a different pool than the one that references it."
+        "`--pool-name`, `--pool-namespace` and `--pool-group` set the pool of a picker. With a wrong pool, it picks pods of another model, or never becomes ready.";
     ServingPickerRights "serving-picker-rights"
-        "A picker may not read what it must."
-        "A picker lists and watches pods, its pool, and the objectives and rewrites of the groups that it knows; with leader election it writes leases. Without one of these it never becomes ready (istio.io#17528).";
+        "An endpoint picker lacks RBAC permissions."
+        "A picker lists and watches pods, its pool, and the objectives and rewrites of the API groups that it knows; with leader election it writes leases. Without one of these permissions it never becomes ready (istio.io#17528).";
     ServingPickerReplicas "serving-picker-replicas"
-        "Several pickers get in each other's way."
-        "With leader election, only one pod is ever ready: rolling updates never end, so the strategy must be Recreate (GAIE#1619), and the probes must ask for `liveness` and `readiness`. Without it, each pod knows only of its own requests.";
+        "Several replicas of an endpoint picker conflict."
+        "With leader election, only one pod is ever ready: rolling updates never finish, so the strategy must be Recreate (GAIE#1619), and the probes must use the services `liveness` and `readiness`. Without it, each pod only knows its own requests.";
     ServingPickerConfig "serving-picker-config"
-        "A picker's configuration is not valid."
-        "Pickers check their EndpointPickerConfig when they start, and stop at unknown plugins, references, gates and fields (llm-d-router#1134). This is the same check before anything starts.";
+        "The EndpointPickerConfig is invalid."
+        "Pickers validate their EndpointPickerConfig on startup, and exit on unknown plugins, references, feature gates and fields (llm-d-router#1134). This is the same check at build time.";
     ServingDeprecated "serving-deprecated"
-        "A plugin or flag goes in a coming release."
-        "What is deprecated works in the release of the API profile and stops the program in a later one (llm-d-router#936, llm-d-router#761).";
+        "A plugin or flag is deprecated."
+        "It works in the release of the API profile and makes the program exit in a later one (llm-d-router#936, llm-d-router#761).";
     ServingRoles "serving-roles"
-        "A picker looks for roles that no pod has, or the other way around."
-        "Filters for prefill, decode and encode go by the label llm-d.ai/role. When no pod passes a filter, requests fail; when no filter looks at roles, pods that only read prompts get whole requests (llm-d-router#220).";
+        "The roles of an endpoint picker and of the pods do not match."
+        "Filters for prefill, decode and encode select pods by the label llm-d.ai/role. If no pod passes a filter, requests fail; if no filter checks roles, prefill-only pods get whole requests (llm-d-router#220).";
     ServingModel "serving-model"
-        "A picker, or pods of one pool, are about different models."
-        "A picker that makes tokens with another model's tokenizer finds no prefix in any cache, and says nothing (llm-d#2221). Pods of a pool are taken for equal.";
+        "An endpoint picker and its pods, or pods of one pool, serve different models."
+        "A picker that tokenizes with another model's tokenizer finds no prefix cache hits, and logs nothing (llm-d#2221). The picker treats all pods of a pool as equal.";
     ServingDevices "serving-devices"
-        "A pod asks for more or fewer accelerators than its ranks use."
-        "Tensor, pipeline and data parallelism in a pod multiply to the number of devices. With too few, the engine waits for ever; with too many, the rest is paid for and idle (kserve#4946, kserve#5773, kserve#6044). A TPU v7 counts as two devices.";
+        "The accelerators of a pod do not match its parallelism."
+        "The product of tensor, pipeline and data parallelism in a pod is its number of devices. With too few, the engine waits forever; with too many, the rest is idle (kserve#4946, kserve#5773, kserve#6044). A TPU v7 counts as two devices.";
     ServingStartup "serving-startup"
         "Pods of a group wait for each other."
-        "A leader is ready when its workers have joined. With `startupPolicy: LeaderReady` they are made only after that, so nothing ever starts (lws#135).";
+        "A leader becomes ready when its workers have joined. With `startupPolicy: LeaderReady`, workers are created only after that, so the group never starts (lws#135).";
     ServingLeaderAddress "serving-leader-address"
-        "A worker may start before its leader has a name."
-        "The name in LWS_LEADER_ADDRESS resolves once the leader's pod runs. A worker whose image is there earlier fails and takes its group with it; waiting with `getent hosts` helps (lws#746).";
+        "A worker may start before its leader's address resolves."
+        "LWS_LEADER_ADDRESS resolves once the leader's pod runs. A worker that starts earlier fails and restarts its group; wait with `getent hosts` in its command (lws#746).";
     ServingSidecar "serving-sidecar"
-        "A routing sidecar and its engine do not fit together."
-        "In prefill and decode, requests come to a sidecar in front of each decoding engine, which must know the engine's port and have as many ports as the engine (llm-d-router#329, llm-d-routing-sidecar#59). Without the sidecar, prefill is never asked.";
+        "A routing sidecar does not match its engine."
+        "With disaggregated prefill, requests go to a sidecar in front of each decode engine. The sidecar must have the engine's port, and as many ports as the engine (llm-d-router#329, llm-d-routing-sidecar#59). Without the sidecar, prefill pods get no requests.";
     ServingSidecarFlag "serving-sidecar-flag"
-        "A routing sidecar gets a flag that its release does not have."
-        "The sidecar stops at unknown flags. `--connector` and the flags for TLS of single roles went in 0.10 (llm-d-router#761).";
+        "A routing sidecar has a flag that its release does not support."
+        "The sidecar exits on unknown flags. `--connector` and the per-role TLS flags were removed in 0.10 (llm-d-router#761).";
     ServingPortClash "serving-port-clash"
-        "Two containers of a pod listen on one port."
-        "Containers of a pod share its ports. The second one to start fails, again and again (llm-d-router#329).";
+        "Two containers of a pod listen on the same port."
+        "Containers of a pod share its network namespace. The second one to start fails in a crash loop (llm-d-router#329).";
     ServingProbe "serving-probe"
-        "A probe asks where nobody answers."
-        "A probe on a port that nobody listens on kills or hides the pod for ever. Workers without a server cannot have HTTP probes (aibrix#2116).";
+        "A probe uses a port or path that the container does not serve."
+        "A failing probe restarts the container or keeps the pod unready forever. Workers without a server cannot have HTTP probes (aibrix#2116).";
     ServingImage "serving-image"
-        "An image is missing or stands for another."
-        "A pod with a placeholder for an image cannot start; one without an image depends on something that puts it in.";
+        "An image is missing or is a placeholder."
+        "A pod with a placeholder image cannot start; a container without an image needs one to be injected.";
     ServingSharedMemory "serving-shared-memory"
-        "An engine on several GPUs has little shared memory."
-        "Ranks of a pod exchange data over /dev/shm, of which containers have 64 MiB unless a volume in memory is mounted there. Without it, engines fail under load (llm-d#352).";
+        "An engine on several GPUs has too little shared memory."
+        "Ranks in a pod exchange data in /dev/shm, which is 64 MiB by default; mount an emptyDir with `medium: Memory` there. Without it, engines fail under load (llm-d#352).";
     ServingPair "serving-pair"
-        "Prefill and decode are not alike."
-        "Caches travel from prefill to decode only when both have the same engine, block size and type of cache.";
+        "Prefill and decode settings differ."
+        "The KV cache can only be transferred from prefill to decode if both have the same engine, block size and cache type.";
     ServingGroup "serving-group"
-        "A LeaderWorkerSet or DisaggregatedSet is refused by its webhook."
-        "Names of groups are DNS labels that begin with a letter, an update needs a pod that may be missing or more, subgroups divide groups evenly, and the roles of a DisaggregatedSet have all replicas or none.";
+        "Invalid LeaderWorkerSet or DisaggregatedSet."
+        "The webhook rejects it: group names are DNS labels that start with a letter, a rolling update needs maxUnavailable or maxSurge, subgroups must divide groups evenly, and the roles of a DisaggregatedSet have all replicas or none.";
     ServingAutoscaler "serving-autoscaler"
-        "An autoscaler has no target, or several have one."
-        "Autoscalers name what they scale by kind and name. Two of them, or `replicas` in the object, undo each other's work. Pickers keep state and are not scaled by load.";
+        "An autoscaler has no target, or several autoscalers have the same target."
+        "Autoscalers reference their target by kind and name. Two autoscalers, or an autoscaler and `replicas` in the object, overwrite each other. Endpoint pickers are stateful and are not scaled by load.";
     ServingDisruption "serving-disruption"
-        "A disruption budget never allows an eviction."
-        "Nodes under such pods cannot be drained, and cluster upgrades stop.";
+        "A PodDisruptionBudget never allows an eviction."
+        "Nodes with such pods cannot be drained, which blocks cluster upgrades.";
     ServingDestination "serving-destination"
-        "A DestinationRule is about another host than the picker."
-        "Istio talks to pickers over TLS with a certificate that nobody signed, so it needs a DestinationRule for the very host of the picker's Service. The upstream chart writes the cluster's domain as cluster.local.";
+        "A DestinationRule does not match the endpoint picker's host."
+        "Istio calls endpoint pickers over TLS with a self-signed certificate, so it needs a DestinationRule for the host of the picker's Service. The upstream chart hard-codes the cluster domain cluster.local.";
     ServingJoin "serving-join"
-        "The pods of a group do not become one engine."
-        "Every pod of a group runs the same command, and is told where the leader is and which ranks are its own: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` where only the leader answers. Charts of llm-d-modelservice made groups without them.";
+        "The pods of a group do not form one engine."
+        "Every pod of a group runs the same command with the leader's address and its own ranks: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` if only the leader serves requests. Charts of llm-d-modelservice created groups without these flags.";
     ServingEngineFlags "serving-engine-flags"
-        "The engine is given flags that do not go together."
-        "Flags are what vLLM checks before anything else. It stops at combinations that it does not have, and the pod starts again and again.";
+        "Invalid combination of engine flags."
+        "On startup, vLLM validates its flags and exits on unsupported combinations, so the pod ends in a crash loop.";
     ServingRay "serving-ray"
-        "The command starts Ray, and the image has no Ray."
-        "The images of vLLM have no Ray since 0.19 (lws#835). Its processes span nodes without it: topology `lws-mp`, or `--nnodes`. With Ray, the image must be one that has it.";
+        "The command starts Ray, but the image has no Ray."
+        "The images of vLLM do not include Ray since 0.19 (lws#835). Multi-node vLLM works without it: topology `lws-mp`, or `--nnodes`. To use Ray, set an image that includes it.";
     ServingPickerFlags "serving-picker-flags"
-        "The flags of an endpoint picker do not go together."
-        "A picker is told its pods by `--pool-name` or `--endpoint-selector`, one of them, and its configuration by `--config-file` or `--config-text`. Its probes ask `--grpc-health-port`, 9003 unless said otherwise.";
+        "Invalid combination of endpoint picker flags."
+        "A picker selects its pods with either `--pool-name` or `--endpoint-selector`, and reads its configuration from `--config-file` or `--config-text`. Its probes use `--grpc-health-port` (default 9003).";
     ServingKserve "serving-kserve"
-        "An LLMInferenceService has a parallelism that KServe cannot make pods of."
-        "KServe takes pipelines or ranks of data parallelism, the latter with `data` and `dataLocal`. It divides one by the other and drops the rest, and holds neither against the devices that pods ask for (kserve#4946).";
+        "An LLMInferenceService has a parallelism that KServe does not support."
+        "KServe supports pipeline parallelism or data parallelism, the latter with `data` and `dataLocal`. It divides one by the other, drops the remainder, and does not compare either with the devices that pods request (kserve#4946).";
     ServingTwice "serving-twice"
-        "Two manifests are the same object."
-        "Objects are told apart by group, kind, namespace and name. Charts with fixed names, of which the upstream router chart has some, overwrite each other in one namespace. In a folder of variants, each is checked against the pods of the others.";
+        "Two manifests define the same object."
+        "Objects are identified by group, kind, namespace and name. Charts with fixed names, such as parts of the upstream router chart, overwrite each other in one namespace. In a directory of variants, each variant is checked against the pods of the others.";
     ServingUnread "serving-unread"
-        "Pods or a container's command are not looked at."
-        "Rules look at the pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds that have a template in the same place, and at LLMInferenceServices. Other kinds are passed over. So are commands whose variables expand to more text than any launch script has: nothing is said about their flags.";
+        "Pods or a container's command are not checked."
+        "The rules check pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds with a pod template in the same place, and LLMInferenceServices. Other kinds are skipped. Commands whose variables expand to an unrealistic amount of text are skipped too, so their flags are not checked.";
     ServingRoute "serving-route"
-        "Two routes take the same requests."
-        "Where two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model is never asked, or the first one is asked for a model that it does not have.";
+        "Two routes match the same requests."
+        "If two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model gets no requests, or the first one gets requests for a model that it does not serve.";
 
-    // --- olm and passes: what keeps a chart from being installed ------------------------------
+    // --- olm and passes: installation failures ---------------------------------------------
     OperatorCondition "operator-condition"
-        "An operator may read its OperatorCondition."
-        "OLM makes an OperatorCondition named after the ClusterServiceVersion, by which an operator says that it must not be upgraded now. Without OLM there is neither the object nor its CRD, and an operator that looks for it may not start. The variable OPERATOR_CONDITION_NAME is set as OLM sets it.";
+        "An operator has RBAC for its OperatorCondition."
+        "OLM creates an OperatorCondition named after the ClusterServiceVersion, which an operator uses to block upgrades. Without OLM neither the object nor its CRD exists, and an operator that requires it may not start. The environment variable OPERATOR_CONDITION_NAME is set as OLM sets it.";
     ObjectFieldType "object-field-type"
-        "A field of an object has a type that the API server does not take."
-        "Kubernetes reads the objects of its own kinds strictly: a label or an annotation is a string, a list is a list. An object that does not fit is refused, and the release with it. What a bundle ships can be put right with a `[[bundle.patch]]`, or left out with a filter.";
+        "A field of an object has the wrong type."
+        "Kubernetes decodes built-in kinds strictly: a label or an annotation is a string, a list is a list. The API server rejects the object, and the release fails. Fix the field with a `[[bundle.patch]]`, or exclude the object with a filter.";
     ApiRefuses "api-refuses"
-        "The API server refuses an object for what is in it."
-        "The object has the right types, and still says something that Kubernetes does not take: a port without a name that it could have, a selector that does not select the pods that are made, a mount of a volume that is not there. OLM could not install it either. It is carried through as it is; put it right with a `[[bundle.patch]]`, or leave it out with a filter.";
+        "The API server rejects an object with invalid content."
+        "The object has the right types but fails the API server's validation: for example several ports without names, a selector that does not match the pod template, or a mount of an undefined volume. OLM could not install it either. The object is not changed; fix it with a `[[bundle.patch]]`, or exclude it with a filter.";
     ControlCharacter "control-character"
-        "Text of an object has a character that server-side apply refuses or changes."
-        "Helm 4 installs by server-side apply, and so do Argo CD and kubectl when they are told to. What they send is JSON, in which DEL (U+007F), the controls U+0080 to U+009F, U+FFFE and U+FFFF are written as they are; the API server reads it as YAML, which does not take them (`control characters are not allowed`), and U+0085 (a line break in YAML) comes back as a blank. Other control characters are escaped in JSON, and arrive. Helm 3 and `helm install --server-side=false` send them as they are.";
+        "A string has a character that server-side apply rejects or changes."
+        "Helm 4, and Argo CD and kubectl on request, use server-side apply. They send JSON with unescaped DEL (U+007F), U+0080 to U+009F, U+FFFE and U+FFFF; the API server parses it as YAML, which rejects them (`control characters are not allowed`), and turns U+0085 (a YAML line break) into a space. Other control characters are escaped in JSON and are safe. Helm 3 and `helm install --server-side=false` are not affected.";
     CsvMismatch "csv-mismatch"
-        "A ClusterServiceVersion says what the rest of the bundle does not."
-        "OLM's validators of bundles find this, and registries of operators refuse such bundles. A chart can be made all the same, since it does not depend on it.";
+        "The ClusterServiceVersion contradicts the rest of the bundle."
+        "OLM's bundle validators report this, and operator catalogs reject such bundles. The chart does not depend on it and is built anyway.";
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ fn command(diagnostic: &Diagnostic, locate: &Locate<'_>) -> String {
     let number = |value: Option<usize>| value.map(|value| value.to_string());
     property("file", at.file.clone());
     property("line", number(at.line));
-    // GitHub takes columns only together with a single line; the last column is inclusive.
+    // GitHub only supports columns together with a single line; the last column is inclusive.
     if at.end_line.is_none() || at.end_line == at.line {
         property("col", number(at.column));
         property(
@@ -67,8 +67,8 @@ fn command(diagnostic: &Diagnostic, locate: &Locate<'_>) -> String {
     format!("::{name} {}::{}\n", properties.join(","), escape_data(&message))
 }
 
-/// What the runner decodes in a message; anything else could end the command. What is hidden could
-/// steer a terminal that shows the log, and is shown.
+/// Escapes a message: the characters that the runner decodes, which could end the command, and
+/// hidden characters, which could control the terminal that shows the log.
 fn escape_data(text: &str) -> String {
     let lines: Vec<String> = text
         .split('\n')

@@ -12,8 +12,9 @@ use std::sync::Arc;
 /// terminal.
 const WIDTH: usize = 120;
 
-/// All of `diagnostics` in order, each with an empty line after it, and a last line that counts
-/// them; empty when there is none. With `colour`, ANSI escapes make it nicer and say nothing new.
+/// Returns all of `diagnostics` in order, each with an empty line after it, and a last line that
+/// counts them; empty when there is none. With `colour`, ANSI escapes make it nicer and say nothing
+/// new.
 pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     if diagnostics.is_empty() {
         return String::new();
@@ -58,8 +59,8 @@ fn count(diagnostics: &Diagnostics) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// The same finding without hidden characters, before colours are added. Hints may have several
-/// lines; everything else is one.
+/// Returns the same finding without hidden characters, before colours are added. Hints may have
+/// several lines; everything else is one.
 fn visible(diagnostic: &Diagnostic) -> Diagnostic {
     let line = |text: &String| escape::visible(text).into_owned();
     let place = |place: &Place| Place {
@@ -80,7 +81,8 @@ fn visible(diagnostic: &Diagnostic) -> Diagnostic {
     }
 }
 
-/// The same part of a text whose hidden characters are shown, but for its tabs and line ends.
+/// Returns the same part of a text whose hidden characters are shown, but for its tabs and line
+/// endings.
 fn visible_span(span: &Span) -> Span {
     let shown = |text: &str| {
         let keeps = |c: char| matches!(c, '\n' | '\r' | '\t');
@@ -132,7 +134,7 @@ fn groups(diagnostic: &Diagnostic) -> Vec<Group<'_>> {
     groups
 }
 
-/// The lines that say where: an excerpt or `--> file:line:column`, then what else is known.
+/// Returns the lines that say where: an excerpt or `--> file:line:column`, then what else is known.
 fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'a>> {
     let mut elements: Vec<Element<'a>> = Vec::new();
     if let Some(span) = &place.span {
@@ -154,6 +156,7 @@ fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'
         }
         elements.push(origin.into());
     }
+
     let document = place.document.filter(|number| *number > 1).map(|number| number.to_string());
     let facts = [
         ("bundle", place.bundle.clone()),
@@ -166,10 +169,11 @@ fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'
             elements.push(Level::NOTE.with_name(name).message(fact).into());
         }
     }
+
     elements
 }
 
-/// The range of `span`, moved onto what can be underlined in its text.
+/// Returns the range of `span`, moved onto what can be underlined in its text.
 fn range(span: &Span) -> Range<usize> {
     let text = &span.source.text;
     let boundary = |offset: usize| (0..=offset).rev().find(|at| text.is_char_boundary(*at));

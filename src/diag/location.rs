@@ -15,8 +15,8 @@ pub struct Location {
     pub end_line: Option<usize>,
     /// Column after the last character; only for a range in a text.
     pub end_column: Option<usize>,
-    /// The place inside of a bundle, as `FILE:LINE:COLUMN`, where `file` is not that file but says
-    /// where the bundle comes from.
+    /// The place in the bundle, as `FILE:LINE:COLUMN`, if `file` is the file where the bundle is
+    /// configured.
     pub inside: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl From<&Span> for Location {
 }
 
 impl Location {
-    /// `FILE:LINE:COLUMN`, as far as it is known.
+    /// Formats the place as `FILE:LINE:COLUMN`, without the unknown parts.
     pub fn text(&self) -> Option<String> {
         let mut text = self.file.clone()?;
         for number in [self.line, self.column].into_iter().map_while(|number| number) {

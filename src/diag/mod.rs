@@ -19,19 +19,19 @@ pub use location::{Locate, Location};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How bad a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Nothing is written; the exit code is 2.
+    /// An error: nothing is written, and the exit code is 2.
     Error,
     /// The output is written, but a person should look.
     Warning,
-    /// For information.
+    /// Information only.
     Note,
 }
 
 impl Severity {
-    /// The word shown to people and written in machine formats.
+    /// Returns the word shown to people and written in machine formats.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -60,7 +60,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span over `range` of `source`.
+    /// Returns a span over `range` of `source`.
     pub fn new(source: &Arc<SourceText>, range: Range<usize>) -> Self {
         Span { source: Arc::clone(source), range }
     }
@@ -75,7 +75,7 @@ impl Span {
     }
 }
 
-/// Where a diagnostic applies. Every field is optional; what is known is filled in.
+/// The place of a diagnostic: all fields that are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Name of the `[[bundle]]` concerned.
@@ -97,12 +97,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place known only by file name.
+    /// Returns a place known only by file name.
     pub fn file(name: impl Into<String>) -> Self {
         Place { file: Some(name.into()), ..Place::default() }
     }
 
-    /// A place in a text that can be shown.
+    /// Returns a place in a text that can be shown.
     pub fn span(span: Span) -> Self {
         Place { span: Some(span), ..Place::default() }
     }
@@ -133,32 +133,32 @@ impl Place {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What kind of finding.
+    /// The kind of finding.
     pub code: Code,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
-    /// What is wrong, in one sentence without a final period.
+    /// The problem, in one sentence without a final period.
     pub message: String,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// Other places that matter, each with why (for example where the name was first used).
+    /// Related places, each with its relation (for example "first defined here").
     pub related: Vec<(Place, String)>,
-    /// What to do.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error without a place.
+    /// Returns an error without a place.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Error, message)
     }
 
-    /// A warning without a place.
+    /// Returns a warning without a place.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Warning, message)
     }
 
-    /// A note without a place.
+    /// Returns a note without a place.
     pub fn note(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Note, message)
     }
@@ -200,7 +200,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// No findings.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -215,22 +215,22 @@ impl Diagnostics {
         self.list.extend(other.list);
     }
 
-    /// Whether any is an error.
+    /// Returns true if there is an error.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|d| d.severity == Severity::Error)
     }
 
-    /// How many have this severity.
+    /// Counts the findings of this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.list.iter().filter(|d| d.severity == severity).count()
     }
 
-    /// The findings.
+    /// Returns the findings.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no findings.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

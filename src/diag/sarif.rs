@@ -5,8 +5,8 @@ use super::{Code, Diagnostic, Diagnostics, Place};
 use crate::escape;
 use serde_json::{Map, Value, json};
 
-/// A SARIF log with one run, pretty-printed; its rules are all diagnostic codes. Results are at the
-/// places that `locate` finds.
+/// Returns a SARIF log with one run, pretty-printed; its rules are all diagnostic codes. Results
+/// are at the places that `locate` finds.
 pub fn render(diagnostics: &Diagnostics, locate: &Locate<'_>) -> String {
     let rules: Vec<Value> = Code::ALL
         .iter()
@@ -65,6 +65,7 @@ fn result(diagnostic: &Diagnostic, locate: &Locate<'_>) -> Value {
             Some(location)
         })
         .collect();
+
     if !related.is_empty() {
         result["relatedLocations"] = json!(related);
     }

@@ -1,12 +1,12 @@
-//! Which known word was meant.
+//! Suggestions for misspelled words.
 
 use similar::get_close_matches;
 use std::collections::BTreeSet;
 
-/// How alike two words must be (0 to 1) for one to be suggested for the other.
+/// Minimum similarity (0 to 1) for a suggestion.
 const LIKENESS: f32 = 0.6;
 
-/// The known word nearest to `word`, when any is near.
+/// Returns the known word nearest to `word`, when any is near.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     // The same letters in another case, or `_` for `-`, are nearer than any typing error.
     let plain = |text: &str| text.to_lowercase().replace('_', "-");
@@ -17,14 +17,14 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .or_else(|| get_close_matches(word, known, 1, LIKENESS).first().copied())
 }
 
-/// The known names that may be meant by a name of several words: those that have all of its words,
-/// as `openshift-cert-manager-operator` has those of `cert-manager`, and those that it has all words
-/// of; else the nearest one.
+/// Returns the known names that share words with `name`: those that contain all its words, as
+/// `openshift-cert-manager-operator` contains those of `cert-manager`, and those whose words it
+/// contains; else the nearest one.
 pub(crate) fn alike<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     const MOST: usize = 5;
     let words = |name: &str| -> BTreeSet<String> {
         let all = name.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        // What nearly every name has tells nothing.
+        // Words that nearly all names contain do not identify a name.
         all.filter(|word| word.len() > 2 && word != "operator").collect()
     };
     let wanted = words(name);

@@ -10,7 +10,7 @@ pub fn text(text: &str) -> String {
     words(text, true)
 }
 
-/// The words of a text, which may be at the start of a line.
+/// Returns the words of a text, which may be at the start of a line.
 fn words(text: &str, at_start: bool) -> String {
     let visible = visible(text);
     let words = visible.split_whitespace().enumerate();
@@ -19,7 +19,7 @@ fn words(text: &str, at_start: bool) -> String {
     words.join(" ")
 }
 
-/// A code span that shows this text, whatever it holds.
+/// Returns a code span with any text.
 pub fn code(text: &str) -> String {
     // The source of a document is printed to logs, too.
     let text = super::replace_bracket_commands(&visible(text), "\\u{23}");
@@ -44,8 +44,8 @@ pub fn code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// A sentence of ours in which backquotes are around what is code. What is not ours may hold
-/// backquotes itself: then other parts are code, and all of it is safe as well.
+/// Escapes a sentence of the program in which backquotes mark code. Inserted text may contain
+/// backquotes; then other parts become code, but everything is still escaped.
 pub fn sentence(sentence: &str) -> String {
     let pieces: Vec<&str> = sentence.split('`').collect();
     let mut out = String::new();
@@ -75,13 +75,13 @@ pub(crate) fn inline_html(text: &str) -> String {
     if is_linked(text) { format!("<code>{safe}</code>") } else { safe }
 }
 
-/// A fence that none of these lines ends.
+/// Returns a fence that none of these lines ends.
 pub(crate) fn fence<'t>(lines: impl IntoIterator<Item = &'t str>) -> String {
     let runs = lines.into_iter().flat_map(|line| line.split(|c| c != '`')).map(str::len);
     "`".repeat(runs.max().unwrap_or_default().max(2) + 1)
 }
 
-/// A word of a sentence.
+/// Returns a word of a sentence.
 fn word(word: &str, at_start: bool) -> String {
     if is_linked(word) {
         return code(word);
@@ -98,7 +98,7 @@ fn word(word: &str, at_start: bool) -> String {
             '!' => after == Some(&'['),
             // Inside of a word it is no emphasis.
             '_' => ![before, after].iter().all(|c| c.is_some_and(|c| c.is_alphanumeric())),
-            // What begins a list or underlines a heading.
+            // These start a list or underline a heading.
             '-' | '+' | '=' => at_start && index == 0,
             '.' | ')' => at_start && index == digits && digits > 0 && after.is_none(),
             _ => false,
@@ -111,7 +111,7 @@ fn word(word: &str, at_start: bool) -> String {
     out
 }
 
-/// Whether GitHub makes a link of a word, even when its characters are escaped.
+/// Returns true if GitHub links a word even when its characters are escaped.
 fn is_linked(word: &str) -> bool {
     let lower = word.to_lowercase();
     let number = |prefix: &str| {

@@ -1,11 +1,11 @@
-//! Text that is not ours, made harmless for where it is printed.
+//! Escapes untrusted text for its output format.
 //!
-//! Bundles, catalogs, registries, charts and file names hold any text. Printed as it is, it can move
-//! the cursor of a terminal, reverse the direction of what follows, end its own line, or give orders
-//! to the runner that reads a log. Here is what each output does about it: [`line`] and [`Lines`]
-//! for terminals and logs, [`json`], [`html`], and [`markdown`].
+//! Bundles, catalogs, registries, charts and file names can contain any text. Unescaped, it could
+//! move a terminal's cursor, reverse the direction of the following text, start a new line, or send
+//! commands to a CI runner that reads the log. There is an escape function for each output:
+//! [`line`] and [`Lines`] for terminals and logs, [`json`], [`html`], and [`markdown`].
 //!
-//! Nothing is left out: what is hidden is shown by its code point, as `\u{1b}`.
+//! Nothing is removed: hidden characters are shown by code point, as `\u{1b}`.
 
 pub mod markdown;
 
@@ -44,7 +44,7 @@ const HIDDEN: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Whether a character shows nothing and acts on what is around it.
+/// Returns true for characters that are invisible and affect the surrounding text.
 pub(crate) fn is_hidden(character: char) -> bool {
     // Most text is ASCII, of which only controls are hidden.
     if character.is_ascii() {
@@ -66,7 +66,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// A line of a terminal or a log that holds such text: visible, and no order to a runner.
+/// Escapes a line for a terminal or log: visible, and without runner commands.
 pub fn line(text: &str) -> Cow<'_, str> {
     match visible(text) {
         Cow::Borrowed(text) => without_commands(text),
@@ -74,19 +74,19 @@ pub fn line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for text of several lines.
+/// Returns the same for text of several lines.
 pub fn lines(text: &str) -> Cow<'_, str> {
     by_line(text, line)
 }
 
-/// Text of several lines that is visible already and may hold the program's own colours, so that no
-/// line is an order to a runner.
+/// Escapes runner commands in text of several lines that is already visible and may contain the
+/// program's own colors.
 pub(crate) fn painted(text: &str) -> Cow<'_, str> {
     by_line(text, without_commands)
 }
 
-/// A JSON document: what is hidden, or an order to a runner, is an escape of JSON. The value stays
-/// the same, since all of it can only be in strings.
+/// Escapes a JSON document: hidden characters and runner commands become JSON escapes. The value
+/// does not change, because these can only be in strings.
 pub fn json(document: &str) -> Cow<'_, str> {
     let escape = |character: char, out: &mut String| {
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -145,9 +145,10 @@ fn replace_hidden(text: &str, replace: impl Fn(char, &mut String)) -> Cow<'_, st
     Cow::Owned(out)
 }
 
-/// A line in which no runner finds an order: GitHub's at the start (`::error::`, spaces before it do
-/// not matter), and those of GitHub, Azure Pipelines and TeamCity anywhere (`##[group]`,
-/// `##vso[task.setvariable]`, `##teamcity[`). GitLab's markers need control characters.
+/// Returns a line in which no runner finds an order: GitHub's at the start (`::error::`, spaces
+/// before it do not matter), and those of GitHub, Azure Pipelines and TeamCity anywhere
+/// (`##[group]`, `##vso[task.setvariable]`, `##teamcity[`). GitLab's markers need control
+/// characters.
 fn without_commands(line: &str) -> Cow<'_, str> {
     let start = line.len() - line.trim_start().len();
     let line = match line.get(start..).and_then(|text| text.strip_prefix("::")) {
@@ -160,7 +161,7 @@ fn without_commands(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where the second `#` of the first `##NAME[` is.
+/// Returns the position of the second `#` of the first `##NAME[`.
 fn bracket_command(text: &str) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find("##")) {
@@ -194,7 +195,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// No lines.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -210,12 +211,12 @@ impl Lines {
         self.text.push_str(&other.text);
     }
 
-    /// Whether there is no line.
+    /// Returns true if there are no lines.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// All lines, each with its end.
+    /// Returns all lines, each with its end.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -9,8 +9,7 @@ use crate::yaml;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// For people: the images of each bundle, one a line, with what is wrong with them and where they
-/// are used.
+/// Formats the images of each bundle as text, one per line, with their problems and uses.
 pub fn list(bundles: &[BundleImages]) -> Lines {
     let mut lines = Lines::new();
     for (index, BundleImages { bundle, images }) in bundles.iter().enumerate() {
@@ -59,7 +58,7 @@ fn in_words(used: &Use) -> String {
     }
 }
 
-/// For programs: an array with an object for each image of each bundle.
+/// Formats the images as JSON: an array with an object for each image of each bundle.
 pub fn json(bundles: &[BundleImages]) -> String {
     let uses = |used: &Use| {
         let mut json = json!({ "kind": used.kind.as_str() });
@@ -72,6 +71,7 @@ pub fn json(bundles: &[BundleImages]) -> String {
         }
         json
     };
+
     let images = bundles.iter().flat_map(|BundleImages { bundle, images }| {
         images.iter().map(move |image| {
             json!({
@@ -84,12 +84,13 @@ pub fn json(bundles: &[BundleImages]) -> String {
             })
         })
     });
+
     escape::json(&format!("{:#}\n", Json::Array(images.collect()))).into_owned()
 }
 
-/// For `skopeo sync --src yaml --dest docker`. Without `--all`, skopeo copies one platform of an
-/// index and fails where the digest is that of the index; without `--scoped`, it leaves all of a
-/// repository's path out but its last part, and the images of two operators become one.
+/// Formats the images for `skopeo sync --src yaml --dest docker`. Without `--all`, skopeo copies
+/// one platform of an index and fails if the digest is that of the index; without `--scoped`, it
+/// only keeps the last segment of a repository's path, so that images of two operators may collide.
 pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
     let (references, found) = references(bundles);
     let mut hosts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
@@ -108,7 +109,7 @@ pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
     (format!("{note}{}", plain(&hosts.collect())), found)
 }
 
-/// For `oc mirror --v2 --config`.
+/// Formats the images for `oc mirror --v2 --config`.
 pub fn image_set(bundles: &[BundleImages]) -> (String, Diagnostics) {
     let (references, found) = references(bundles);
     let images = references.keys().map(|name| Value::map([("name", Value::text(name))]));
@@ -121,10 +122,10 @@ pub fn image_set(bundles: &[BundleImages]) -> (String, Diagnostics) {
     (plain(&root), found)
 }
 
-/// An ImageDigestMirrorSet that has nodes pull from `mirror`, a host with or without a prefix:
-/// below it, repositories keep their names without their host, where `oc mirror` puts them, or with
-/// it, where `skopeo sync --scoped` does. Nodes try both. Only references by digest are mirrored by
-/// OpenShift; others are left out with a warning.
+/// Creates an ImageDigestMirrorSet that makes nodes pull from `mirror`, a host with an optional
+/// prefix. Below it, repositories are either without their host, as `oc mirror` writes them, or
+/// with it, as `skopeo sync --scoped` does; nodes try both. OpenShift mirrors references by digest
+/// only; others are skipped with a warning.
 pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostics) {
     let (references, mut found) = references(bundles);
     let mirror = mirror.trim_end_matches('/');
@@ -134,11 +135,11 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostic
             repositories.insert(reference.name.as_str());
             continue;
         }
-        let message = format!("`{text}` is left out: an ImageDigestMirrorSet serves digests only");
+        let message = format!("`{text}` is skipped: an ImageDigestMirrorSet mirrors digests only");
         found.push(
             Diagnostic::warning(Code::ImageNotPinned, message)
                 .at(place.clone())
-                .hint("add an ImageTagMirrorSet for it, or use a bundle that pins its images"),
+                .hint("add an ImageTagMirrorSet for it, or use a bundle with digests"),
         );
     }
     let mirrors = repositories.into_iter().map(|name| {
@@ -158,14 +159,14 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostic
     (plain(&root), found)
 }
 
-/// An image to copy, and where it is first used.
+/// An image to copy, and the place of its first use.
 struct Wanted {
     reference: Reference,
     place: Place,
 }
 
-/// What is to be copied, by how it is written: all but what only annotations name. References
-/// that name no registry are left out with a warning.
+/// Returns the images to copy, by reference: all except those that are only in annotations.
+/// References without a registry are skipped with a warning.
 fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostics) {
     let mut references = BTreeMap::new();
     let mut found = Diagnostics::new();
@@ -184,18 +185,19 @@ fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostic
                         .or_insert(Wanted { reference, place });
                 }
                 Err(problems) => found.extend(problems.into_iter().map(|problem| {
-                    let message = format!("an image is left out: {}", problem.message);
+                    let message = format!("an image is skipped: {}", problem.message);
                     Diagnostic::warning(problem.code, message)
                         .at(place.clone())
-                        .hint("which image this is depends on the settings of each node")
+                        .hint("use a full reference: short names resolve differently on each node")
                 })),
             }
         }
     }
+
     (references, found)
 }
 
-/// These maps hold no expressions, so they are always plain.
+/// Formats a map without expressions as plain YAML.
 fn plain(root: &Map) -> String {
     yaml::plain(root).unwrap_or_default()
 }

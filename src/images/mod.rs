@@ -25,28 +25,28 @@ pub struct BundleImages {
 /// An image.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// As it is written where it is used.
+    /// The reference as written.
     pub reference: String,
-    /// Where it is used; never empty.
+    /// The uses; never empty.
     pub uses: Vec<Use>,
 }
 
-/// Where an image is used.
+/// A use of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// By what.
+    /// The kind of use.
     pub kind: UseKind,
     /// The object that has it, as `Kind/name`; empty for the bundle itself.
     pub object: String,
-    /// The container; empty where it is none.
+    /// The container; empty if there is none.
     pub container: String,
-    /// Name of the variable, annotation or related image; empty where it has none.
+    /// Name of the environment variable, annotation or related image; empty if there is none.
     pub name: String,
-    /// Where it stands in the bundle.
+    /// The place in the bundle.
     pub place: Place,
 }
 
-/// By what an image is used.
+/// The kind of an image's use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UseKind {
     /// The bundle's own image: the chart was made of it, and does not need it.
@@ -55,20 +55,20 @@ pub enum UseKind {
     Container,
     /// An init container of a workload.
     InitContainer,
-    /// A variable of a container's environment, for what the operator starts.
+    /// An environment variable of a container, for pods that the operator creates.
     Environment,
-    /// An argument of a container, for what the operator starts.
+    /// An argument of a container, for pods that the operator creates.
     Argument,
     /// The ClusterServiceVersion's list of images.
     RelatedImage,
-    /// An annotation: said about the operator, and pulled by nothing.
+    /// An annotation: informational, not pulled.
     Annotation,
     /// A container or volume of pods that serve a model, which no list declares.
     Model,
 }
 
 impl UseKind {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             UseKind::Bundle => "bundle",
@@ -82,7 +82,7 @@ impl UseKind {
         }
     }
 
-    /// Whether it is part of a pod.
+    /// Returns true if the use is in a pod.
     fn is_in_pod(self) -> bool {
         use UseKind::{Argument, Container, Environment, InitContainer};
         matches!(self, Container | InitContainer | Environment | Argument)
@@ -90,28 +90,28 @@ impl UseKind {
 }
 
 impl Image {
-    /// Whether the reference has a digest, so that it always means the same.
+    /// Returns true if the reference has a digest.
     pub fn is_pinned(&self) -> bool {
         is_by_digest(&self.reference)
     }
 
-    /// Whether a cluster pulls it for the chart.
+    /// Returns true if the cluster pulls the image for this chart.
     pub fn is_pulled(&self) -> bool {
         let others = [UseKind::RelatedImage, UseKind::Model];
         self.uses.iter().any(|used| used.kind.is_in_pod() || others.contains(&used.kind))
     }
 
-    /// Whether pods use it and the ClusterServiceVersion does not list it, so that tools that copy
-    /// what is listed leave it behind.
+    /// Returns true if pods use the image and the ClusterServiceVersion does not list it, so that
+    /// mirroring tools skip it.
     pub fn is_undeclared(&self) -> bool {
         let uses = |fits: fn(UseKind) -> bool| self.uses.iter().any(|used| fits(used.kind));
         uses(UseKind::is_in_pod) && !uses(|kind| kind == UseKind::RelatedImage)
     }
 }
 
-/// The images of the containers of all objects, what their environment, arguments and
-/// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages
-/// and annotations, and the bundle's own image.
+/// Returns the images of the containers of all objects, what their environment, arguments and
+/// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages and
+/// annotations, and the bundle's own image.
 pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Image> {
     let mut found = Found::default();
     let used = |kind, object: &str, name: &str, place| Use {
@@ -130,6 +130,7 @@ pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Im
         let place = csv.place(&format!(".spec.relatedImages[{index}].image"));
         found.add(image, used(UseKind::RelatedImage, &label, name, place));
     }
+
     let null = Map::new();
     let of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
     places::in_annotations(&csv.object, &mut |leaf| found.add(&leaf.reference, leaf.used));
@@ -138,6 +139,7 @@ pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Im
     }
     found.declare();
     let images = found.images.into_iter();
+
     images.map(|(reference, uses)| Image { reference, uses }).collect()
 }
 
@@ -147,7 +149,7 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
     pulled.map(|image| image.reference.clone()).collect()
 }
 
-/// The images of pods, sorted by reference, each with where it is used.
+/// Returns the images of pods with their uses, sorted by reference.
 pub(crate) fn of_pods(objects: &[Object]) -> BTreeMap<String, Vec<Use>> {
     let mut found = Found::default();
     objects.iter().for_each(|object| found.object(object, &Map::new()));
@@ -166,7 +168,7 @@ impl Found {
         }
     }
 
-    /// What is listed by digest is listed with a tag beside the digest too.
+    /// Marks images that are listed by digest as listed when they have a tag and the same digest.
     fn declare(&mut self) {
         let key = |text: &str| {
             let reference = Reference::parse(text).ok()?;
@@ -186,7 +188,7 @@ impl Found {
         }
     }
 
-    /// Those of the pods of an object, but not the annotations that they have from the CSV.
+    /// Collects the images of an object's pods, except those in annotations from the CSV.
     fn object(&mut self, object: &Object, of_csv: &Map) {
         if places::has_pods(object) {
             let add = &mut |leaf: Leaf<'_>| self.add(&leaf.reference, leaf.used);
@@ -195,12 +197,12 @@ impl Found {
     }
 }
 
-/// Whether a text is a reference with a digest, and nothing else.
+/// Returns true if the text is a reference with a digest, and nothing else.
 fn is_by_digest(text: &str) -> bool {
     text.contains('@') && Reference::parse(text).is_ok_and(|reference| reference.digest.is_some())
 }
 
-/// What keeps images of a bundle from being copied to where they are needed.
+/// Reports images that cannot be mirrored.
 pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
     let mut found = Diagnostics::new();
     let pulled = || images.iter().filter(|image| image.is_pulled());
@@ -208,19 +210,23 @@ pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
         found.push(
             Diagnostic::warning(
                 Code::ImageNotPinned,
-                format!("`{}` is not pinned by a digest", image.reference),
+                format!("`{}` is not pinned by digest", image.reference),
             )
             .at(place(image))
-            .hint("what the tag means can change, and mirrors by digest do not serve it"),
+            .hint(
+                "use a bundle with digests: the tag can move, and mirrors by digest do not serve \
+                it",
+            ),
         );
     }
+
     let undeclared: Vec<&Image> = pulled().filter(|image| image.is_undeclared()).collect();
-    let hint = "tools that copy what `relatedImages` lists leave it behind: copy it with one of \
-                the formats of `bundle2chart images`";
+    let hint = "mirror it with one of the formats of `bundle2chart images`: tools that copy \
+        `relatedImages` skip it";
     match undeclared.first() {
         Some(first) if bundle.csv.related_images.is_empty() => {
             let message = format!(
-                "the ClusterServiceVersion lists no `relatedImages`, and pods use {} image{}",
+                "the ClusterServiceVersion has no `relatedImages`, but pods use {} image{}",
                 undeclared.len(),
                 if undeclared.len() == 1 { "" } else { "s" }
             );
@@ -232,10 +238,11 @@ pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
             Diagnostic::warning(Code::ImageNotDeclared, message).at(place(image)).hint(hint)
         })),
     }
+
     found
 }
 
-/// Where the image is first used.
+/// Returns the place of the first use.
 fn place(image: &Image) -> Place {
     let first = image.uses.iter().find(|used| used.kind.is_in_pod()).or(image.uses.first());
     first.map(|used| used.place.clone()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Where references to images stand in a workload.
+//! Finds image references in workloads.
 
 use super::{Use, UseKind, is_by_digest};
 use crate::diag::Place;
@@ -8,11 +8,11 @@ use crate::ir::{Map, Object, Value, push_key};
 pub(crate) struct Leaf<'a> {
     /// The leaf.
     pub value: &'a mut Value,
-    /// What stands before the reference, such as `--image=`.
+    /// The text before the reference, such as `--image=`.
     pub prefix: String,
-    /// The reference, as it is when values change nothing.
+    /// The default reference.
     pub reference: String,
-    /// What uses it.
+    /// The user of the image.
     pub used: Use,
 }
 
@@ -20,8 +20,8 @@ pub(crate) struct Leaf<'a> {
 const LISTS: [(&str, UseKind); 2] =
     [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)];
 
-/// Whether there is a description of pods in an object, wherever that may be: in a Deployment, a
-/// CronJob, a Pod, a custom resource with a template of pods. Schemas only describe descriptions.
+/// Returns true if an object contains a pod template anywhere: a Deployment, a CronJob, a Pod, or a
+/// custom resource. Schemas are ignored.
 pub(super) fn has_pods(object: &Object) -> bool {
     let is_definition = object.kind() == "CustomResourceDefinition";
     !is_definition && object.root.iter().any(|(key, value)| describes_pods(key, value))
@@ -38,9 +38,9 @@ fn describes_pods(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Shows `see` every leaf of the descriptions of pods that holds a reference: the images of
-/// containers, what their environment, arguments and annotations name by digest, and
-/// `RELATED_IMAGE_` variables in any form. Annotations that are also in `known` are left out.
+/// Calls `see` for every leaf of pod templates with a reference: the images of containers,
+/// references by digest in environment, arguments and annotations, and `RELATED_IMAGE_` variables
+/// in any form. Annotations that are also in `known` are skipped.
 pub(crate) fn visit(object: &mut Object, known: &Map, see: &mut dyn FnMut(Leaf<'_>)) {
     if has_pods(object) {
         let (label, place) = (object.label(), object.place());
@@ -114,6 +114,7 @@ impl Visit<'_> {
             self.leaf(value, ("", image), kind, (&name, ""), &format!("{path}.image"));
         }
         let variables = container.get_mut("env").and_then(Value::as_seq_mut);
+
         for (index, variable) in variables.into_iter().flatten().enumerate() {
             let Some(variable) = variable.as_map_mut() else { continue };
             let (key, reference) = (text(variable, "name"), text(variable, "value"));
@@ -123,6 +124,7 @@ impl Visit<'_> {
                 self.leaf(value, ("", reference), UseKind::Environment, (&name, &key), &path);
             }
         }
+
         for key in ["command", "args"] {
             let arguments = container.get_mut(key).and_then(Value::as_seq_mut);
             for (index, argument) in arguments.into_iter().flatten().enumerate() {

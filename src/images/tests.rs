@@ -184,5 +184,5 @@ fn a_bundle_without_related_images_gets_one_warning() {
     let (images, bundle) = images_of(&pod, "[]", "{}");
     let found = check(&images, &bundle);
     let [only] = found.iter().collect::<Vec<_>>()[..] else { panic!("{found:#?}") };
-    assert!(only.message.contains("no `relatedImages`, and pods use 2 images"), "{only:?}");
+    assert!(only.message.contains("no `relatedImages`, but pods use 2 images"), "{only:?}");
 }

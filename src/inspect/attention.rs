@@ -1,4 +1,4 @@
-//! What a bundle takes for granted that only OpenShift or OLM gives.
+//! Properties of a bundle that depend on OpenShift or OLM.
 
 use super::layout;
 use crate::bundle::Bundle;
@@ -7,8 +7,7 @@ use crate::images;
 use crate::ir::Object;
 use crate::passes::LINTS;
 
-/// Findings, one sentence each, in a fixed order: what the compiler's lints say, and what is known
-/// of the bundle besides.
+/// Returns the findings, one sentence each, in a fixed order: lints, then properties of the bundle.
 pub(super) fn attention(
     bundle: &Bundle,
     objects: &[Object],
@@ -16,7 +15,7 @@ pub(super) fn attention(
 ) -> Vec<String> {
     let mut findings = Vec::new();
     if objects.is_empty() {
-        findings.push("cannot be compiled, so what it would install is not known".to_owned());
+        findings.push("cannot be compiled, so its objects are unknown".to_owned());
     }
     let lints = diagnostics.iter().filter(|diagnostic| LINTS.contains(&diagnostic.code));
     findings.extend(lints.map(|lint| match &lint.hint {
@@ -32,7 +31,8 @@ pub(super) fn attention(
 fn serving(bundle: &Bundle, findings: &mut Vec<String>) {
     if !bundle.csv.webhooks.is_empty() || !bundle.csv.api_services.is_empty() {
         findings.push(
-            "serves webhooks or APIs, whose certificates cert-manager makes unless `certificates` names another way"
+            "has webhooks or APIServices, which get certificates from cert-manager unless \
+                `certificates` is set"
                 .to_owned(),
         );
     }
@@ -43,7 +43,8 @@ fn registries(bundle: &Bundle, objects: &[Object], findings: &mut Vec<String>) {
     let red_hat = images.iter().filter(|image| image.starts_with("registry.redhat.io/")).count();
     if red_hat > 0 {
         findings.push(format!(
-            "{} from registry.redhat.io, which needs a pull secret on every ServiceAccount, those of operands too",
+            "{} from registry.redhat.io, which requires a pull secret on every ServiceAccount, \
+                including those of operands",
             if red_hat == 1 { "1 image is".to_owned() } else { format!("{red_hat} images are") }
         ));
     }

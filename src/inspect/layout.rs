@@ -5,7 +5,7 @@ use crate::escape::{self, Lines};
 /// Columns of a report.
 pub(super) const WIDTH: usize = 100;
 
-/// `text` behind `lead`; what does not fit goes on the next lines, `indent` columns in.
+/// Wraps `text` after `lead`; continuation lines are indented by `indent` columns.
 pub(super) fn paragraph(lead: &str, indent: usize, text: &str) -> Lines {
     let text = escape::visible(text);
     let mut lines = Lines::new();
@@ -28,7 +28,7 @@ pub(super) fn paragraph(lead: &str, indent: usize, text: &str) -> Lines {
     lines
 }
 
-/// A line with the items that fit after `lead`, at least one, and `…` for the others.
+/// Returns a line with the items that fit after `lead`, at least one, and `…` for the others.
 pub(super) fn cut(lead: &str, items: &[&str]) -> String {
     let line = |count: usize| {
         let more = if count < items.len() { ", …" } else { "" };
@@ -39,7 +39,7 @@ pub(super) fn cut(lead: &str, items: &[&str]) -> String {
     line(count)
 }
 
-/// A few items of a list inside a sentence.
+/// Returns a few items of a list inside a sentence.
 pub(super) fn few(items: &[&str]) -> String {
     const FEW: usize = 3;
     match items {

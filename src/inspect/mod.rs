@@ -1,4 +1,4 @@
-//! What a person wants to know of a bundle before using it.
+//! A report about a bundle, for users who evaluate it.
 
 mod attention;
 mod layout;
@@ -13,8 +13,8 @@ use crate::ir::{Map, Number, Object, Value};
 use crate::olm;
 use std::collections::BTreeMap;
 
-/// A readable report. `objects` are what the bundle compiles to, empty when it is refused, and
-/// `diagnostics` what was said about it. `watch` is what was asked for; nothing stands for the default.
+/// Returns the report. `objects` are the compiled objects, empty if the bundle is rejected, and
+/// `diagnostics` the findings. `watch` is the requested install mode; `None` is the default.
 pub fn report(
     bundle: &Bundle,
     objects: &[Object],
@@ -74,7 +74,7 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
                 _ => None,
             }
         });
-    row("Needs", &packages.collect::<Vec<_>>().join(", "));
+    row("Requires", &packages.collect::<Vec<_>>().join(", "));
     let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     row(
         "Install modes",
@@ -93,6 +93,7 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
         row("Digest", &image.digest);
         row("Image", &format!("{} in {}", size(bytes), count(image.layers.len(), "layer")));
     }
+
     let files = size(bundle.manifest_bytes as u64);
     row("Manifests", &files);
 }
@@ -106,7 +107,7 @@ fn contents(text: &mut Lines, bundle: &Bundle, objects: &[Object]) {
     let shipped: Vec<&Object> = bundle.crds.iter().chain(&bundle.objects).collect();
     let all: Vec<&Object> = if objects.is_empty() { shipped } else { objects.iter().collect() };
     let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    // What is there only when a value says so has no name yet.
+    // Skip objects that only values enable: they have no name yet.
     for object in all.into_iter().filter(|object| !object.name().is_empty()) {
         kinds.entry(object.kind()).or_default().push(object.name());
     }
@@ -120,11 +121,10 @@ fn contents(text: &mut Lines, bundle: &Bundle, objects: &[Object]) {
 
 fn permissions(text: &mut Lines, bundle: &Bundle) {
     let csv = &bundle.csv;
-    section(text, "May do");
-    for (permissions, scope) in [
-        (&csv.cluster_permissions, "in the whole cluster"),
-        (&csv.permissions, "in watched namespaces"),
-    ] {
+    section(text, "Permissions");
+    for (permissions, scope) in
+        [(&csv.cluster_permissions, "cluster-wide"), (&csv.permissions, "in watched namespaces")]
+    {
         // Operators of several programs often give all of them the same.
         let mut same: Vec<(Vec<&str>, &Value)> = Vec::new();
         for permission in permissions {
@@ -139,7 +139,7 @@ fn permissions(text: &mut Lines, bundle: &Bundle) {
         }
     }
     if csv.permissions.is_empty() && csv.cluster_permissions.is_empty() {
-        text.push("  nothing: the CSV asks for no permissions");
+        text.push("  none: the CSV has no permissions");
     }
 }
 
@@ -148,7 +148,7 @@ fn webhooks(text: &mut Lines, bundle: &Bundle) {
     if csv.webhooks.is_empty() && csv.api_services.is_empty() {
         return;
     }
-    section(text, "Serves");
+    section(text, "Webhooks and APIs");
     for webhook in &csv.webhooks {
         text.push(format!("  {:<26} {}", webhook.kind.as_str(), webhook.name));
     }
@@ -165,6 +165,7 @@ fn custom_resources(text: &mut Lines, bundle: &Bundle) {
     let (defined, needed) = (&bundle.crds, &bundle.csv.required_crds);
     let names = defined.iter().map(Object::name).chain(needed.iter().map(|crd| crd.name.as_str()));
     let width = names.map(str::len).max().unwrap_or_default();
+
     for crd in defined {
         let versions: Vec<&str> = crd
             .at(&["spec", "versions"])
@@ -179,12 +180,13 @@ fn custom_resources(text: &mut Lines, bundle: &Bundle) {
         let lead = format!("  {:<width$}  {scope:<10}  {size:>8}  ", crd.name());
         text.push(layout::cut(&lead, &versions));
     }
+
     for crd in needed {
-        text.push(format!("  {:<width$}  from another operator", crd.name));
+        text.push(format!("  {:<width$}  required from another operator", crd.name));
     }
 }
 
-/// Bytes of a map as compact JSON, which is what the API server receives and stores.
+/// Returns the size of a map as compact JSON, the format that the API server receives and stores.
 fn map_bytes(map: &Map) -> usize {
     let entries = map.iter().map(|(key, value)| text_bytes(key) + 1 + bytes(value));
     2 + entries.sum::<usize>() + map.len().saturating_sub(1)
@@ -246,7 +248,7 @@ fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A number of bytes in the unit that reads best, in powers of 1,000.
+/// Returns a number of bytes in the unit that reads best, in powers of 1,000.
 fn size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
     let number = bytes as f64;

@@ -5,8 +5,8 @@ use crate::escape::Lines;
 use crate::ir::Value;
 use indexmap::{IndexMap, IndexSet};
 
-/// What rules allow, as lines: rules with the same verbs are one line, and what deserves a second
-/// look comes first, marked with `!`.
+/// Formats RBAC rules: one line for rules with the same verbs; sensitive ones come first, marked
+/// with `!`.
 pub(super) fn lines(rules: &[Value], indent: usize) -> Lines {
     let mut lines: Vec<Line> = Vec::new();
     for rule in rules {
@@ -57,11 +57,13 @@ impl Line {
             });
             what.entry((*group).to_owned()).or_default().extend(resources);
         }
+
         let paths = texts("nonResourceURLs");
         if !paths.is_empty() {
             let paths = paths.iter().map(|path| format!("the path {path}"));
             what.entry(String::new()).or_default().extend(paths);
         }
+
         let verbs = texts("verbs");
         let dangers = dangers(&verbs, &resources, &groups);
         Line { verbs: in_short(&verbs), what, dangers }
@@ -114,7 +116,7 @@ fn in_short(verbs: &[&str]) -> String {
     words.join(", ")
 }
 
-/// Why a rule deserves a second look.
+/// Returns the reasons why a rule is sensitive.
 fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static str> {
     let any = |list: &[&str], wanted: &[&str]| list.iter().any(|item| wanted.contains(item));
     let may = |group: &str, wanted: &[&str], actions: &[&str]| {
@@ -130,7 +132,7 @@ fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static 
     let webhooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
     let mut reasons = Vec::new();
     if any(verbs, &["escalate", "bind", "impersonate"]) {
-        reasons.push("can raise its own permissions");
+        reasons.push("can escalate its own permissions");
     }
     if may("", &["secrets"], &["get", "list", "watch"]) {
         reasons.push("reads secrets");
@@ -142,11 +144,12 @@ fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static 
         reasons.push("intercepts API requests");
     }
     if may("", &["pods/exec", "pods/attach"], &["create", "get"]) {
-        reasons.push("runs commands in pods");
+        reasons.push("can exec into pods");
     }
     if may("", &["serviceaccounts/token"], &["create"]) {
-        reasons.push("makes tokens of other accounts");
+        reasons.push("can create ServiceAccount tokens");
     }
+
     reasons
 }
 
@@ -210,7 +213,7 @@ mod tests {
         );
         assert_eq!(
             line(&["rbac.authorization.k8s.io"], &["clusterroles"], &["bind", "create"]),
-            "! can raise its own permissions, writes RBAC (bind, create): clusterroles\n    \
+            "! can escalate its own permissions, writes RBAC (bind, create): clusterroles\n    \
              (rbac.authorization.k8s.io)\n"
         );
         assert_eq!(line(&["apps"], &["*"], &["*"]), "all verbs: all resources (apps)\n");

@@ -5,12 +5,12 @@
 pub struct ValuesPath(Vec<String>);
 
 impl ValuesPath {
-    /// A path of these segments.
+    /// Returns a path of these segments.
     pub fn new<S: Into<String>>(segments: impl IntoIterator<Item = S>) -> Self {
         ValuesPath(segments.into_iter().map(Into::into).collect())
     }
 
-    /// The segments from the root.
+    /// Returns the segments from the root.
     pub fn segments(&self) -> &[String] {
         &self.0
     }
@@ -37,18 +37,18 @@ pub enum Part {
 /// quotes and braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageReference {
-    /// Path of the values where another reference may stand for it.
+    /// Path of the value that overrides the reference.
     pub own: ValuesPath,
-    /// Path of the values where another registry may stand for that of the reference.
+    /// Path of the value that overrides the registry of the reference.
     pub registry: ValuesPath,
-    /// The reference, as it is when the values say nothing.
+    /// The default reference.
     pub reference: String,
     /// The reference in its registry: repository, tag and digest.
     pub path: String,
 }
 
 impl ImageReference {
-    /// The registry that the reference names; nothing when it leaves that to the cluster.
+    /// Returns the registry of the reference; `None` if the reference has none.
     pub fn host(&self) -> Option<&str> {
         self.reference.strip_suffix(&self.path)?.strip_suffix('/')
     }
@@ -70,7 +70,7 @@ impl CertificateField {
     pub const ALL: [CertificateField; 3] =
         [CertificateField::Authority, CertificateField::Certificate, CertificateField::Key];
 
-    /// The key in a Secret.
+    /// Returns the key in a Secret.
     pub fn as_str(self) -> &'static str {
         match self {
             CertificateField::Authority => "ca.crt",
@@ -89,11 +89,11 @@ pub enum Expr {
     Concat(Vec<Part>),
     /// The same, cut to this many bytes; the texts are ASCII.
     Truncated(Vec<Part>, usize),
-    /// Whatever stands at this path of the values: a scalar, list or map. As an item of a list it
-    /// must be a list, and its items join the list.
+    /// The value at this path: a scalar, list or map. As a list item, it must be a list, and its
+    /// items are inserted into the list.
     Values(ValuesPath),
-    /// As the value of a map's entry, whose key does not count: the entries of the map at this path
-    /// of the values join the map. The schema sees to it that no key is there twice.
+    /// As the value of a map entry, whose key is ignored: the entries of the map at this path are
+    /// inserted into the map. The schema ensures that keys are unique.
     Entries(ValuesPath),
     /// The whole number at this path of the values, which the schema demands there.
     Integer(ValuesPath),
@@ -101,10 +101,10 @@ pub enum Expr {
     Text(ValuesPath),
     /// The string at this path of the values, base64-encoded.
     Base64(ValuesPath),
-    /// Base64 of a piece of the certificate that Helm generates once and keeps; nobody knows it
-    /// before.
+    /// Base64 of a part of the certificate that Helm generates once and keeps; not known before the
+    /// installation.
     ///
-    /// In a box, because it would make every value of every tree larger.
+    /// Boxed, because it would enlarge every value of every tree.
     Certificate(Box<CertificatePiece>),
 }
 
@@ -115,12 +115,12 @@ pub struct CertificatePiece {
     pub service: String,
     /// The Secret in the release namespace that keeps it.
     pub secret: String,
-    /// Which piece.
+    /// The part.
     pub field: CertificateField,
 }
 
 impl Expr {
-    /// The path of the values that it stands for, if any.
+    /// Returns the path of the value, if the expression is one value.
     pub fn path(&self) -> Option<&ValuesPath> {
         match self {
             Expr::Values(path)
@@ -136,17 +136,17 @@ impl Expr {
     }
 }
 
-/// When something is present. Truth is Helm's: not empty, not zero, not false, not null.
+/// A condition on values. Truth is Helm's: not empty, not zero, not false, not null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// This path of the values holds something.
+    /// The value at this path is true.
     Set(ValuesPath),
-    /// This path of the values holds nothing.
+    /// The value at this path is not true.
     Unset(ValuesPath),
     /// The cluster has no CRD of this name, an ASCII one. Without a cluster, it has none.
     CrdMissing(String),
-    /// Any of these holds; never empty.
+    /// Any of these is true; never empty.
     Any(Vec<Condition>),
-    /// All of these hold; never empty.
+    /// All of these are true; never empty.
     All(Vec<Condition>),
 }

@@ -16,9 +16,9 @@ pub struct Map {
     entries: Vec<(String, Value)>,
     /// Present while there are more than [`LINEAR`] entries.
     index: Option<Box<Index>>,
-    /// Set only while no value below holds an expression. The YAML reader sets it, and every method
-    /// that can change a value clears it, here and in the maps around this one, because a value is
-    /// only reached through them.
+    /// True only if no value below contains an expression. Set by the YAML reader, and cleared by
+    /// every method that can change a value, here and in the maps around this one, because a value
+    /// is only reached through them.
     literal: bool,
 }
 
@@ -74,13 +74,13 @@ impl Map {
         Map { entries: Vec::with_capacity(capacity), ..Map::new() }
     }
 
-    /// Marks the map as literal if no value holds an expression. Maps in it that are marked are not
-    /// walked again.
+    /// Marks the map as literal if no value contains an expression. Maps in it that are marked are
+    /// not walked again.
     pub(crate) fn mark_literal(&mut self) {
         self.literal = !self.entries.iter().any(|(_, value)| value.has_expression());
     }
 
-    /// Returns true only if no value below holds an expression.
+    /// Returns true only if no value below contains an expression.
     pub(crate) fn is_literal(&self) -> bool {
         self.literal
     }
@@ -102,7 +102,7 @@ impl Map {
         self.entries.is_empty()
     }
 
-    /// The place of `key` among the entries.
+    /// Returns the place of `key` among the entries.
     pub fn get_index_of(&self, key: &str) -> Option<usize> {
         match &self.index {
             None => self.entries.iter().position(|(name, _)| name == key),
@@ -110,17 +110,17 @@ impl Map {
         }
     }
 
-    /// The entry at a place.
+    /// Returns the entry at a place.
     pub fn get_index(&self, place: usize) -> Option<(&String, &Value)> {
         self.entries.get(place).map(|(key, value)| (key, value))
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.get_index_of(key).map(|place| &self.entries[place].1)
     }
 
-    /// The value of `key`, to change it.
+    /// Returns the value of `key`, to change it.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         let place = self.get_index_of(key)?;
         self.literal = false;
@@ -195,39 +195,39 @@ impl Map {
         self.index = (self.entries.len() > LINEAR).then(|| Index::of(&self.entries));
     }
 
-    /// The entry `key`, which may be missing.
+    /// Returns the entry for `key`, which may not exist.
     pub fn entry(&mut self, key: String) -> Entry<'_> {
         Entry { map: self, key }
     }
 
-    /// The entries in order.
+    /// Returns the entries in order.
     pub fn iter(&self) -> Iter<'_> {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
-    /// The entries in order, to change their values.
+    /// Returns the entries in order, to change their values.
     pub fn iter_mut(&mut self) -> IterMut<'_> {
         self.literal = false;
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
-    /// The keys in order.
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &String> + DoubleEndedIterator + Clone {
         self.entries.iter().map(|(key, _)| key)
     }
 
-    /// The values in the order of their keys.
+    /// Returns the values in the order of their keys.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> + DoubleEndedIterator + Clone {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    /// The values in the order of their keys, to change them.
+    /// Returns the values in the order of their keys, to change them.
     pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
         self.literal = false;
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
-    /// The values in the order of their keys.
+    /// Returns the values in the order of their keys.
     pub fn into_values(self) -> impl ExactSizeIterator<Item = Value> {
         self.entries.into_iter().map(|(_, value)| value)
     }
@@ -242,12 +242,12 @@ pub struct Entry<'m> {
 }
 
 impl<'m> Entry<'m> {
-    /// The value, which is `default` when the key is new.
+    /// Returns the value, which is `default` when the key is new.
     pub fn or_insert(self, default: Value) -> &'m mut Value {
         self.or_insert_with(|| default)
     }
 
-    /// The value, which `default` makes when the key is new.
+    /// Returns the value, which `default` makes when the key is new.
     pub fn or_insert_with(self, default: impl FnOnce() -> Value) -> &'m mut Value {
         let Entry { map, key } = self;
         let place = match map.get_index_of(&key) {

@@ -1,8 +1,7 @@
-//! The intermediate representation: objects whose leaves are literal text or Helm expressions.
+//! The intermediate representation: objects whose leaves are literals or Helm expressions.
 //!
-//! A [`Value`] that came out of a bundle holds only literals; passes put [`Expr`] leaves in.
-//! Nothing else in the program knows how an expression is spelled in a template: only
-//! [`crate::yaml`] writes them.
+//! A [`Value`] from a bundle contains only literals; passes insert [`Expr`] leaves. Only
+//! [`crate::yaml`] knows the template syntax of expressions.
 
 mod expr;
 pub mod field_path;

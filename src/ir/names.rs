@@ -1,7 +1,7 @@
-//! What Kubernetes takes for names.
+//! Kubernetes' rules for names.
 
-/// What a DNS-1123 label may not be, in words; `None` when `text` is one of at most `limit`
-/// characters (RFC 1123, section 2.1, as Kubernetes applies it).
+/// Returns the reason why `text` is not a DNS-1123 label of at most `limit` characters; `None` if
+/// it is one (RFC 1123, section 2.1, as applied by Kubernetes).
 pub(crate) fn label_fault(text: &str, limit: usize) -> Option<String> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if text.is_empty() {
@@ -16,12 +16,12 @@ pub(crate) fn label_fault(text: &str, limit: usize) -> Option<String> {
     (text.len() > limit).then(|| format!("has {} characters", text.len()))
 }
 
-/// Whether a text is a DNS label of at most 63 characters.
+/// Returns true if the text is a DNS label of at most 63 characters.
 pub(crate) fn is_label(text: &str) -> bool {
     label_fault(text, 63).is_none()
 }
 
-/// Whether a text can be the value of a label, or its key behind the slash.
+/// Returns true if the text is valid as a label value, or as a label key after the slash.
 pub(crate) fn is_label_value(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     let ends = |c: char| c.is_ascii_alphanumeric();

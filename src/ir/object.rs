@@ -3,13 +3,13 @@
 use super::{Condition, Expr, Map, Step, Value};
 use crate::diag::Place;
 
-/// Why [`Origin::Added`] Secrets are there that pods pull their images with.
+/// The reason in [`Origin::Added`] for Secrets that pods pull images with.
 pub const PULL_SECRET: &str = "pull secret";
 
 /// The annotation of a CRD with the version that it is from, a semantic version.
 pub const CRD_VERSION: &str = "bundle2chart/version";
 
-/// Where an object came from.
+/// The origin of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A document of a bundle file.
@@ -29,10 +29,10 @@ pub enum Origin {
         file: String,
         /// 1-based number of the YAML document.
         document: usize,
-        /// For example `.spec.install.spec.deployments[0]`.
+        /// The JSON path, for example `.spec.install.spec.deployments[0]`.
         path: String,
     },
-    /// A document of an overlay, which is kept beside the bundle.
+    /// A document of an overlay.
     Overlay {
         /// The file, as places name it.
         file: String,
@@ -49,7 +49,7 @@ pub enum Origin {
     Added(&'static str),
 }
 
-/// When an object is installed; earlier is less.
+/// The installation phase of an object, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Before the operator.
@@ -57,7 +57,7 @@ pub enum Phase {
     /// With the operator.
     #[default]
     With,
-    /// When the operator is up: by a chart of its own.
+    /// After the operator is ready, in a separate chart.
     Operand,
 }
 
@@ -68,7 +68,7 @@ const DEFAULT_ACCOUNT: &str = "default";
 pub const WORKLOADS: [&str; 7] =
     ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
 
-/// The keys on the way to the specification of pods.
+/// Returns the keys on the way to the specification of pods.
 fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
     match kind {
         "Pod" => &["spec"],
@@ -77,8 +77,8 @@ fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// The ServiceAccount of a pod, by its spec. `serviceAccount` is what `serviceAccountName` was once
-/// called, and counts where that is missing.
+/// Returns the ServiceAccount of a pod spec. The deprecated `serviceAccount` is used if
+/// `serviceAccountName` is missing.
 pub fn account(pod: &Map) -> &str {
     ["serviceAccountName", "serviceAccount"]
         .into_iter()
@@ -87,7 +87,7 @@ pub fn account(pod: &Map) -> &str {
         .unwrap_or(DEFAULT_ACCOUNT)
 }
 
-/// Who an object is in a cluster.
+/// The identity of an object in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// `kind`
@@ -95,7 +95,7 @@ pub struct ObjectId {
     /// Literal `metadata.namespace`, or the path of the value that names it; empty for the release
     /// namespace and for cluster scope.
     pub namespace: String,
-    /// `metadata.name`, or the path of the value that gives it.
+    /// `metadata.name`, or the path of its value.
     pub name: String,
     /// API group; empty for the core group.
     pub group: String,
@@ -106,11 +106,11 @@ pub struct ObjectId {
 pub struct Object {
     /// The whole object, from `apiVersion` on.
     pub root: Map,
-    /// Where it came from.
+    /// The origin.
     pub origin: Origin,
-    /// Present only while this holds; always present when there is none.
+    /// The condition for rendering the object; `None` renders it always.
     pub when: Option<Condition>,
-    /// When it is installed.
+    /// The installation phase.
     pub phase: Phase,
 }
 
@@ -140,7 +140,7 @@ impl Object {
         self.metadata("name").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// An entry of `metadata`.
+    /// Returns an entry of `metadata`.
     pub fn metadata(&self, key: &str) -> Option<&Value> {
         self.root.get("metadata")?.get(key)
     }
@@ -169,7 +169,7 @@ impl Object {
         }
     }
 
-    /// The value at the end of these map keys.
+    /// Returns the value at the end of these map keys.
     pub fn at(&self, keys: &[&str]) -> Option<&Value> {
         let (first, rest) = keys.split_first()?;
         self.root.get(first)?.at(rest)
@@ -189,29 +189,29 @@ impl Object {
         parent.as_map_mut()?.shift_remove(last)
     }
 
-    /// Whether this can only be written as a template.
+    /// Returns true if the object can only be written as a template.
     pub fn has_expression(&self) -> bool {
         self.when.is_some()
             || !self.root.is_literal() && self.root.values().any(Value::has_expression)
     }
 
-    /// The specification of a workload's pods.
+    /// Returns the specification of a workload's pods.
     pub fn pod_spec(&self) -> Option<&Map> {
         self.at(pod_spec_keys(self.kind()))?.as_map()
     }
 
-    /// The specification of a workload's pods.
+    /// Returns the specification of a workload's pods.
     pub fn pod_spec_mut(&mut self) -> Option<&mut Map> {
         let mut keys = pod_spec_keys(self.kind()).iter();
         keys.try_fold(&mut self.root, |map, key| map.get_mut(key)?.as_map_mut())
     }
 
-    /// The ServiceAccount of a workload's pods.
+    /// Returns the ServiceAccount of a workload's pods.
     pub fn account(&self) -> &str {
         self.pod_spec().map_or(DEFAULT_ACCOUNT, account)
     }
 
-    /// The init containers and containers of a workload.
+    /// Returns the init containers and containers of a workload.
     pub fn containers(&self) -> impl Iterator<Item = &Value> {
         let pod = self.pod_spec();
         ["initContainers", "containers"]
@@ -219,14 +219,14 @@ impl Object {
             .flat_map(move |key| pod.and_then(|pod| pod.get(key)?.as_seq()).unwrap_or_default())
     }
 
-    /// Every expression in it, in order.
+    /// Returns every expression in it, in order.
     pub fn expressions(&self) -> Vec<&Expr> {
         let mut found = Vec::new();
         self.root.values().for_each(|value| value.expressions(&mut found));
         found
     }
 
-    /// Who it is.
+    /// Returns the identity.
     pub fn id(&self) -> ObjectId {
         let text = |key: &str| match self.metadata(key) {
             Some(Value::Text(text)) => text.clone(),
@@ -246,7 +246,7 @@ impl Object {
         format!("{}/{}", self.kind(), self.id().name)
     }
 
-    /// Where a diagnostic about this object points.
+    /// Returns the place of the object, for diagnostics.
     pub fn place(&self) -> Place {
         let place = match &self.origin {
             Origin::File { file, document, line, path }
@@ -262,8 +262,8 @@ impl Object {
         place.object(self.label())
     }
 
-    /// Where a diagnostic about this JSON path of the object points. What is made from an entry of a
-    /// CSV shares only some paths with it.
+    /// Returns the place of this JSON path of the object, for diagnostics. Objects generated from
+    /// an entry of a CSV share only some paths with it.
     pub fn place_at(&self, path: &str) -> Place {
         let path = match (&self.origin, self.kind()) {
             (Origin::Csv { .. }, "Deployment") if path.starts_with(".spec") => path,

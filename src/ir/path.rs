@@ -1,6 +1,6 @@
 //! JSON paths, as people read them.
 
-/// Appends `.key`, or `["key"]` where the key has other characters, to a JSON path.
+/// Appends `.key` to a JSON path, or `["key"]` if the key has other characters.
 pub fn push_key(path: &mut String, key: &str) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if !key.is_empty() && key.bytes().all(plain) {
@@ -14,9 +14,9 @@ pub fn push_key(path: &mut String, key: &str) {
 /// One step of a JSON path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Of a map.
+    /// A map key.
     Key(String),
-    /// Of a list.
+    /// A list index.
     Index(usize),
 }
 

@@ -1,11 +1,12 @@
-//! Which values objects read.
+//! The values that objects use.
 
 use super::{Condition, Expr, Object, Part, ValuesPath};
 use std::collections::HashSet;
 
-/// The paths of the values that objects read.
+/// The paths of the values that objects use.
 ///
-/// The objects are walked once, so that asking for many values takes no longer with more objects.
+/// The objects are walked once, so that queries for many values do not depend on the number of
+/// objects.
 #[derive(Debug)]
 pub struct ReadPaths<'a>(HashSet<&'a [String]>);
 
@@ -22,8 +23,8 @@ impl<'a> ReadPaths<'a> {
         paths
     }
 
-    /// Whether any of the objects depends on this path of the values, or an expression on a part
-    /// of what stands there.
+    /// Returns true if an object depends on this path of the values, or an expression on a part of
+    /// it.
     pub fn contains(&self, path: &ValuesPath) -> bool {
         self.0.contains(path.segments())
     }

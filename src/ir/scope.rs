@@ -1,13 +1,13 @@
-//! Where objects of a kind live.
+//! The scope of objects.
 
 use std::collections::BTreeMap;
 
-/// Whether objects of a kind live in a namespace.
+/// The scope of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// In a namespace.
+    /// Namespaced.
     Namespaced,
-    /// In the cluster.
+    /// Cluster-scoped.
     Cluster,
 }
 

@@ -1,4 +1,4 @@
-//! What is compiled together: the objects of one chart and the values that they read.
+//! A compilation unit: the objects of one chart and their values.
 
 use super::{Object, ValuesPath};
 use serde_json::Value as Json;
@@ -11,20 +11,20 @@ pub struct Unit {
     pub objects: Vec<Object>,
     /// The values, in the order in which values.yaml shows them. Every one is read by an object.
     pub values: Vec<ValueSpec>,
-    /// What values must satisfy together: JSON schemas (draft-07) over all values.
+    /// Constraints across values: JSON schemas (draft-07) for all values.
     pub constraints: Vec<Json>,
 }
 
 /// A value that a person can set when installing the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueSpec {
-    /// Where it is in values.yaml.
+    /// The path in values.yaml.
     pub path: ValuesPath,
-    /// Its default.
+    /// The default value.
     pub default: Json,
-    /// Its JSON schema (draft-07), without default and description.
+    /// The JSON schema (draft-07), without default and description.
     pub schema: Json,
-    /// What it does, in a sentence or two.
+    /// The description: one or two sentences.
     pub description: String,
 }
 
@@ -35,7 +35,7 @@ impl Unit {
         objects.map(|object| object.name().to_owned()).collect()
     }
 
-    /// The default values as Helm would have them.
+    /// Returns the default values as Helm would have them.
     pub fn default_values(&self) -> Json {
         let mut root = Json::Object(serde_json::Map::new());
         for spec in &self.values {

@@ -32,7 +32,7 @@ pub enum Value {
     Seq(Vec<Value>),
     /// A map.
     Map(Box<Map>),
-    /// As a map entry or list item: present only while the condition holds.
+    /// A map entry or list item that is present only if the condition is true.
     When(Box<(Condition, Value)>),
 }
 
@@ -42,22 +42,22 @@ impl Value {
         Value::Text(text.into())
     }
 
-    /// A map of these entries.
+    /// Returns a map of these entries.
     pub fn map<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
         Value::Map(Box::new(entries.into_iter().map(|(k, v)| (k.into(), v)).collect()))
     }
 
-    /// A list of literal texts.
+    /// Returns a list of literal texts.
     pub fn texts<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Self {
         Value::Seq(items.into_iter().map(Value::text).collect())
     }
 
-    /// `value`, present only while `condition` holds.
+    /// Wraps `value` in `condition`.
     pub fn when(condition: Condition, value: Value) -> Self {
         Value::When(Box::new((condition, value)))
     }
 
-    /// The text, if this is literal text.
+    /// Returns the text, if this is literal text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -65,7 +65,7 @@ impl Value {
         }
     }
 
-    /// The text while values are as they are by default, if that needs no release to be known.
+    /// Returns the text with default values, if it does not depend on the release.
     pub fn text_by_default(&self) -> Option<Cow<'_, str>> {
         match self {
             Value::Text(text) => Some(Cow::Borrowed(text)),
@@ -81,7 +81,7 @@ impl Value {
         }
     }
 
-    /// The map, if this is one.
+    /// Returns the map, if this is one.
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Value::Map(map) => Some(map),
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// The map, if this is one.
+    /// Returns the map, if this is one.
     pub fn as_map_mut(&mut self) -> Option<&mut Map> {
         match self {
             Value::Map(map) => Some(map),
@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// The items, if this is a list.
+    /// Returns the items, if this is a list.
     pub fn as_seq(&self) -> Option<&[Value]> {
         match self {
             Value::Seq(items) => Some(items),
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// The items, if this is a list.
+    /// Returns the items, if this is a list.
     pub fn as_seq_mut(&mut self) -> Option<&mut Vec<Value>> {
         match self {
             Value::Seq(items) => Some(items),
@@ -113,24 +113,24 @@ impl Value {
         }
     }
 
-    /// Whether this is `null`.
+    /// Returns true if the value is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 
-    /// The entry `key`, if this is a map that has it.
+    /// Returns the entry `key`, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_map()?.get(key)
     }
 
-    /// The value at the end of these map keys.
+    /// Returns the value at the end of these map keys.
     pub fn at(&self, keys: &[&str]) -> Option<&Value> {
         keys.iter().try_fold(self, |value, key| value.get(key))
     }
 
-    /// The condition under which an entry or item with this value is present; nothing when it
-    /// always is. A list or map of nothing but absent children is itself absent, because a key
-    /// without content would read as null.
+    /// Returns the condition under which an entry or item with this value is present; `None` if it
+    /// always is. A list or map whose children are all absent is absent too, because a key without
+    /// content would be null.
     pub fn presence(&self) -> Option<Condition> {
         match self {
             Value::When(when) => Some(both(&when.0, when.1.presence())),
@@ -152,7 +152,7 @@ impl Value {
         }
     }
 
-    /// Whether this holds an expression or condition anywhere.
+    /// Returns true if the value contains an expression or condition.
     pub fn has_expression(&self) -> bool {
         match self {
             Value::Expr(_) | Value::When(_) => true,
@@ -174,7 +174,7 @@ impl Value {
         }
     }
 
-    /// What JSON calls this, for messages.
+    /// Returns the name of the type, for messages.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -189,7 +189,8 @@ impl Value {
     }
 }
 
-/// The condition under which any of the children is present; the first that always is decides.
+/// Returns the condition under which any of the children is present; the first that always is
+/// decides.
 fn any(children: impl Iterator<Item = Option<Condition>>) -> Option<Condition> {
     let mut conditions = children.collect::<Option<Vec<Condition>>>()?;
     conditions.dedup();

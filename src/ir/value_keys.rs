@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// What the pre-release of a version at the end of a name starts with; any other word behind a
-/// version belongs to the name.
+/// Prefixes of the pre-release of a version at the end of a name; any other word after a version
+/// belongs to the name.
 const PRE_RELEASES: [&str; 6] = ["alpha", "beta", "rc", "pre", "dev", "snapshot"];
 
 /// Returns a key for each of these names, no two the same.
@@ -50,7 +50,7 @@ pub(crate) fn distinct<T>(items: &[T], candidates: &[&dyn Fn(&T) -> String]) -> 
         }
     }
 
-    // Items that no candidate tells apart are numbered.
+    // Items with the same candidates are numbered.
     let mut taken: Vec<String> = found.iter().flatten().cloned().collect();
     found
         .into_iter()
@@ -96,7 +96,7 @@ fn without_version(name: &str) -> &str {
     at.and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
-/// Whether a text is a version of at least two numbers.
+/// Returns true if the text is a version of at least two numbers.
 fn is_version(text: &str) -> bool {
     let text = text.strip_prefix('v').unwrap_or(text);
     let end = text.find(['-', '+']).unwrap_or(text.len());

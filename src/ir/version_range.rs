@@ -57,10 +57,11 @@ impl VersionRange {
             }
             alternatives.push(comparisons);
         }
+
         Ok(VersionRange { alternatives })
     }
 
-    /// Whether `version` is in the range.
+    /// Returns true if `version` is in the range.
     pub fn contains(&self, version: &Version) -> bool {
         let holds = |(operator, bound): &(Operator, Version)| {
             let order = version.cmp_precedence(bound);
@@ -77,7 +78,7 @@ impl VersionRange {
     }
 }
 
-/// Adds the comparison with a version, or with all that `1.x` or `1.2.x` stand for.
+/// Adds the comparison with a version, or with all versions matched by `1.x` or `1.2.x`.
 fn compare(
     operator: &str,
     version: &str,
@@ -92,12 +93,14 @@ fn compare(
         ">=" => Operator::GreaterOrEqual,
         other => return Err(format!("`{other}` is not a comparison")),
     };
+
     if !version.split('.').any(|part| part == "x") {
         let version = Version::parse(version)
             .map_err(|error| format!("`{}`: {error}", version.escape_debug()))?;
         into.push((plain, version));
         return Ok(());
     }
+
     let (first, next) = wildcard(version)
         .ok_or_else(|| format!("`{}` is not a version", version.escape_debug()))?;
     match plain {
@@ -113,10 +116,11 @@ fn compare(
             return Err("`!=` cannot be used with `x`".to_owned());
         }
     }
+
     Ok(())
 }
 
-/// The first version of `1.x` or `1.2.x`, and the first one after it.
+/// Returns the first version of `1.x` or `1.2.x`, and the first one after it.
 fn wildcard(version: &str) -> Option<(Version, Version)> {
     let number = |text: &str| text.parse::<u64>().ok();
     let parts: Vec<&str> = version.split('.').collect();

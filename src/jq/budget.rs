@@ -1,4 +1,4 @@
-//! How much a jq program may use for one object, and counting it.
+//! The budget of a jq program for one object, and its enforcement.
 
 use jaq_core::Lut;
 use jaq_core::data::{DataT, HasLut};
@@ -8,20 +8,20 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// How much one program may use for one object.
+/// The budget of one program for one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Terms of the program that are evaluated.
     pub steps: u64,
-    /// Seconds of processor time, in a process of its own only.
+    /// Seconds of CPU time; only with a separate process.
     pub seconds: u64,
-    /// Bytes of address space of the process, if it is one of its own.
+    /// Bytes of address space of the process; only with a separate process.
     pub memory: u64,
 }
 
 impl Default for Budget {
-    /// Several times what the dearest sound program needs: one that does a dozen things with every
-    /// value of a CRD of two megabytes takes about ten million steps and a second.
+    /// Returns several times the budget of the most expensive legitimate program: one that does a
+    /// dozen things with every value of a 2 MB CRD takes about ten million steps and a second.
     fn default() -> Self {
         Budget { steps: 50_000_000, seconds: 10, memory: 1 << 30 }
     }
@@ -30,19 +30,19 @@ impl Default for Budget {
 /// Stack of the thread that compiles or runs programs: both recurse with the length of the
 /// program, and running also with the depth of objects.
 pub(super) const FILTER_STACK: usize = 64 << 20;
-/// How much of [`FILTER_STACK`] terms may take. The rest is for functions that recurse by themselves.
+/// The part of [`FILTER_STACK`] for terms. The rest is for functions with their own recursion.
 const TERM_STACK: usize = 48 << 20;
 
-/// How a program went over its budget.
+/// The exceeded limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Excess {
-    /// It took more steps than this.
+    /// The limit of steps.
     Steps(u64),
-    /// It called itself too deeply.
+    /// The recursion depth.
     Depth,
-    /// It took more seconds of processor time than this.
+    /// The limit of CPU time in seconds.
     Time(u64),
-    /// It took more bytes of memory than this.
+    /// The limit of memory in bytes.
     Memory(u64),
     /// The interpreter or its process failed.
     Failure(String),
@@ -52,17 +52,17 @@ impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Excess::Steps(steps) => {
-                write!(f, "it took more than {} million steps", steps / 1_000_000)
+                write!(f, "it exceeded {} million steps", steps / 1_000_000)
             }
-            Excess::Depth => write!(f, "it calls itself too deeply"),
-            Excess::Time(seconds) => write!(f, "it used more than {seconds} s of processor time"),
-            Excess::Memory(bytes) => write!(f, "it used more than {} MiB of memory", bytes >> 20),
+            Excess::Depth => write!(f, "its recursion is too deep"),
+            Excess::Time(seconds) => write!(f, "it exceeded {seconds} s of CPU time"),
+            Excess::Memory(bytes) => write!(f, "it exceeded {} MiB of memory", bytes >> 20),
             Excess::Failure(reason) => write!(f, "{reason}"),
         }
     }
 }
 
-/// The types that programs run over. Every evaluation of a term asks [`Run`] for the table of
+/// The data types for running programs. Every evaluation of a term asks [`Run`] for the table of
 /// terms, which is where steps are counted.
 pub(super) struct Metered;
 
@@ -85,11 +85,11 @@ impl<'a> HasLut<'a, Metered> for Run<'a> {
     }
 }
 
-/// What is left of a budget.
+/// The remaining budget.
 struct Meter {
     budget: u64,
     taken: Cell<u64>,
-    /// Where the stack was when the run began.
+    /// Stack address at the start of the run.
     base: usize,
 }
 
@@ -98,8 +98,8 @@ impl Meter {
         Meter { budget, taken: Cell::new(0), base: stack_position() }
     }
 
-    /// Counts a step. jaq has no way to return an error from here, so the run is unwound up to
-    /// [`metered`], which frees all that it holds; no panic hook sees it.
+    /// Counts a step. jaq cannot return an error from here, so the run is unwound to [`metered`],
+    /// which frees all its data; panic hooks are not called.
     fn step(&self) {
         let taken = self.taken.get() + 1;
         self.taken.set(taken);
@@ -112,14 +112,14 @@ impl Meter {
     }
 }
 
-/// The address of something on top of the stack.
+/// Returns the address of something on top of the stack.
 #[inline(never)]
 fn stack_position() -> usize {
     let here = 0_u8;
     std::hint::black_box(&raw const here) as usize
 }
 
-/// The result of `work`, which runs a program with at most `steps` steps.
+/// Returns the result of `work`, which runs a program with at most `steps` steps.
 pub(super) fn metered<T>(
     table: &Lut<Metered>,
     steps: u64,

@@ -1,4 +1,4 @@
-//! What is wrong with the text of a program, and where.
+//! Errors in the text of a program, with their positions.
 
 use super::library::{self, WITHHELD};
 use crate::diag::suggest;
@@ -13,16 +13,16 @@ pub const SOURCE_LIMIT: usize = 4 << 10;
 /// Deepest nesting of brackets in a program.
 pub const NESTING_LIMIT: usize = 64;
 
-/// Why a program cannot be used.
+/// The reason why a program cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub hint: String,
-    /// Where, in bytes of the program's text; may be empty, at the end of the text.
+    /// The position, in bytes of the program's text; may be empty, at the end of the text.
     pub range: Range<usize>,
-    /// Whether this is sound jq that a configuration may not use.
+    /// True for valid jq that configurations may not use.
     pub refused: bool,
 }
 
@@ -44,7 +44,7 @@ impl ProgramError {
     }
 }
 
-/// Refuses what could exhaust the stack of the parser, by looking at bytes only.
+/// Rejects what could exhaust the stack of the parser, by looking at bytes only.
 pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
     if text.trim().is_empty() {
         return Err(ProgramError::invalid(
@@ -53,13 +53,15 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
             "write a condition such as `.kind == \"Route\"`, or remove the filter",
         ));
     }
+
     if text.len() > SOURCE_LIMIT {
         return Err(ProgramError::refused(
             0..text.len(),
             format!("this filter has {} bytes; the limit is {SOURCE_LIMIT}", text.len()),
-            "split it: an object is dropped when any one of several `exclude` filters matches",
+            "split it into several filters: an object is removed if any `exclude` filter matches",
         ));
     }
+
     let mut depth = 0_usize;
     for (offset, byte) in text.bytes().enumerate() {
         match byte {
@@ -70,11 +72,12 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
         if depth > NESTING_LIMIT {
             return Err(ProgramError::refused(
                 offset..offset + 1,
-                format!("this filter nests more than {NESTING_LIMIT} brackets"),
-                "make it simpler, or split it into several filters",
+                format!("this filter is nested deeper than {NESTING_LIMIT} brackets"),
+                "simplify it, or split it into several filters",
             ));
         }
     }
+
     Ok(())
 }
 
@@ -83,19 +86,17 @@ pub(super) fn lexical(text: &str, errors: &[lex::Error<&str>]) -> ProgramError {
     let start = span(text, rest).start;
     let length = rest.chars().next().map_or(0, char::len_utf8);
     let hint = match expected {
-        lex::Expect::Token if rest.starts_with([')', ']', '}']) => {
-            "nothing is open here: remove it"
-        }
-        lex::Expect::Token if rest.starts_with('\'') => "jq strings stand in double quotes: \"…\"",
-        lex::Expect::Token if rest.starts_with('&') => "for both conditions, write `and`",
-        lex::Expect::Delim(_) => "close what is open",
-        _ => "see the jq manual for how filters are written",
+        lex::Expect::Token if rest.starts_with([')', ']', '}']) => "remove this unmatched bracket",
+        lex::Expect::Token if rest.starts_with('\'') => "use double quotes for jq strings: \"…\"",
+        lex::Expect::Token if rest.starts_with('&') => "write `and` to combine conditions",
+        lex::Expect::Delim(_) => "close this bracket or quote",
+        _ => "see the jq manual for the syntax",
     };
     let found = rest.chars().next().map_or("the end".to_owned(), |found| format!("`{found}`"));
     let message = match expected {
-        lex::Expect::Token => format!("this filter is not valid jq: {found} has no meaning here"),
+        lex::Expect::Token => format!("invalid jq filter: unexpected {found}"),
         _ => {
-            format!("this filter is not valid jq: expected a {}, found {found}", expected.as_str())
+            format!("invalid jq filter: expected a {}, found {found}", expected.as_str())
         }
     };
     ProgramError::invalid(start..start + length, message, hint)
@@ -106,7 +107,7 @@ pub(super) fn syntactic(text: &str, errors: &[parse::TError<'_, &str>]) -> Progr
     let part = lex::Token::opt_as_str(*found, text);
     let found = match part {
         "" => "the end".to_owned(),
-        // A bracket stands for all that it holds.
+        // The parser returns the whole bracketed part; show its start.
         part => format!("`{}`", part.chars().take(20).collect::<String>()),
     };
     let expected = match expected.as_str() {
@@ -117,26 +118,26 @@ pub(super) fn syntactic(text: &str, errors: &[parse::TError<'_, &str>]) -> Progr
         word => format!("`{word}`"),
     };
     let hint = match part {
-        "=" => "to compare, write `==`",
-        _ if part.starts_with("||") => "for either condition, write `or`",
-        _ => "see the jq manual for how filters are written",
+        "=" => "write `==` to compare",
+        _ if part.starts_with("||") => "write `or` to combine conditions",
+        _ => "see the jq manual for the syntax",
     };
-    let message = format!("this filter is not valid jq: expected {expected}, found {found}");
+    let message = format!("invalid jq filter: expected {expected}, found {found}");
     ProgramError::invalid(span(text, part), message, hint)
 }
 
 pub(super) fn unexplained(text: &str) -> ProgramError {
-    ProgramError::invalid(0..text.len(), "this filter is not valid jq", "see the jq manual")
+    ProgramError::invalid(0..text.len(), "invalid jq filter", "see the jq manual")
 }
 
-/// Where `part` is in `text`; all of it when it is elsewhere.
+/// Returns the range of `part` in `text`; the whole text if it is elsewhere.
 fn range(text: &str, part: &str) -> Range<usize> {
     let (start, place) = (text.as_ptr() as usize, part.as_ptr() as usize);
     let inside = place >= start && place + part.len() <= start + text.len();
     if inside { span(text, part) } else { 0..text.len() }
 }
 
-/// Refuses programs of several files.
+/// Rejects programs of several files.
 pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), ProgramError> {
     let Some(Token(word @ ("import" | "include" | "module"), Tok::Word)) = tokens.first() else {
         return Ok(());
@@ -144,47 +145,51 @@ pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), Prog
     Err(ProgramError::refused(
         range(text, word),
         format!("`{word}` is not available"),
-        "a filter is one expression and reads no other file",
+        "write one expression: filters cannot import files",
     ))
 }
 
-/// A name that the program uses and nothing defines.
+/// Returns a name that the program uses and nothing defines.
 pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramError {
     let place = range(text, name);
     if let Some((_, why)) = WITHHELD.iter().find(|(withheld, _)| *withheld == name) {
         return ProgramError::refused(
             place,
             format!("`{name}` is not available: {why}"),
-            "a filter sees one object and nothing else, so that a build is the same everywhere",
+            "use only the input object: filters must give the same result everywhere",
         );
     }
+
     let Undefined::Filter(arguments) = kind else {
         return ProgramError::invalid(
             place,
-            format!("there is no {} `{name}`", kind.as_str()),
+            format!("undefined {} `{name}`", kind.as_str()),
             match kind {
                 Undefined::Label => "set the label before it is used: `label $out | … break $out`",
                 _ => "bind variables before they are used: `.metadata.name as $name | …`",
             },
         );
     };
+
     let known = library::signatures();
     let arities: Vec<String> = known
         .iter()
         .filter(|(known, _)| known == name)
         .map(|(_, arity)| arity.to_string())
         .collect();
+
     if !arities.is_empty() {
         return ProgramError::invalid(
             place,
             format!(
-                "`{name}` takes {} argument{}, but here it has {arguments}",
+                "`{name}` takes {} argument{}, but has {arguments}",
                 arities.join(" or "),
                 if arities == ["1"] { "" } else { "s" }
             ),
-            "arguments stand in parentheses, with `;` between them",
+            "put arguments in parentheses, separated by `;`",
         );
     }
+
     let alike = known.iter().filter(|(_, arity)| arity == arguments);
     let names: Vec<&str> = alike.map(|(name, _)| name.as_str()).collect();
     let hint = match suggest::nearest(name, &names) {
@@ -192,12 +197,13 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
             kind_hint(name)
         }
         Some(candidate) => format!("did you mean `{candidate}`?"),
-        None => format!("for the field of that name, write `.{name}`; for text, \"{name}\""),
+        None => format!("write `.{name}` for a field, or \"{name}\" for a string"),
     };
-    ProgramError::invalid(place, format!("jq has no function `{name}`"), hint)
+
+    ProgramError::invalid(place, format!("unknown jq function `{name}`"), hint)
 }
 
-/// The remedy for the name of a kind where a condition is needed.
+/// Returns the hint for a kind's name in place of a condition.
 pub(crate) fn kind_hint(kind: &str) -> String {
     format!("to exclude a kind, write '.kind == \"{kind}\"'")
 }

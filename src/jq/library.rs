@@ -5,8 +5,8 @@ use jaq_core::load::parse::Def;
 use jaq_core::native::Fun;
 use std::collections::BTreeSet;
 
-/// What a program would see or do besides the object, by name, and why it is not available. None
-/// of it is defined, so that a program that names it does not compile.
+/// Functions with inputs or effects other than the object, by name, each with the reason why it is
+/// not available. None is defined, so that programs that use them do not compile.
 pub(super) const WITHHELD: &[(&str, &str)] = &[
     ("env", "it reads the environment"),
     ("$ENV", "it reads the environment"),
@@ -18,14 +18,14 @@ pub(super) const WITHHELD: &[(&str, &str)] = &[
     ("get_search_list", "it reads the names of files"),
     ("modulemeta", "it reads other files"),
     ("now", "it reads the clock"),
-    ("localtime", "it reads the time zone of the machine"),
-    ("strflocaltime", "it reads the time zone of the machine"),
+    ("localtime", "it reads the time zone"),
+    ("strflocaltime", "it reads the time zone"),
     ("debug", "it writes to stderr"),
     ("debug_empty", "it writes to stderr"),
     ("stderr", "it writes to stderr"),
     ("stderr_empty", "it writes to stderr"),
-    ("halt", "it ends the process"),
-    ("halt_error", "it ends the process"),
+    ("halt", "it exits the process"),
+    ("halt_error", "it exits the process"),
 ];
 
 /// Functions of jq 1.8 that jaq does not define.
@@ -68,7 +68,7 @@ pub(super) fn functions() -> impl Iterator<Item = Fun<Metered>> {
         .filter(|(name, ..)| !withheld(name))
 }
 
-/// Every function by name and number of arguments.
+/// Returns every function by name and number of arguments.
 pub(super) fn signatures() -> BTreeSet<(String, usize)> {
     let defined =
         definitions().map(|definition| (definition.name.to_owned(), definition.args.len()));

@@ -1,25 +1,24 @@
-//! jq programs of the configuration: filters that say whether an object is meant, and patches that
-//! change it.
+//! jq programs of the configuration: filters, which select objects, and patches, which change them.
 //!
-//! Programs are written by whoever runs the build, so all of jq is allowed that sees nothing but
-//! the object and does nothing but answer ([`library`]). jq is a whole programming language, and
-//! a program may run without end or fill the memory by mistake, so it runs within a [`Budget`]:
+//! Programs are written by the user who runs the build, so they can use all of jq that only depends
+//! on the object and has no side effects ([`library`]). jq is Turing-complete, and a program may
+//! loop forever or fill the memory by mistake, so it runs within a [`Budget`]:
 //!
-//! - **Steps**, counted in the interpreter. They are the same on every machine, so whether a
-//!   program is stopped does not depend on its speed or load. Nearly all runaway programs end here.
-//! - **Processor time and memory**, limited by the system. A function of the library may loop or
-//!   grow within one step (`last(range(1e12))`, `"x" * 1e12`), and a thread cannot be stopped, nor
-//!   can what it allocates be counted without unsafe code. So the program runs jq in a child
-//!   process of its own ([`worker`]), which limits itself before it reads the first object. A
-//!   budget of wall time would make the result depend on what else the machine does.
+//! - **Steps**, counted in the interpreter. They are the same on every machine, so the result does
+//!   not depend on its speed or load. Nearly all runaway programs end here.
+//! - **CPU time and memory**, limited by the system. A library function can loop or grow within one
+//!   step (`last(range(1e12))`, `"x" * 1e12`), a thread cannot be killed, and its allocations cannot
+//!   be counted without unsafe code. So jq runs in a child process ([`worker`]), which sets its
+//!   limits before it reads the first object. A limit of wall time would make the result depend on
+//!   the load of the machine.
 //!
-//! Within normal use steps decide: the limits of the system are far behind them, for what steps do
-//! not see. Systems other than Unix have none of these limits, and macOS does not hold processes to
-//! an address space.
+//! In normal use, the step limit decides; the system limits are far higher, for what steps do not
+//! measure. Systems other than Unix have no such limits, and macOS does not enforce limits of the
+//! address space.
 //!
-//! A program that embeds this library is not one that can be started as a worker. There, jq runs on
-//! a thread with a budget of steps only, unless [`run_in`] names a program that can: a function that
-//! loops or grows within one step is not stopped, and its thread lives until the process ends.
+//! A program that embeds this library cannot be started as a worker. There, jq runs in a thread with
+//! a budget of steps only, unless [`run_in`] names a program that can: a function that loops or
+//! grows within one step is not stopped, and its thread lives until the process ends.
 
 mod budget;
 mod error;
@@ -40,17 +39,17 @@ use jaq_core::{Compiler, Ctx, Vars, unwrap_valr};
 use jaq_json::{Num, Val};
 use serde::{Deserialize, Serialize};
 
-/// Whether `text` can be used for `purpose`.
+/// Checks that `text` can be used for `purpose`.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The error and its position.
 pub fn check(text: &str, purpose: Purpose) -> Result<(), ProgramError> {
     let owned = text.to_owned();
     on_large_stack(move || Program::compile(&owned, purpose).map(|_| ())).unwrap_or_else(|| {
         Err(ProgramError::refused(
             0..text.len(),
-            "this program makes the jq compiler fail",
-            "make it shorter or simpler",
+            "the jq compiler failed on this program",
+            "shorten or simplify it",
         ))
     })
 }
@@ -64,13 +63,13 @@ pub enum Purpose {
     Patch,
 }
 
-/// The result of `work` on a thread with a stack of [`FILTER_STACK`]; nothing when it panics.
+/// Runs `work` on a thread with a stack of [`FILTER_STACK`]; returns `None` if it panics.
 fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK);
     thread.spawn(work).ok()?.join().ok()
 }
 
-/// A compiled program. It is tied to its thread; compiling takes about a millisecond.
+/// A compiled program. It cannot be moved to another thread; compiling takes about a millisecond.
 struct Program {
     purpose: Purpose,
     filter: jaq_core::Filter<Metered>,
@@ -100,7 +99,7 @@ impl Program {
         Ok(Program { purpose, filter })
     }
 
-    /// The answer for one object, within `steps`.
+    /// Returns the answer for one object, within `steps`.
     fn answer(&self, input: &Val, steps: u64) -> Answer {
         metered(&self.filter.lut, steps, |run| match self.purpose {
             Purpose::Filter => self.condition(run, input),
@@ -109,9 +108,9 @@ impl Program {
         .unwrap_or_else(Answer::Stopped)
     }
 
-    /// The answer of a filter. The object is meant when any output is true, as jq's own
-    /// `select(FILTER)` would give it then. An output is `true`, `false`, `null`, or the object
-    /// itself, which is what `select` gives.
+    /// Returns the result of a filter. The object matches if any output is true, as in jq's
+    /// `select(FILTER)`. An output is `true`, `false`, `null`, or the object itself, as returned by
+    /// `select`.
     fn condition(&self, run: budget::Run<'_>, input: &Val) -> Answer {
         let mut any = false;
         for output in self.outputs(run, input) {
@@ -126,20 +125,20 @@ impl Program {
         Answer::Condition(any)
     }
 
-    /// The answer of a patch, which has one output: the whole object.
+    /// Returns the answer of a patch, which has one output: the whole object.
     fn patched(&self, run: budget::Run<'_>, input: &Val) -> Answer {
         let mut outputs = self.outputs(run, input);
         let first = match outputs.next() {
-            None => return Answer::Failed("it gives no object".to_owned()),
+            None => return Answer::Failed("it returned no object".to_owned()),
             Some(Err(error)) => return Answer::Failed(without_values(&error.to_string())),
             Some(Ok(value)) => value,
         };
         if outputs.next().is_some() {
-            return Answer::Failed("it gives more than one value".to_owned());
+            return Answer::Failed("it returned more than one value".to_owned());
         }
         match &first {
             Val::Obj(_) => json(&first, 0).map_or_else(Answer::Failed, Answer::Object),
-            other => Answer::Failed(format!("it gives {}, not an object", type_name(other))),
+            other => Answer::Failed(format!("it returned {}, not an object", type_name(other))),
         }
     }
 
@@ -153,14 +152,14 @@ impl Program {
     }
 }
 
-/// What a program says about one object.
+/// The result of a program for one object.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
-    /// Whether the object is meant.
+    /// True if the object matches.
     Condition(bool),
     /// The changed object.
     Object(Box<serde_json::value::RawValue>),
-    /// The filter gives something of this type, which is neither true nor false.
+    /// The filter returned a value of this type, which is not a boolean.
     NotCondition(String),
     /// The program fails; the reason shows no values, which may be secret.
     Failed(String),
@@ -168,7 +167,7 @@ enum Answer {
     Stopped(Excess),
 }
 
-/// How deep a changed object may nest; what is read from bundles nests less.
+/// Nesting limit for patched objects; higher than for parsed bundles.
 const DEEPEST: usize = 1_000;
 
 /// `value` as JSON, if it is that: jq also has texts of any bytes, keys that are no texts, and
@@ -176,12 +175,12 @@ const DEEPEST: usize = 1_000;
 fn json(value: &Val, depth: usize) -> Result<Box<serde_json::value::RawValue>, String> {
     representable(value, depth)?;
     serde_json::value::RawValue::from_string(value.to_string())
-        .map_err(|_| "it gives an object that is no JSON".to_owned())
+        .map_err(|_| "it returned an object that is not valid JSON".to_owned())
 }
 
 fn representable(value: &Val, depth: usize) -> Result<(), String> {
     if depth > DEEPEST {
-        return Err(format!("it gives an object that nests more than {DEEPEST} deep"));
+        return Err(format!("it returned an object nested deeper than {DEEPEST}"));
     }
     match value {
         Val::Null | Val::Bool(_) => Ok(()),
@@ -215,7 +214,7 @@ fn type_name(value: &Val) -> &'static str {
     }
 }
 
-/// What a jq error says, less the values that it shows: they may come from a Secret.
+/// Returns the message of a jq error without values, which may be secret.
 fn without_values(error: &str) -> String {
     let kind = |value: &str| match value.chars().next() {
         Some('{') => "an object",

@@ -1,16 +1,15 @@
-//! Values that only Helm knows, while a patch is at work on the object that holds them.
+//! Placeholders for Helm values while a patch runs on the object.
 
 use crate::ir::{Expr, Map, Number, Part as TextPart, Value};
 use jaq_json::read::parse_single;
 use jaq_json::{Num, Val};
 
-/// Leaves that only Helm knows, each behind a text that stands for it. They come back as they were,
-/// or not at all.
+/// Helm values, each replaced by a placeholder string. A patch can keep or remove them.
 pub struct Placeholders {
-    /// The beginning of such a text; no text of the object or the patch holds it.
+    /// The prefix of placeholders; neither the object nor the patch contains it.
     mark: String,
-    /// Parts of such a text that the object and the patch do not hold: where one of them is left
-    /// alone, a placeholder was cut.
+    /// Parts of placeholders that neither the object nor the patch contains: if one of them is
+    /// found alone, a placeholder was cut.
     pieces: Vec<&'static str>,
     leaves: Vec<Value>,
 }
@@ -19,7 +18,7 @@ pub struct Placeholders {
 const PIECES: [&str; 3] = ["\u{e000}", "\u{e001}", "helm-value"];
 
 impl Placeholders {
-    /// Placeholders that neither `root` nor the text of the patch holds.
+    /// Selects a placeholder prefix that neither `root` nor the text of the patch contains.
     pub fn new(root: &Map, patch: &str) -> Self {
         let [start, _, word] = PIECES;
         let held = |text: &str| patch.contains(text) || map_holds(root, text);
@@ -48,15 +47,15 @@ impl Placeholders {
         }
     }
 
-    /// The object that `json` spells, with what stands behind the placeholders.
+    /// Parses `json` and restores the Helm values.
     ///
     /// # Errors
-    /// When a placeholder was changed, or is where nothing that Helm fills in can be.
+    /// If a placeholder was changed, or is in a place where Helm values are not possible.
     pub fn restore(&self, json: &str) -> Result<Map, String> {
         let patched = parse_single(json.as_bytes()).map_err(|error| error.to_string())?;
         match self.open(&patched)? {
             Value::Map(map) => Ok(*map),
-            other => Err(format!("it gives {}, not an object", other.type_name())),
+            other => Err(format!("it returned {}, not an object", other.type_name())),
         }
     }
 
@@ -79,7 +78,7 @@ impl Placeholders {
                     let key = match self.open(key)? {
                         Value::Text(key) => key,
                         Value::Expr(_) | Value::When(_) => {
-                            return Err("a key cannot be a value that Helm fills in".to_owned());
+                            return Err("a Helm value cannot be a map key".to_owned());
                         }
                         other => return Err(format!("a key is {}, not a text", other.type_name())),
                     };
@@ -90,10 +89,9 @@ impl Placeholders {
         })
     }
 
-    /// A text with what stands behind it, or behind parts of it.
+    /// Restores the Helm values in a string.
     fn text(&self, text: &str) -> Result<Value, String> {
-        const CUT: &str =
-            "a value that Helm fills in was cut or changed: it can only be kept or removed";
+        const CUT: &str = "a Helm value was changed: it can only be kept or removed";
         let whole = |text: &str| match self.pieces.iter().any(|piece| text.contains(piece)) {
             true => Err(CUT.to_owned()),
             false => Ok(text.to_owned()),
@@ -115,7 +113,11 @@ impl Placeholders {
             match leaf {
                 Value::Expr(Expr::ReleaseNamespace) => parts.push(TextPart::ReleaseNamespace),
                 Value::Expr(Expr::Concat(inner)) => parts.extend(inner.iter().cloned()),
-                _ => return Err("only the release namespace can be put into a text".to_owned()),
+                _ => {
+                    return Err(
+                        "only the release namespace can be interpolated into a string".to_owned()
+                    );
+                }
             }
             rest = after;
         }
@@ -236,7 +238,7 @@ mod tests {
             [".[1:]", ".[:-1]", ".[1:-1]", "explode[3:] | implode", "ascii_upcase", "split(\"-\")"]
         {
             let error = applied(&format!(".b = (.ns | {cut})"), &root).unwrap_err();
-            assert!(error.contains("was cut"), "{cut}: {error}");
+            assert!(error.contains("was changed"), "{cut}: {error}");
         }
     }
 

@@ -26,12 +26,12 @@ pub fn run_in(program: PathBuf) {
 /// Its default is 1 GiB, which is all that [`Budget`] allows.
 const ARENA_KIB: &str = "32768";
 
-/// Why a program has no answer for an object.
+/// The reason why a program has no result for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It fails; the reason shows no values, which may be secret.
+    /// A runtime error; the message has no values, which may be secret.
     Error(String),
-    /// A filter gives something of this type, which is neither true nor false.
+    /// The filter returned a value of this type, which is not a boolean.
     NotCondition(String),
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Error(reason) => write!(f, "here {reason}"),
-            Failure::NotCondition(given) => write!(f, "here it gives {given}"),
+            Failure::NotCondition(given) => write!(f, "it returned {given}"),
         }
     }
 }
@@ -49,7 +49,7 @@ impl fmt::Display for Failure {
 pub struct Stopped {
     /// The program, as numbered by [`Session::start`].
     pub program: usize,
-    /// How.
+    /// The exceeded limit.
     pub excess: Excess,
 }
 
@@ -63,15 +63,15 @@ pub struct Session {
 struct Worker {
     requests: Box<dyn Write>,
     answers: Box<dyn BufRead>,
-    /// The process, when it is one of its own.
+    /// The process, if the worker is a separate process.
     child: Option<Child>,
 }
 
 impl Session {
-    /// Starts a session of these programs; without any, nothing is started.
+    /// Starts a session with these programs; without programs, starts no process.
     ///
     /// # Errors
-    /// When the system gives no process, or no thread.
+    /// If the process or thread cannot be started.
     pub fn start(programs: Vec<(Purpose, String)>) -> io::Result<Session> {
         Self::start_within(programs, Budget::default())
     }
@@ -94,15 +94,15 @@ impl Session {
         Ok(Session { worker: Some(worker), errors, budget })
     }
 
-    /// For each program, why it does not compile.
+    /// Returns the compile error of each program, if any.
     pub fn errors(&self) -> &[Option<ProgramError>] {
         &self.errors
     }
 
-    /// Whether each of these filters means the object; there is a result for each of `programs`.
+    /// Runs these filters on the object; there is a result for each of `programs`.
     ///
     /// # Errors
-    /// When a filter goes over its budget.
+    /// If a filter exceeds its budget.
     pub fn conditions(
         &mut self,
         programs: &[usize],
@@ -122,13 +122,13 @@ impl Session {
         Ok(conditions)
     }
 
-    /// The object as the patch `program` changes it. Values that only Helm knows are behind
-    /// [`Placeholders`]: the patch may move them, remove them and put the release namespace into
-    /// texts, but cannot look at them.
+    /// Runs the patch `program` on the object. Helm values are replaced by [`Placeholders`]: the
+    /// patch can move and remove them and insert the release namespace into strings, but cannot
+    /// inspect them.
     ///
     /// # Errors
-    /// When the patch goes over its budget; inside, why it fails, without values, which may be
-    /// secret.
+    /// If the patch exceeds its budget; the inner error is a runtime error, without values, which
+    /// may be secret.
     pub fn patch(
         &mut self,
         program: usize,
@@ -150,7 +150,7 @@ impl Session {
         Ok(patched)
     }
 
-    /// Asks `programs` about `input` and gives each answer to `each`.
+    /// Runs `programs` on `input` and passes each result to `each`.
     fn ask(
         &mut self,
         programs: &[usize],
@@ -160,7 +160,7 @@ impl Session {
         let Some(first) = programs.first() else { return Ok(()) };
         let Some(worker) = &mut self.worker else { return Err(unexpected(*first)) };
 
-        // What cannot be sent was not read, because the worker has ended: the answer says why.
+        // Sending fails if the worker has exited; reading the response reports why.
         let _ = worker.send(&Request { programs, object: input });
         for &program in programs {
             let line = worker.line();
@@ -192,7 +192,7 @@ struct Request<'a> {
 }
 
 impl Worker {
-    /// A process of its own, which has nothing of this one but three pipes.
+    /// Starts a worker process, connected only by three pipes.
     fn process(program: &PathBuf) -> io::Result<Worker> {
         let mut child = Command::new(program)
             .arg(worker::ARGUMENT)
@@ -212,14 +212,14 @@ impl Worker {
         })
     }
 
-    /// A thread of this process, which ends when its requests do.
+    /// Returns a thread of this process, which ends when its requests do.
     fn thread() -> io::Result<Worker> {
         let (input, requests) = io::pipe()?;
         let (answers, output) = io::pipe()?;
         std::thread::Builder::new()
             .name("jq".to_owned())
             .stack_size(FILTER_STACK)
-            // When it fails, the answers end, which is what the session sees.
+            // On failure the responses end, which the session detects.
             .spawn(move || worker::serve(BufReader::new(input), output, &NoLimits))?;
         Ok(Worker {
             requests: Box::new(BufWriter::with_capacity(1 << 16, requests)),
@@ -242,29 +242,30 @@ impl Worker {
         }
     }
 
-    /// Why the worker ended without an answer.
+    /// Returns the reason why the worker exited without a result.
     fn end(&mut self, budget: &Budget) -> Excess {
         let Some(child) = &mut self.child else {
             return Excess::Failure("the jq interpreter failed".to_owned());
         };
-        // One that still runs has sent what is no answer; without requests it ends.
+        // A worker that is still running sent an invalid response; it exits when its stdin is
+        // closed.
         self.requests = Box::new(io::sink());
-        let mut said = Vec::new();
+        let mut errors = Vec::new();
         if let Some(stderr) = &mut child.stderr {
-            let _ = stderr.take(1 << 12).read_to_end(&mut said);
+            let _ = stderr.take(1 << 12).read_to_end(&mut errors);
         }
         let status = child.wait();
         self.child = None;
-        let said = String::from_utf8_lossy(&said);
+        let errors = String::from_utf8_lossy(&errors);
         match status {
-            Ok(status) => cause(status, &said, budget),
+            Ok(status) => cause(status, &errors, budget),
             Err(error) => Excess::Failure(format!("its process was lost: {error}")),
         }
     }
 }
 
 impl Drop for Worker {
-    /// Ends the process, which waits for requests or is still at work on one that nobody wants.
+    /// Kills the process, which may be waiting for requests or processing an obsolete one.
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.kill();
@@ -273,19 +274,19 @@ impl Drop for Worker {
     }
 }
 
-/// The limit that ended a worker. Rust ends a process with the same signal when memory or stack run
-/// out, and says on stderr which it was.
+/// Returns the limit that ended a worker. Rust ends a process with the same signal when memory or
+/// stack run out, and says on stderr which it was.
 #[cfg(unix)]
-fn cause(status: std::process::ExitStatus, said: &str, budget: &Budget) -> Excess {
+fn cause(status: std::process::ExitStatus, errors: &str, budget: &Budget) -> Excess {
     use rustix::process::Signal;
     use std::os::unix::process::ExitStatusExt as _;
 
     let is = |signal: Signal| status.signal() == Some(signal.as_raw());
     if is(Signal::XCPU) {
         Excess::Time(budget.seconds)
-    } else if said.contains("overflowed its stack") {
+    } else if errors.contains("overflowed its stack") {
         Excess::Depth
-    } else if said.contains("memory allocation") || said.contains("capacity overflow") {
+    } else if errors.contains("memory allocation") || errors.contains("capacity overflow") {
         Excess::Memory(budget.memory)
     } else {
         Excess::Failure(format!("its process ended with {status}"))
@@ -301,7 +302,7 @@ fn cause(status: std::process::ExitStatus, _: &str, _: &Budget) -> Excess {
 pub struct Input<'o>(Form<'o>);
 
 enum Form<'o> {
-    /// It holds no expressions.
+    /// An object without expressions.
     Literal(&'o Map),
     Owned(Value),
     /// Every expression has its value.
@@ -312,7 +313,7 @@ impl<'o> Input<'o> {
     /// `object` with its expressions as they are in `release`. Its condition does not count: a
     /// filter also decides about objects that are present with other values only.
     pub fn new(object: &'o Object, release: &Release<'_>) -> Self {
-        // Most of a bundle are CRDs, which hold none.
+        // Most objects by size are CRDs, which contain no expressions.
         if !object.root.values().any(Value::has_expression) {
             return Input(Form::Literal(&object.root));
         }

@@ -257,12 +257,12 @@ fn a_budget_of_steps_stops_what_does_not_end() {
         "def f: f | f; f",
     ] {
         let stopped = answer(filter, &route(), SMALL).unwrap_err();
-        assert!(stopped.starts_with("stopped: it "), "{filter}: {stopped}");
+        assert!(stopped.starts_with("stopped: it"), "{filter}: {stopped}");
     }
     let deep = Budget { steps: u64::MAX, ..SMALL };
     for filter in ["def f: 1 + f; f", "def f: [f]; f"] {
         let stopped = answer(filter, &route(), deep).unwrap_err();
-        assert_eq!(stopped, "stopped: it calls itself too deeply", "{filter}");
+        assert_eq!(stopped, "stopped: its recursion is too deep", "{filter}");
     }
     // The same program takes as many steps each time.
     let counted = "reduce range(1000) as $i (0; . + $i) == 499500";
@@ -294,7 +294,7 @@ fn a_patch_that_gives_no_json_fails() {
         (".a = infinite", "not finite"),
         (". + {(1): 2}", "a key is a number"),
         (".a = ([255] | tobytes)", "cut inside a character"),
-        (".a = reduce range(2000) as $i (0; [.])", "nests more than 1000"),
+        (".a = reduce range(2000) as $i (0; [.])", "nested deeper than 1000"),
         ("empty", "no object"),
         (".kind", "a string, not an object"),
         ("., .", "more than one"),

@@ -1,10 +1,10 @@
-//! The other side of a [`super::Session`]: reads programs and objects, and answers.
+//! The worker of a [`super::Session`]: reads programs and objects, and returns results.
 //!
-//! Every message is a line of JSON. The first has the programs and is answered by an error or null
-//! for each. Each later one has an object and the programs to run, and is answered by a line for
-//! each program, written as soon as it is known: if the process ends in between, the answers that
-//! are missing say which program did it. A request is read as a whole before it is answered, so
-//! that neither side waits for the other with a full pipe.
+//! Every message is a line of JSON. The first one has the programs; the response is an error or
+//! null for each. Each later one has an object and the programs to run; the response is a line per
+//! program, written immediately: if the process dies in between, the missing responses identify the
+//! program. A request is read completely before the response, so that the two sides cannot deadlock
+//! on full pipes.
 
 use super::{Answer, Budget, Excess, FILTER_STACK, Program, ProgramError, Purpose};
 use jaq_json::read::parse_single;
@@ -42,8 +42,8 @@ struct Request<'a> {
     object: &'a RawValue,
 }
 
-/// Serves the session on standard input and output. The process is limited to the session's
-/// budget, for good: it must not be used for anything else.
+/// Serves the session on stdin and stdout. The limits of the session's budget are set permanently,
+/// so the process must not be used for anything else.
 pub fn main() -> ExitCode {
     let serve = || serve(io::stdin().lock(), io::stdout().lock(), &ProcessLimits);
     let thread =
@@ -56,13 +56,13 @@ pub fn main() -> ExitCode {
 
 /// Limits of the system, around the work of a worker.
 pub(super) trait Limits {
-    /// Limits the process to `budget`, except for its processor time.
+    /// Limits the process to `budget`, except for its CPU time.
     fn start(&self, budget: &Budget) -> io::Result<()>;
-    /// Gives the process `seconds` more of processor time.
+    /// Adds `seconds` of CPU time to the process's limit.
     fn next(&self, seconds: u64) -> io::Result<()>;
 }
 
-/// No limits: the process is somebody else's.
+/// No limits, for workers inside another process.
 pub(super) struct NoLimits;
 
 impl Limits for NoLimits {
@@ -82,7 +82,7 @@ impl Limits for ProcessLimits {
     fn start(&self, budget: &Budget) -> io::Result<()> {
         use rustix::process::Resource;
 
-        // What exceeds the limits is expected, and nobody looks at a dump of it.
+        // Exceeding the limits is expected, so core dumps are disabled.
         lower(Resource::Core, 0)?;
         lower(Resource::As, budget.memory)
     }

@@ -1,4 +1,4 @@
-//! What differs between two locks, for people.
+//! The differences between two lock files, as text.
 
 use super::{Bytes, Lock, Locked};
 use crate::config::Watch;
@@ -15,7 +15,7 @@ pub enum Change<'l> {
     Moved(&'l Locked, &'l Locked),
 }
 
-/// The differences, by name.
+/// Returns the differences, by name.
 pub fn changes<'l>(old: &'l Lock, new: &'l Lock) -> Vec<Change<'l>> {
     let find = |lock: &'l Lock, name: &str| lock.bundles.iter().find(|entry| entry.name == name);
     let mut names: Vec<&str> =
@@ -77,7 +77,7 @@ fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
     keys.into_iter().filter_map(line).collect()
 }
 
-/// What a move means to those who install the chart.
+/// Describes a changed entry.
 fn meaning(old: &Locked, new: &Locked) -> String {
     if old.csv_version != new.csv_version {
         return format!("{} → {}", old.csv_version, new.csv_version);
@@ -86,19 +86,19 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     let only_decided = old.decisions != new.decisions
         && Locked { decisions: old.decisions.clone(), ..new.clone() } == *old;
     if only_decided {
-        return format!("{} as before: package and install mode recorded", new.csv_version);
+        return format!("{} unchanged: package and install mode recorded", new.csv_version);
     }
     let what = match (old.bytes.digest() == new.bytes.digest(), &new.bytes) {
-        (true, _) if !same_origin => "the same bytes from another place",
-        (true, _) if old.config_hash != new.config_hash => "the same bytes, asked for otherwise",
-        (true, _) => "the same bytes, and only what leads to them moved",
+        (true, _) if !same_origin => "same content from another source",
+        (true, _) if old.config_hash != new.config_hash => "same content, different configuration",
+        (true, _) => "same content, different index",
         (false, Bytes::Embedded { .. }) if same_origin => {
-            "only the digest moved: the catalog has something else under the same CSV version"
+            "digest changed: the catalog has different content for the same CSV version"
         }
-        (false, _) if same_origin => "only the digest moved, under the same tag and CSV version",
-        (false, _) => "another image of the same CSV version",
+        (false, _) if same_origin => "digest changed for the same tag and CSV version",
+        (false, _) => "different image for the same CSV version",
     };
-    format!("{} as before: {what}", new.csv_version)
+    format!("{} unchanged: {what}", new.csv_version)
 }
 
 /// Enough of a digest to tell it from others.
@@ -152,27 +152,27 @@ mod tests {
             ),
             (
                 locked("1.0.0", "h", image("1", "y", "j")),
-                "a: 1.0.0 as before: only the digest moved, under the same tag and CSV version\n  \
+                "a: 1.0.0 unchanged: digest changed for the same tag and CSV version\n  \
                  quay.io/a/b:1\n  :x → :y\n",
             ),
             (
                 locked("1.0.0", "g", image("2", "y", "j")),
-                "a: 1.0.0 as before: another image of the same CSV version\n  quay.io/a/b:1 → \
+                "a: 1.0.0 unchanged: different image for the same CSV version\n  quay.io/a/b:1 → \
                  quay.io/a/b:2\n  :x → :y\n",
             ),
             (
                 locked("1.0.0", "g", image("2", "x", "i")),
-                "a: 1.0.0 as before: the same bytes from another place\n  quay.io/a/b:1 → \
+                "a: 1.0.0 unchanged: same content from another source\n  quay.io/a/b:1 → \
                  quay.io/a/b:2\n  :x\n",
             ),
             (
                 locked("1.0.0", "h", image("1", "x", "j")),
-                "a: 1.0.0 as before: the same bytes, and only what leads to them moved\n  \
+                "a: 1.0.0 unchanged: same content, different index\n  \
                  quay.io/a/b:1\n  :x\n",
             ),
             (
                 locked("1.0.0", "g", image("1", "x", "i")),
-                "a: 1.0.0 as before: the same bytes, asked for otherwise\n  quay.io/a/b:1\n  :x\n",
+                "a: 1.0.0 unchanged: same content, different configuration\n  quay.io/a/b:1\n  :x\n",
             ),
         ] {
             assert_eq!(Change::Moved(&old, &new).describe().as_str(), expected);
@@ -183,11 +183,11 @@ mod tests {
         };
         assert_eq!(
             Change::Moved(&decided(Watch::Own), &decided(Watch::All)).describe().as_str(),
-            "a: 1.0.0 as before: package and install mode recorded\n  quay.io/a/b:1\n  :x\n  watch: \
+            "a: 1.0.0 unchanged: package and install mode recorded\n  quay.io/a/b:1\n  :x\n  watch: \
              \"own\" → \"all\"\n"
         );
         let [old, new] = ["x", "y"].map(|digest| locked("1.0.0", "h", embedded(digest)));
         let text = Change::Moved(&old, &new).describe();
-        assert!(text.as_str().contains("the catalog has something else"), "{text}");
+        assert!(text.as_str().contains("the catalog has different content"), "{text}");
     }
 }

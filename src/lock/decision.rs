@@ -1,4 +1,4 @@
-//! What a bundle decides where bundles.toml does not: nothing of it changes in silence.
+//! Decisions that bundles make where bundles.toml is silent; changes must be explicit.
 
 use super::{Decisions, Locked};
 use crate::bundle::{Bundle, Permission};
@@ -8,7 +8,7 @@ use crate::ir::Value;
 use crate::olm;
 
 impl Decisions {
-    /// Returns the decisions that hold for a bundle: those of bundles.toml, else the bundle's own.
+    /// Returns the effective decisions of a bundle: those of bundles.toml, else the bundle's own.
     pub(super) fn of(config: &BundleConfig, bundle: &Bundle) -> Self {
         let watch = config.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
         Decisions { package: Some(bundle.package.clone()), watch }
@@ -25,7 +25,7 @@ pub(super) fn check(entry: &Locked, config: &BundleConfig, bundle: &Bundle) -> D
         && *package != bundle.package
     {
         found.push(other_package(entry, package, config, bundle));
-        // What another operator watches is no change of this one.
+        // A different operator is reported as such; its install mode is not a change of this one.
         return found;
     }
     if let (Some(before), None) = (watch, &config.watch)
@@ -47,8 +47,7 @@ fn other_package(
     Diagnostic::error(
         Code::PackageMismatch,
         format!(
-            "`{name}` is `{}`, a bundle of the package `{}`; bundles.lock records the package \
-             `{package}` ({})",
+            "`{name}` is `{}` of package `{}`, but bundles.lock records package `{package}` ({})",
             config.source.text(),
             bundle.package,
             entry.csv
@@ -56,8 +55,8 @@ fn other_package(
     )
     .at(Place::span(config.source.span().clone()))
     .hint(format!(
-        "give another operator a [[bundle]] with another name; if the operator was renamed, write \
-         package = \"{}\"",
+        "use another bundle name for another operator; if the operator was renamed, write package \
+            = \"{}\"",
         bundle.package
     ))
 }
@@ -67,7 +66,7 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
     let why = match (before, now) {
         (_, Watch::All) => "supports AllNamespaces, which is the default",
         (Watch::All, _) => "no longer supports AllNamespaces",
-        _ => "has this as the default",
+        _ => "has this default",
     };
     let accept = format!("watch = {} to accept", now.to_toml());
     let choices = match before {
@@ -78,7 +77,7 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
     Diagnostic::error(
         Code::WatchChanged,
         format!(
-            "`{}` would watch {} instead of {}, as bundles.lock records: {} {why}",
+            "`{}` would watch {} instead of {}, as recorded in bundles.lock: {} {why}",
             config.name,
             now.describe(),
             before.describe(),
@@ -90,14 +89,14 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
     .hint(choices)
 }
 
-/// Returns what the change means for the permissions that hold in watched namespaces.
+/// Describes the RBAC effect of the change for permissions in watched namespaces.
 fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
     let rules = || permissions.iter().flat_map(|entry| entry.rules.as_seq().unwrap_or_default());
     let count = rules().count();
     if *now != Watch::All {
         return format!(
-            "RBAC: these {count} rules become Roles of the release namespace; custom resources in \
-             other namespaces are no longer reconciled"
+            "RBAC: these {count} rules become Roles in the release namespace; custom resources in \
+                other namespaces are no longer reconciled"
         );
     }
 
@@ -107,12 +106,12 @@ fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
     secrets.dedup();
     let of_secrets = match secrets.as_slice() {
         [] => String::new(),
-        verbs => format!(", among them {} on Secrets", verbs.join(", ")),
+        verbs => format!(", including {} on Secrets", verbs.join(", ")),
     };
-    format!("RBAC: these {count} rules become ClusterRoles, valid in all namespaces{of_secrets}")
+    format!("RBAC: these {count} rules become ClusterRoles for all namespaces{of_secrets}")
 }
 
-/// Whether the list `key` of a rule has `wanted` or stands for everything.
+/// Returns true if the list `key` of a rule contains `wanted` or a wildcard.
 fn lists(rule: &Value, key: &str, wanted: &str) -> bool {
     let items = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
     items.iter().filter_map(Value::as_str).any(|item| item == wanted || item == "*")

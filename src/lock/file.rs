@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Largest lock file, in bytes; one of a thousand bundles has about 1 MiB.
 const SIZE_LIMIT: u64 = 16 << 20;
 
-/// Where the lock of a configuration is: beside it, `bundles.lock` for `bundles.toml`.
+/// Returns the path of the lock file: `bundles.lock` next to `bundles.toml`.
 pub fn path_of(config: &Path) -> PathBuf {
     config.with_extension("lock")
 }
@@ -44,7 +44,7 @@ fn parse_any(name: String, text: String) -> Result<format::Read, Diagnostics> {
     })
 }
 
-/// The lock that a text says, which messages call `name`.
+/// Returns the lock that a text says, which messages call `name`.
 ///
 /// # Errors
 /// When it is no lock file of a version that this program knows.
@@ -61,11 +61,11 @@ fn content(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
-/// Writes a lock file, unless it has this content already; whether it was written. Readers see the
-/// old file or the new one.
+/// Writes the lock file atomically, unless its content is unchanged; returns true if it was
+/// written.
 ///
 /// # Errors
-/// When it cannot be written, or would lose what a later version has put into it.
+/// If it cannot be written, or if writing would lose data of a later version.
 pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
     let name = path.display().to_string();
     let text = format::text(lock);
@@ -76,7 +76,7 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
     let revision = read_any(path).map_or(REVISION, |read| read.revision);
     if revision > REVISION {
         let message = format!(
-            "it has the revision {revision}, and this bundle2chart can write revision {REVISION}"
+            "it has revision {revision}, but this bundle2chart supports up to revision {REVISION}"
         );
         return Err(invalid(&message).at(Place::file(name)).into());
     }
@@ -94,13 +94,13 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
         Err(error) => {
             Err(Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
                 .at(Place::file(name))
-                .hint("the file and the folder that it is in must be writable")
+                .hint("make the lock file and its directory writable")
                 .into())
         }
     }
 }
 
-/// Those of the file as it is, else what others may read.
+/// Keeps the permissions of the existing file, else makes the file readable for others.
 #[cfg(unix)]
 fn permissions(path: &Path) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
@@ -108,8 +108,8 @@ fn permissions(path: &Path) -> fs::Permissions {
 }
 
 fn invalid(why: &str) -> Diagnostic {
-    Diagnostic::error(Code::LockInvalid, format!("the lock file cannot be used: {why}")).hint(
-        "Take it from Git again, or install the bundle2chart that wrote it. Without the file, \
-         `bundle2chart lock` writes a new one with what the tags mean today.",
+    Diagnostic::error(Code::LockInvalid, format!("cannot use the lock file: {why}")).hint(
+        "restore it from Git, install the bundle2chart version that wrote it, or delete it and run \
+            `bundle2chart lock` to resolve the tags again",
     )
 }

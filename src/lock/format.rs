@@ -10,9 +10,8 @@ use std::ops::Range;
 /// Version of the format; files of another one are not read.
 pub(super) const VERSION: u32 = 1;
 
-/// What has been added to the format since its version began; files of a later revision are read,
-/// but not written, because that would lose what was added.
-/// Revision 1 added `package` and `watch`.
+/// Revision of additions to the format of one version. Files of a later revision are read, but not
+/// written, because that would lose the additions. Revision 1 added `package` and `watch`.
 pub(super) const REVISION: u32 = 1;
 
 const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
@@ -24,7 +23,7 @@ pub(super) struct Read {
     pub(super) revision: u32,
 }
 
-/// Why a text is no lock file, and where.
+/// The reason why a text is not a valid lock file, and the place.
 pub(super) struct Fault {
     pub(super) message: String,
     pub(super) range: Range<usize>,
@@ -102,7 +101,7 @@ pub(super) fn parse(text: &str) -> Result<Read, Fault> {
     let head: Head = toml::from_str(text).map_err(fault)?;
     if head.version != VERSION {
         let message = format!(
-            "it has the version {}, and this bundle2chart reads version {VERSION}",
+            "it has version {}, but this bundle2chart supports version {VERSION}",
             head.version
         );
         return Err(Fault { message, range: 0..0 });
@@ -112,7 +111,7 @@ pub(super) fn parse(text: &str) -> Result<Read, Fault> {
     for entry in file.bundles {
         let range = entry.name.span();
         if bundles.iter().any(|other| other.name == *entry.name.get_ref()) {
-            let message = format!("it has two entries for `{}`", entry.name.get_ref());
+            let message = format!("duplicate entry for `{}`", entry.name.get_ref());
             return Err(Fault { message, range });
         }
         bundles.push(entry.locked()?);
@@ -168,20 +167,20 @@ impl Blob {
     }
 }
 
-/// The text of a digest, when it is one.
+/// Returns the text of a digest, when it is one.
 fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
     let range = digest.span();
     let digest = digest.into_inner();
     match oci_spec::image::Digest::try_from(digest.as_str()) {
         Ok(_) => Ok(digest),
         Err(error) => {
-            let message = format!("`{}` is not a digest: {error}", digest.escape_debug());
+            let message = format!("invalid digest `{}`: {error}", digest.escape_debug());
             Err(Fault { message, range })
         }
     }
 }
 
-/// The text of a lock file: the same for the same lock.
+/// Returns the text of a lock file: the same for the same lock.
 pub(super) fn text(lock: &Lock) -> String {
     let mut text = format!("{HEAD}version = {VERSION}\nrevision = {REVISION}\n");
     for entry in &lock.bundles {
@@ -206,6 +205,7 @@ impl Locked {
                 catalog.as_ref()
             }
         };
+
         if let Some(LockedImage { reference, identity }) = image {
             writeln!(text, "image = {}", quoted(reference))?;
             if let Some(index) = &identity.index {
@@ -223,6 +223,7 @@ impl Locked {
             }
             writeln!(text, "]")?;
         }
+
         writeln!(text, "csv = {}", quoted(&self.csv))?;
         writeln!(text, "csv-version = {}", quoted(&self.csv_version))?;
         if let Some(package) = &self.decisions.package {
@@ -231,6 +232,7 @@ impl Locked {
         if let Some(watch) = &self.decisions.watch {
             writeln!(text, "watch = {}", watch.to_toml())?;
         }
+
         Ok(())
     }
 }
@@ -366,8 +368,8 @@ mod tests {
     fn what_is_no_lock_is_explained_with_its_place() {
         let good = text(&lock());
         for (from, to, why) in [
-            ("sha256:1", "sha256:x", "not a digest"),
-            ("name = \"b\"", "name = \"a\"", "two entries"),
+            ("sha256:1", "sha256:x", "invalid digest"),
+            ("name = \"b\"", "name = \"a\"", "duplicate entry"),
             ("csv = \"a.v1\"\n", "", "csv"),
             (
                 "platform = \"linux/amd64\"\nmanifest",

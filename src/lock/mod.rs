@@ -1,8 +1,8 @@
-//! `bundles.lock`: which bytes each bundle of `bundles.toml` was, so that it stays them.
+//! `bundles.lock`: pins each bundle of `bundles.toml` to a digest.
 //!
-//! A bundle is locked by the digest of its image's manifest, or of its files when a catalog holds
-//! them. `build` adds what is missing and never
-//! moves a digest; `lock --upgrade` does, and [`change`] says what that means.
+//! A bundle is pinned to the digest of its image manifest, or of its files if they are embedded in
+//! a catalog. `build` adds missing entries and never changes a digest; `lock --upgrade` does, and
+//! [`change`] reports the differences.
 
 pub mod change;
 mod decision;
@@ -23,41 +23,40 @@ pub struct Lock {
     pub bundles: Vec<Locked>,
 }
 
-/// What a bundle was when it was locked.
+/// The locked state of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locked {
     /// Name in bundles.toml.
     pub name: String,
-    /// Hash of what bundles.toml says of where the bundle comes from; another one means that the
-    /// entry is about something else.
+    /// Hash of the source in bundles.toml; if it differs, the entry is for another source.
     pub config_hash: String,
-    /// Its bytes.
+    /// The identity of the content.
     pub bytes: Bytes,
     /// Name of the ClusterServiceVersion.
     pub csv: String,
     /// Version of the ClusterServiceVersion.
     pub csv_version: String,
-    /// What was decided when it was locked.
+    /// The recorded decisions.
     pub decisions: Decisions,
 }
 
-/// What a bundle decides where bundles.toml does not. A later bundle that decides it otherwise stops
-/// the build. Lock files of revision 0 do not have them.
+/// Decisions of a bundle that bundles.toml does not make. If a later version of the bundle decides
+/// differently, the build stops. Lock files of revision 0 do not have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
     /// The package.
     pub package: Option<String>,
-    /// Which namespaces the operator watches: what bundles.toml says, else the install mode that
-    /// the bundle makes the default.
+    /// Namespaces that the operator watches: from bundles.toml, else the default install mode of
+    /// the bundle.
     pub watch: Option<Watch>,
 }
 
-/// What tells the bytes of a bundle from others.
+/// The identity of a bundle's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bytes {
     /// An image; for a bundle of a catalog, the one that the catalog named.
     Image(LockedImage),
-    /// Files that a catalog holds itself.
+    /// Files that are embedded in a catalog.
     Embedded {
         /// Their digest, as [`BundleFiles::digest`] has it.
         digest: String,
@@ -66,17 +65,17 @@ pub enum Bytes {
     },
 }
 
-/// What an image was.
+/// The locked state of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockedImage {
-    /// Its reference.
+    /// The reference of the image.
     pub reference: String,
-    /// What the reference led to.
+    /// The image that the reference resolved to.
     pub identity: ImageIdentity,
 }
 
 impl Bytes {
-    /// The digest of the image's manifest, or of the files.
+    /// Returns the digest of the image's manifest, or of the files.
     pub fn digest(&self) -> &str {
         match self {
             Bytes::Image(image) => &image.identity.digest,
@@ -84,7 +83,7 @@ impl Bytes {
         }
     }
 
-    /// The reference of the image; `embedded in the catalog` when there is none.
+    /// Returns the reference of the image; `embedded in the catalog` when there is none.
     pub fn origin(&self) -> &str {
         match self {
             Bytes::Image(image) => &image.reference,
@@ -94,7 +93,7 @@ impl Bytes {
 }
 
 impl Locked {
-    /// Locks a bundle to the bytes that it was read from; nothing when it came from a path.
+    /// Locks a bundle to the content that was read; `None` for bundles of a path.
     pub fn new(config: &BundleConfig, files: &BundleFiles, bundle: &Bundle) -> Option<Self> {
         let config_hash = config_hash(&config.source)?;
         let image = |identity: &ImageIdentity| {
@@ -124,7 +123,8 @@ impl Locked {
         (self.decisions != decisions).then(|| Locked { decisions, ..self.clone() })
     }
 
-    /// How to read the image again, the bundle's or that of the catalog that holds it.
+    /// Returns the pin for reading the image again: the bundle's image, or the catalog's if it
+    /// embeds the bundle.
     pub fn pin(&self) -> Option<Pin<'_>> {
         let (image, is_catalog) = match &self.bytes {
             Bytes::Image(image) => (image, false),
@@ -133,8 +133,8 @@ impl Locked {
         Some(Pin { reference: &image.reference, digest: &image.identity.digest, is_catalog })
     }
 
-    /// An error when the files are not those that were locked. Images are read by digest, so this
-    /// is about files that a catalog at a path holds.
+    /// Returns an error if the files differ from the locked ones. Images are read by digest, so
+    /// this only applies to files embedded in a local catalog.
     pub fn check(&self, config: &BundleConfig, files: &BundleFiles) -> Diagnostics {
         let Bytes::Embedded { digest, .. } = &self.bytes else { return Diagnostics::new() };
         if files.image.is_none() && files.digest() == *digest {
@@ -142,16 +142,17 @@ impl Locked {
         }
         Diagnostic::error(
             Code::LockStale,
-            format!("the catalog does not have `{}` as it was locked any more", self.csv),
+            format!("the locked content of `{}` is no longer in the catalog", self.csv),
         )
         .at(Place::span(config.source.span().clone()))
-        .hint(format!("to take what it has now: bundle2chart lock --upgrade {}", self.name))
+        .hint(format!("run `bundle2chart lock --upgrade {}` to use the current content", self.name))
         .into()
     }
 }
 
 impl Lock {
-    /// The entry of a bundle, when there is one and it is about the source that the bundle has now.
+    /// Returns the entry of a bundle, when there is one and it is about the source that the bundle
+    /// has now.
     pub fn entry(&self, config: &BundleConfig) -> Option<&Locked> {
         let hash = config_hash(&config.source)?;
         self.bundles.iter().find(|entry| entry.name == config.name && entry.config_hash == hash)
@@ -164,7 +165,7 @@ impl Lock {
         recorded.map_or_else(Diagnostics::new, |entry| decision::check(entry, config, bundle))
     }
 
-    /// The bundles, of those named (all when none is), that have no entry and need one.
+    /// Returns the bundles, of those named (all when none is), that have no entry and need one.
     pub fn missing<'c>(&self, config: &'c Config, names: &[String]) -> Vec<&'c BundleConfig> {
         config
             .bundles
@@ -181,8 +182,8 @@ impl Lock {
         self.bundles.iter().filter(|entry| !is_used(entry)).collect()
     }
 
-    /// The lock with these entries in it, with what bundles.toml decides, and without the entries of
-    /// bundles that are gone.
+    /// Returns the lock with these entries in it, with what bundles.toml decides, and without the
+    /// entries of bundles that are gone.
     #[must_use]
     pub fn updated(&self, config: &Config, entries: Vec<Locked>) -> Lock {
         let mut bundles: Vec<Locked> = config
@@ -203,7 +204,7 @@ impl Lock {
     }
 }
 
-/// Hash of where a bundle comes from; nothing for a path, which Git has, not a registry.
+/// Returns a hash of the source; `None` for a path, because local files are versioned by Git.
 fn config_hash(source: &Source) -> Option<String> {
     let parts: Vec<String> = match source {
         Source::Image { reference, .. } => vec!["image".to_owned(), reference.clone()],

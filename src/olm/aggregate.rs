@@ -1,12 +1,12 @@
-//! ClusterRoles that add an operator's APIs to the cluster's own `admin`, `edit` and `view`.
+//! ClusterRoles that aggregate an operator's APIs to the cluster roles `admin`, `edit` and `view`.
 //!
-//! OLM v0: operator groups, roles of provided APIs. OLM v1 has none, and they are made only when
-//! asked for: they let everybody who may edit in a namespace use the operator.
+//! OLM v0: operator groups, roles of provided APIs. OLM v1 has none, and they are opt-in here: they
+//! allow every editor of a namespace to use the operator.
 
 use crate::bundle::Bundle;
 use crate::ir::{Map, Object, Origin, Value};
 
-/// The role that is added to, and what it lets do.
+/// The aggregated roles with their verbs.
 const ROLES: [(&str, &[&str]); 3] = [
     ("admin", &["*"]),
     ("edit", &["create", "update", "patch", "delete"]),

@@ -1,7 +1,7 @@
-//! Owned APIServices: an operator that is an aggregated API server.
+//! Owned APIServices: operators that are aggregated API servers.
 //!
-//! OLM v0: certificate resources of its installer, which v1 does not have. The bindings let the API
-//! server behind the Service ask who its callers are and what they may do.
+//! OLM v0: certificate resources of its installer, which v1 does not have. The bindings allow the
+//! API server behind the Service to authenticate and authorize its callers.
 
 use super::certificate::Certificates;
 use super::rbac::role_base;
@@ -11,7 +11,7 @@ use crate::ir::{Expr, Map, Object, Value};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// The APIServices, and what the Deployments behind them need besides a Service.
+/// Returns the APIServices, and the RBAC of the Deployments behind them.
 pub(super) fn objects(
     bundle: &Bundle,
     chart: &str,
@@ -57,10 +57,12 @@ pub(super) fn objects(
             objects.extend(secret_reader(server, secret));
         }
     }
+
     objects
 }
 
-/// The name of the binding that lets an account read the API server's authentication settings.
+/// Returns the name of the binding that lets an account read the API server's authentication
+/// settings.
 pub fn auth_reader_name(chart: &str, account: &str) -> String {
     format!("{}-auth-reader", role_base(chart, account))
 }
@@ -88,7 +90,7 @@ fn delegation(chart: &str, server: &Server<'_>) -> [Object; 2] {
     ]
 }
 
-/// The Deployment's account may read its own certificate.
+/// Creates the Role and RoleBinding for the Deployment's account to read its own certificate.
 fn secret_reader(server: &Server<'_>, secret: Value) -> [Object; 2] {
     let rule = Value::map([
         ("verbs", Value::texts(["get"])),

@@ -1,8 +1,8 @@
-//! Certificates of the Deployments that serve the API server: who makes them, how the pods get
-//! them and how the API server trusts them.
+//! Certificates for webhook and API servers: their source, their mounts in pods, and the CA bundles
+//! for the API server.
 //!
-//! OLM: operator-controller, certificate providers and deployment generator (paths and names of the
-//! volumes are those that operators are written for).
+//! OLM: operator-controller, certificate providers and deployment generator (operators expect its
+//! paths and volume names).
 
 use super::serving::{Server, name_with_suffix};
 use crate::config::{CertificateProvider, Issuer};
@@ -13,7 +13,7 @@ use crate::ir::{
 };
 use serde_json::json;
 
-/// The annotation that has cert-manager put a CA into an object: `NAMESPACE/CERTIFICATE`.
+/// The annotation for CA injection by cert-manager: `NAMESPACE/CERTIFICATE`.
 const INJECT_CA_FROM: &str = "cert-manager.io/inject-ca-from";
 /// Longest common name (RFC 5280, appendix A.1, `ub-common-name`).
 const LONGEST_COMMON_NAME: usize = 64;
@@ -25,7 +25,7 @@ const VOLUMES: [(&str, &str, [&str; 2]); 2] = [
     ("apiservice-cert", "/apiserver.local.config/certificates", ["apiserver.crt", "apiserver.key"]),
 ];
 
-/// How certificates are made.
+/// The certificate settings.
 pub(super) struct Certificates<'a> {
     pub(super) provider: CertificateProvider,
     /// The issuer of cert-manager to use instead of one of the release's own.
@@ -33,7 +33,8 @@ pub(super) struct Certificates<'a> {
 }
 
 impl Certificates<'_> {
-    /// The objects that bring a server's certificate about, besides what others are annotated with.
+    /// Returns the objects that bring a server's certificate about, besides what others are
+    /// annotated with.
     pub(super) fn objects(&self, server: &Server<'_>) -> Vec<Object> {
         match self.provider {
             CertificateProvider::CertManager => self.cert_manager(server),
@@ -56,6 +57,7 @@ impl Certificates<'_> {
                 server.origin.clone(),
             )
         };
+
         let mut objects = Vec::new();
         let issuer = match self.issuer {
             Some(issuer) => {
@@ -71,6 +73,7 @@ impl Certificates<'_> {
                 Value::map([("name", Value::text(name))])
             }
         };
+
         let spec = Value::map([
             ("secretName", Value::text(&server.secret)),
             ("commonName", Expr::Truncated(host(server, ""), LONGEST_COMMON_NAME).into()),
@@ -87,11 +90,12 @@ impl Certificates<'_> {
             ("renewBefore", Value::text("24h0m0s")),
             ("issuerRef", issuer),
         ]);
+
         objects.push(object("Certificate", &server.secret, spec));
         objects
     }
 
-    /// Annotates the Service, where the provider reads it.
+    /// Annotates the Service, if the provider requires it.
     pub(super) fn annotate_service(&self, server: &Server<'_>, service: &mut Object) {
         if self.provider == CertificateProvider::ServiceCa {
             let key = "service.beta.openshift.io/serving-cert-secret-name";
@@ -99,8 +103,8 @@ impl Certificates<'_> {
         }
     }
 
-    /// Annotates an object that the API server calls the Service by, so that the provider puts its
-    /// CA there. What the object was shipped with is for another Certificate.
+    /// Annotates an object with a CA bundle for the Service, so that the provider injects its CA.
+    /// Existing injection annotations are removed, because they refer to another Certificate.
     pub(super) fn annotate_client(&self, server: &Server<'_>, object: &mut Object) {
         let shipped = object.metadata_mut().get_mut("annotations").and_then(Value::as_map_mut);
         if let Some(annotations) = shipped {
@@ -123,7 +127,7 @@ impl Certificates<'_> {
         }
     }
 
-    /// The CA that a client shall trust, where the chart itself knows it.
+    /// Returns the CA bundle for clients, if the chart knows it.
     pub(super) fn ca_bundle(&self, server: &Server<'_>) -> Option<Value> {
         match self.provider {
             CertificateProvider::Helm => Some(generated(server, CertificateField::Authority)),
@@ -137,7 +141,7 @@ impl Certificates<'_> {
         }
     }
 
-    /// The name of the Secret with the certificate, where there is one.
+    /// Returns the name of the Secret with the certificate, if there is one.
     pub(super) fn secret_name(&self, server: &Server<'_>) -> Option<Value> {
         match self.provider {
             CertificateProvider::None => None,
@@ -150,7 +154,7 @@ impl Certificates<'_> {
         }
     }
 
-    /// The values that the objects of this server read.
+    /// Returns the values that the objects of this server read.
     pub(super) fn values(&self, server: &Server<'_>) -> Vec<ValueSpec> {
         if self.provider != CertificateProvider::ExistingSecret {
             return Vec::new();
@@ -165,8 +169,8 @@ impl Certificates<'_> {
                     "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
                 }),
                 description: format!(
-                    "Name of a Secret in the release namespace with `tls.crt` and `tls.key`: the certificate of \
-                     Service/{}, for its name SERVICE.NAMESPACE.svc.",
+                    "Name of a Secret in the release namespace with `tls.crt` and `tls.key`: the \
+                        certificate of Service/{}, for the DNS name SERVICE.NAMESPACE.svc.",
                     server.service
                 ),
             },
@@ -174,32 +178,39 @@ impl Certificates<'_> {
                 path: values_path(server, "caBundle"),
                 default: json!(""),
                 schema: json!({"type": "string"}),
-                description: "PEM of the CA that signed this certificate, for the API server to trust; pass it with \
-                              `--set-file`. Without it, something else must put it where the API server reads it."
+                description: "PEM of the CA that signed this certificate, injected as CA bundle \
+                    for the API server; pass it with `--set-file`. Without it, inject the CA \
+                    bundle by other means."
                     .to_owned(),
             },
         ]
     }
 
-    /// Says when a server will have no certificate.
+    /// Reports a server without a certificate.
     pub(super) fn report(&self, server: &Server<'_>, diagnostics: &mut Diagnostics) {
         if self.provider == CertificateProvider::None {
             diagnostics.push(
                 Diagnostic::warning(
                     Code::NoCertificate,
-                    format!("Service/{} has no certificate, and the API server will not trust it", server.service),
+                    format!(
+                        "Service/{} has no certificate, and no CA bundle for the API server",
+                        server.service
+                    ),
                 )
                 .at(crate::diag::Place::default().object(format!("Service/{}", server.service)))
-                .hint("set `certificates`, or see to it that the operator makes its own certificate and tells the API server of the CA"),
+                .hint(
+                    "set `certificates`, unless the operator creates its own certificate and \
+                    injects the CA bundle",
+                ),
             );
         }
     }
 
-    /// Mounts the certificate into every container of a pod template, where operators look for it.
-    /// Volumes of these names, and those mounted at these paths, make way with all their mounts;
-    /// an init container gets what it had.
+    /// Mounts the certificate into every container of a pod template, at the paths where operators
+    /// expect it. Replaces volumes with the same names or mounted at the same paths, with all their
+    /// mounts; init containers get the new volumes only if they mounted the old ones.
     ///
-    /// OLM forgets the init containers, and leaves them with mounts of volumes that are gone.
+    /// OLM ignores init containers, and leaves them with mounts of removed volumes.
     pub(super) fn mount(&self, server: &Server<'_>, template: &mut Map) {
         let Some(secret) = self.secret_name(server) else { return };
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
@@ -227,7 +238,7 @@ impl Certificates<'_> {
     }
 }
 
-/// The host name of a server without its last labels, and `end`.
+/// Returns the host name of a server without its last labels, and `end`.
 fn host(server: &Server<'_>, end: &str) -> Vec<Part> {
     let mut parts = vec![Part::Text(format!("{}.", server.service)), Part::ReleaseNamespace];
     if !end.is_empty() {
@@ -245,7 +256,7 @@ fn generated(server: &Server<'_>, field: CertificateField) -> Value {
     Expr::Certificate(Box::new(CertificatePiece { service, secret, field })).into()
 }
 
-/// The Secret that Helm fills.
+/// Returns the Secret that Helm fills.
 fn secret(server: &Server<'_>) -> Object {
     Object::new(
         Map::from_iter([
@@ -296,7 +307,8 @@ fn is_ours(mount: &Value) -> bool {
     VOLUMES.iter().any(|(_, own, _)| *own == path)
 }
 
-/// Replaces the mounts of a container; an init container has those volumes only that it asked for.
+/// Replaces the mounts of a container; init containers only get the volumes that they already
+/// mount.
 fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
     let had: Vec<String> = container
         .get("volumeMounts")
@@ -324,7 +336,7 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-/// The list at `key`, made when there is none.
+/// Returns the list at `key`, made when there is none.
 fn list<'a>(map: &'a mut Map, key: &str) -> &'a mut Vec<Value> {
     let value = map.entry(key.to_owned()).or_insert(Value::Null);
     if value.as_seq().is_none() {

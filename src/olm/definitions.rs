@@ -1,7 +1,7 @@
-//! What makes the webhooks and APIServices of a bundle wrong.
+//! Validation of the webhooks and APIServices of a bundle.
 //!
-//! OLM: operator-controller, registryv1 validators 6 to 12, in their order; messages follow theirs
-//! where a person would search for them.
+//! OLM: operator-controller, registryv1 validators 6 to 12, in their order; messages follow OLM's
+//! where users would search for them.
 
 use super::webhook;
 use crate::bundle::{ApiServiceDescription, Bundle, InstallMode, WebhookDescription, WebhookKind};
@@ -10,7 +10,7 @@ use crate::ir::{Value, dns_subdomain};
 use indexmap::IndexMap;
 
 const OLM_REFUSES: &str =
-    "OLM cannot install this either: correct the CSV, or use another version of the operator";
+    "OLM rejects this too: fix the CSV, or use another version of the operator";
 
 /// Runs every check and reports all findings.
 pub(super) fn validate(bundle: &Bundle) -> Diagnostics {
@@ -73,12 +73,13 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         (format!("owned APIService `{}`", service.name()), &service.deployment, &service.place)
     });
     let known: Vec<&str> = csv.deployments.iter().map(|d| d.name.as_str()).collect();
+
     for (what, deployment, entry) in webhooks.chain(services) {
         if known.contains(&deployment.as_str()) {
             continue;
         }
         let hint = match known.as_slice() {
-            [] => "the CSV has no deployment".to_owned(),
+            [] => "the CSV has no deployments".to_owned(),
             known => format!("the CSV has {}", known.join(", ")),
         };
         diagnostics.push(
@@ -106,8 +107,8 @@ fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     format!("duplicate webhook `{name}` of type `{kind}`"),
                 )
                 .at(bundle.csv.place(&webhook.place))
-                .related(bundle.csv.place(first), "the first one")
-                .hint("only one of the two could exist in a cluster"),
+                .related(bundle.csv.place(first), "first defined here")
+                .hint("rename one of them: only one could exist in a cluster"),
             ),
         }
     }
@@ -126,13 +127,20 @@ fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             Diagnostic::warning(
                 Code::CsvMismatch,
                 format!(
-                    "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port {} of `{}` for `{}`; the last one counts, as in OLM",
-                    last.name(), other.port, other.deployment, other.plural, last.port, last.deployment, last.plural
+                    "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port \
+                        {} of `{}` for `{}`; the last one is used, as in OLM",
+                    last.name(),
+                    other.port,
+                    other.deployment,
+                    other.plural,
+                    last.port,
+                    last.deployment,
+                    last.plural
                 ),
             )
             .at(csv.place(&last.place))
             .related(csv.place(&other.place), "the other one")
-            .hint("an APIService has one server for all kinds of its version; correct the CSV"),
+            .hint("fix the CSV: an APIService has one server for all kinds of its version"),
         );
     }
 }
@@ -143,7 +151,7 @@ fn names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         if let Err(why) = dns_subdomain(name) {
             let message = format!("{what} has the invalid name `{name}`: {why}");
             let diagnostic = Diagnostic::error(Code::InvalidName, message).at(at);
-            diagnostics.push(diagnostic.hint("the API server would refuse it"));
+            diagnostics.push(diagnostic.hint("rename it: the API server would reject it"));
         }
     };
     for webhook in &bundle.csv.webhooks {
@@ -174,7 +182,7 @@ fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                 ),
             )
             .at(place(bundle, &last.place, ".conversionCRDs"))
-            .related(place(bundle, &first.place, ".conversionCRDs"), "the first one")
+            .related(place(bundle, &first.place, ".conversionCRDs"), "the other webhook")
             .hint(OLM_REFUSES),
         );
     }
@@ -214,13 +222,14 @@ fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What no webhook may intercept.
+/// Reports rules for resources that webhooks may not intercept.
 fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagnostics) {
     let texts = |rule: &Value, key: &str| -> Vec<String> {
         let list = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
         list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let rules = webhook.definition.get("rules").and_then(Value::as_seq).unwrap_or_default();
+
     for (index, rule) in rules.iter().enumerate() {
         let mut forbid = |what: String, key: &str| {
             diagnostics.push(
@@ -251,14 +260,15 @@ fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagno
     }
 }
 
-/// Whether a resource of admissionregistration.k8s.io is a webhook configuration, or may be.
+/// Returns true if a resource of admissionregistration.k8s.io is, or can match, a webhook
+/// configuration.
 fn configures(resource: &str) -> bool {
     let name = resource.to_lowercase();
     let name = name.strip_suffix('s').unwrap_or(&name);
     matches!(name, "*" | "mutatingwebhookconfiguration" | "validatingwebhookconfiguration")
 }
 
-/// What the API server demands of a webhook, and the CSV's own CRD too.
+/// Reports missing fields of webhooks that the API server, and the CSV's own CRD, require.
 fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for webhook in &bundle.csv.webhooks {
         let has = |key: &str| match webhook.definition.get(key) {
@@ -273,7 +283,7 @@ fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                 diagnostics.push(
                     Diagnostic::error(
                         Code::CsvFieldType,
-                        format!("the webhook `{}` has no `{key}`, which it needs", webhook.name),
+                        format!("the webhook `{}` has no `{key}`, which is required", webhook.name),
                     )
                     .at(place(bundle, &webhook.place, &format!(".{key}")))
                     .hint(OLM_REFUSES),

@@ -7,7 +7,7 @@ use crate::bundle::{Bundle, Permission, StrategyDeployment};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Expr, Map, Object, Origin, Value};
 
-/// The Deployment of a strategy entry.
+/// Returns the Deployment of a strategy entry.
 ///
 /// OLM: operator-controller, bundle deployment generator. The pod template gets the CSV's
 /// annotations, overlaid by its own, then `olm.targetNamespaces` and `olm.operatorNamespace`;
@@ -51,6 +51,7 @@ pub(super) fn deployment(
     if let Some((server, certificates)) = serves {
         certificates.mount(server, template);
     }
+
     Object::new(
         Map::from_iter([
             ("apiVersion".to_owned(), Value::text("apps/v1")),
@@ -62,7 +63,7 @@ pub(super) fn deployment(
     )
 }
 
-/// The map at `key`, made when there is none.
+/// Returns the map at `key`, made when there is none.
 fn map_entry<'a>(map: &'a mut Map, key: &str) -> &'a mut Map {
     let value = map.entry(key.to_owned()).or_insert(Value::Null);
     if value.as_map().is_none() {
@@ -74,7 +75,7 @@ fn map_entry<'a>(map: &'a mut Map, key: &str) -> &'a mut Map {
     }
 }
 
-/// Where the CSV lets the operator read OperatorConditions.
+/// Returns the permission of the CSV for OperatorConditions, if any.
 fn operator_condition_rule(bundle: &Bundle) -> Option<&Permission> {
     let csv = &bundle.csv;
     csv.permissions.iter().chain(&csv.cluster_permissions).find(|permission| {
@@ -86,7 +87,7 @@ fn operator_condition_rule(bundle: &Bundle) -> Option<&Permission> {
     })
 }
 
-/// Says that OLM makes an object that the operator may read, and its CRD.
+/// Reports RBAC for an OperatorCondition, which OLM creates together with its CRD.
 pub(super) fn report_operator_condition(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let Some(permission) = operator_condition_rule(bundle) else { return };
     let Origin::Csv { file, document, path } = &permission.origin else { return };
@@ -95,14 +96,16 @@ pub(super) fn report_operator_condition(bundle: &Bundle, diagnostics: &mut Diagn
         Diagnostic::warning(
             Code::OperatorCondition,
             format!(
-                "the operator may read OperatorCondition/{}, which OLM makes and the chart does not",
+                "the operator has RBAC for OperatorCondition/{}, which OLM creates and the chart \
+                    does not",
                 bundle.csv.name()
             ),
         )
         .at(place)
         .hint(
-            "if it does not start without it, add the CRD operatorconditions.operators.coreos.com and the object in \
-             an overlay with phase = \"before\"; OPERATOR_CONDITION_NAME has its name",
+            "if the operator does not start without it, add the CRD \
+                operatorconditions.operators.coreos.com and the object in an overlay with phase = \
+                \"before\"; its name is in OPERATOR_CONDITION_NAME",
         ),
     );
 }

@@ -29,12 +29,12 @@ const SUPPORTED: [(&str, Scope); 22] = [
     ("VerticalPodAutoscaler", Scope::Namespaced),
 ];
 
-/// The scope of a kind that a bundle may ship; nothing for the others.
+/// Returns the scope of a kind that a bundle may ship; `None` for other kinds.
 pub fn supported_scope(kind: &str) -> Option<Scope> {
     SUPPORTED.iter().find(|(name, _)| *name == kind).map(|(_, scope)| *scope)
 }
 
-/// All kinds that a bundle may ship, in alphabetical order.
+/// Returns all kinds that a bundle may ship, in alphabetical order.
 pub fn supported_kinds() -> impl Iterator<Item = &'static str> {
     SUPPORTED.iter().map(|(name, _)| *name)
 }

@@ -1,7 +1,8 @@
-//! What OLM would create from a bundle: the objects of the install strategy, and those shipped.
+//! Converts a bundle to the objects that OLM would create: those of the install strategy, and
+//! shipped manifests.
 //!
-//! The reference is OLM v1's renderer (operator-controller, `rukpak/render`); where we differ on
-//! purpose, `docs/deviations.md` says so and why.
+//! The reference is OLM v1's renderer (operator-controller, `rukpak/render`); `docs/deviations.md`
+//! lists intended differences with reasons.
 
 mod aggregate;
 mod apiservice;
@@ -27,26 +28,26 @@ use crate::diag::Diagnostics;
 use crate::ir::{Object, ValueSpec};
 use certificate::Certificates;
 
-/// What the objects of a bundle depend on besides the bundle.
+/// Settings for the objects of a bundle.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// Name of the chart: cluster-wide names derive from it.
     pub chart: &'a str,
     /// Namespace that the release is expected in, for comparing with watched namespaces.
     pub namespace: &'a str,
-    /// Which namespaces the operator shall watch; nothing chooses by install mode.
+    /// Namespaces that the operator watches; `None` selects the default install mode.
     pub watch: Option<&'a Watch>,
-    /// Who makes the certificates of what the operator serves.
+    /// Source of the certificates for webhooks and APIServices.
     pub certificates: CertificateProvider,
-    /// The issuer of cert-manager, where it is not one of the release's own.
+    /// The cert-manager issuer, if it is not one of the release.
     pub issuer: Option<&'a Issuer>,
-    /// Whether the cluster's own roles get the operator's APIs.
+    /// True if the operator's APIs are aggregated to the cluster roles admin, edit and view.
     pub aggregate_roles: bool,
-    /// What is changed in the operator's pods.
+    /// Overrides for the operator's pods.
     pub pods: &'a PodConfig,
 }
 
-/// What a bundle is lowered to.
+/// The objects of a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Lowered {
     /// The objects, in no particular order.
@@ -55,9 +56,9 @@ pub struct Lowered {
     pub values: Vec<ValueSpec>,
 }
 
-/// The objects that OLM would create, and the shipped ones as they are.
-/// Everything that the bundle gets wrong is reported;
-/// after an error only shipped objects come, for the passes to find what is wrong with them.
+/// Returns the objects that OLM would create, and the shipped ones as they are. Everything that the
+/// bundle gets wrong is reported; after an error only shipped objects come, for the passes to find
+/// what is wrong with them.
 ///
 /// CRDs are most of a bundle, so they and the other shipped objects are moved out of it.
 pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostics) {
@@ -68,7 +69,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
         (std::mem::take(&mut bundle.crds), std::mem::take(&mut bundle.objects));
     let servers = serving::servers(bundle, &mut diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors()) else {
-        // What is shipped may be wrong too, and all of it is to be reported.
+        // Return the shipped objects, so that their problems are reported too.
         return (Lowered { objects: shipped, values: Vec::new() }, diagnostics);
     };
     let certificates = Certificates { provider: options.certificates, issuer: options.issuer };

@@ -1,7 +1,7 @@
-//! What a person wants of an operator's pods.
+//! User overrides for an operator's pods.
 //!
 //! OLM: Subscription `spec.config`, in operator-controller the generator's deployment options. Init
-//! containers stay as they are, as there.
+//! containers are not changed, as in OLM.
 
 use crate::config::PodConfig;
 use crate::ir::{Map, Object, Value};
@@ -33,6 +33,7 @@ pub(super) fn apply(config: &PodConfig, deployment: &mut Object) {
         affine(pod, affinity);
     }
     let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
+
     for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
         replace_named(container, "env", &config.env);
         add_new(container, "envFrom", &config.env_from);
@@ -58,7 +59,7 @@ fn annotate(metadata: &mut Map, config: &PodConfig) {
     }
 }
 
-/// The list at `key`, made when there is none.
+/// Returns the list at `key`, made when there is none.
 fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
     let value = map.entry(key.to_owned()).or_insert(Value::Null);
     if value.is_null() {
@@ -67,8 +68,8 @@ fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
     value.as_seq_mut()
 }
 
-/// Puts each item in place of the last one with its name that the operator has, or at the end. A
-/// volume may be mounted more than once, so items of one name do not replace each other.
+/// Replaces the last item with the same name, or appends the item. Items of `items` with the same
+/// name do not replace each other, because a volume can be mounted several times.
 fn replace_named(map: &mut Map, key: &str, items: &[Json]) {
     if items.is_empty() {
         return;
@@ -102,7 +103,7 @@ fn add_new(map: &mut Map, key: &str, items: &[Json]) {
     }
 }
 
-/// Sets what the configuration has of the affinity; what is empty there erases.
+/// Sets the affinity of the configuration; empty parts remove those of the pods.
 fn affine(pod: &mut Map, affinity: &Json) {
     if affinity.as_object().is_some_and(serde_json::Map::is_empty) {
         pod.shift_remove("affinity");
@@ -127,7 +128,7 @@ fn affine(pod: &mut Map, affinity: &Json) {
     }
 }
 
-/// Whether a part of an affinity has neither required nor preferred terms.
+/// Returns true if a part of an affinity has neither required nor preferred terms.
 fn selects_nothing(part: &Value) -> bool {
     match part {
         Value::Null => true,

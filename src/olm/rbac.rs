@@ -68,10 +68,11 @@ pub(super) fn permissions(
             objects.push(object(api, "RoleBinding", metadata(&binding), body, &permission.origin));
         }
     }
+
     objects
 }
 
-/// A ClusterRole and ClusterRoleBinding for each clusterPermissions entry.
+/// Returns a ClusterRole and ClusterRoleBinding for each clusterPermissions entry.
 pub(super) fn cluster_permissions(bundle: &Bundle, shipped: &[Object], chart: &str) -> Vec<Object> {
     let mut names = Names::new(chart, shipped);
     bundle
@@ -138,9 +139,9 @@ fn object<const N: usize>(
     Object::new(root, origin.clone())
 }
 
-/// What the names of an account's roles begin with: the account, with the chart's name before it
-/// where it does not hold that, since cluster-wide names must not meet those of another operator's
-/// `controller-manager`.
+/// Returns the name prefix of an account's roles: the account, prefixed with the chart's name
+/// unless it contains it, because cluster-wide names must not collide with those of another
+/// operator's `controller-manager`.
 pub fn role_base(chart: &str, account: &str) -> String {
     if account.contains(chart) { account.to_owned() } else { format!("{chart}-{account}") }
 }
@@ -159,7 +160,7 @@ impl<'a> Names<'a> {
         Names { chart, shipped: shipped.map(Object::name).collect(), used: IndexMap::new() }
     }
 
-    /// The names of the next role of this account and of its binding.
+    /// Returns the names of the next role of this account and of its binding.
     fn next(&mut self, account: &str, suffix: &str) -> (String, String) {
         let base = role_base(self.chart, account);
         let count = self.used.entry(base.clone()).or_insert(0);

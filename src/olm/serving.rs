@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 63;
 pub(super) struct Server<'a> {
     /// The strategy deployment.
     pub(super) deployment: &'a StrategyDeployment,
-    /// Its key in the values.
+    /// The key in the values.
     pub(super) value_key: String,
     /// Name of its Service.
     pub(super) service: String,
@@ -21,7 +21,7 @@ pub(super) struct Server<'a> {
     pub(super) secret: String,
     /// Ports of the Service with their targets, in order.
     ports: Vec<(i64, Value)>,
-    /// Where it is first said that it serves something.
+    /// The first definition that uses the server.
     pub(super) origin: &'a Origin,
 }
 
@@ -34,8 +34,8 @@ struct Endpoint<'a> {
     origin: &'a Origin,
 }
 
-/// Every Deployment that serves anything, in the order of the CSV. A port with two targets is
-/// reported: a Service cannot have both.
+/// Returns every Deployment that serves anything, in the order of the CSV. A port with two targets
+/// is reported: a Service cannot have both.
 pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> Vec<Server<'a>> {
     let csv = &bundle.csv;
     let of_webhook = |webhook: &'a WebhookDescription| Endpoint {
@@ -58,6 +58,7 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
     let names = csv.deployments.iter().map(|deployment| deployment.name.as_str());
     let keys = value_keys(names, &csv.version);
     let mut servers = Vec::new();
+
     for deployment in &csv.deployments {
         let own: Vec<&Endpoint<'_>> =
             endpoints.iter().filter(|e| e.deployment == deployment.name).collect();
@@ -68,12 +69,12 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
                 Diagnostic::error(
                     Code::InvalidName,
                     format!(
-                        "the Service of `{}` would be named `{service}`, which begins with a digit",
+                        "the Service of `{}` would be named `{service}`, which starts with a digit",
                         deployment.name
                     ),
                 )
                 .at(csv.place(first.place))
-                .hint("the API server would refuse the Service; the Deployment needs another name"),
+                .hint("rename the Deployment: the API server would reject the Service"),
             );
         }
         servers.push(Server {
@@ -85,6 +86,7 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
             origin: first.origin,
         });
     }
+
     servers
 }
 
@@ -102,7 +104,7 @@ fn ports(
                 Diagnostic::error(
                     Code::PortConflict,
                     format!(
-                        "port {} of the Service of `{}` would lead to two target ports, {} and {}",
+                        "port {} of the Service of `{}` has two target ports, {} and {}",
                         endpoint.port,
                         endpoint.deployment,
                         spell(&other.target),
@@ -110,13 +112,12 @@ fn ports(
                     ),
                 )
                 .at(bundle.csv.place(endpoint.place))
-                .related(bundle.csv.place(other.place), "the other one")
-                .hint(
-                    "give one of the two another containerPort, which is the port of the Service",
-                ),
+                .related(bundle.csv.place(other.place), "the other target port")
+                .hint("change the containerPort, which is the Service port, of one of them"),
             ),
         }
     }
+
     ports.sort_by_key(|endpoint| endpoint.port);
     ports.into_iter().map(|endpoint| (endpoint.port, endpoint.target.clone())).collect()
 }
@@ -149,7 +150,7 @@ pub(super) fn name_with_suffix(base: &str, suffix: &str) -> String {
 }
 
 impl Server<'_> {
-    /// The Service. It selects the pods by the Deployment's own selector.
+    /// Returns the Service. It selects the pods by the Deployment's own selector.
     pub(super) fn service(&self) -> Object {
         let spec = &self.deployment.spec;
         let selector = spec
@@ -166,6 +167,7 @@ impl Server<'_> {
         });
         let spec =
             Value::map([("ports", ports.collect::<Vec<_>>().into()), ("selector", selector)]);
+
         Object::new(
             Map::from_iter([
                 ("apiVersion".to_owned(), Value::text("v1")),
@@ -198,7 +200,7 @@ impl Server<'_> {
         Value::from(service)
     }
 
-    /// The ServiceAccount of its pods.
+    /// Returns the ServiceAccount of its pods.
     pub(super) fn account(&self) -> &str {
         self.deployment
             .spec
@@ -221,13 +223,14 @@ pub(super) fn replace_shipped(
             Diagnostic::warning(
                 Code::ShippedService,
                 format!(
-                    "the bundle ships {}, which is also the Service of the Deployment `{}`; the shipped one is left out",
+                    "the bundle ships {}, which has the name of the webhook Service of Deployment \
+                        `{}`; the shipped Service is dropped",
                     object.label(),
                     server.deployment.name
                 ),
             )
             .at(object.place())
-            .hint("if other ports of the shipped Service are in use, add it to the release under another name"),
+            .hint("if other ports of the shipped Service are needed, add it under another name"),
         );
         false
     });

@@ -27,7 +27,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The namespace as a value of an object.
+    /// Returns the namespace as a value of an object.
     pub(super) fn value(&self) -> Value {
         match self {
             Target::Release => Value::Expr(Expr::ReleaseNamespace),
@@ -36,10 +36,11 @@ impl Target {
     }
 }
 
-/// Returns what an operator watches when bundles.toml does not say it: all namespaces where the CSV
-/// supports that, else its own where it supports that.
+/// Returns the default install mode if `watch` is not set: AllNamespaces if the CSV supports it,
+/// else OwnNamespace if supported.
 ///
-/// OLM: all namespaces by default. Without support for them, v1 gives up where we take the own one.
+/// OLM: AllNamespaces by default. Without support for it, v1 reports an error instead of using
+/// OwnNamespace.
 pub fn default_watch(csv: &ClusterServiceVersion) -> Option<Watch> {
     if csv.supports(InstallMode::AllNamespaces) {
         Some(Watch::All)
@@ -49,11 +50,11 @@ pub fn default_watch(csv: &ClusterServiceVersion) -> Option<Watch> {
 }
 
 impl Targets {
-    /// Chooses and checks.
+    /// Selects the target namespaces and checks the install modes.
     ///
-    /// OLM: all namespaces unless told otherwise, if the CSV supports it; `OwnNamespace` is needed
-    /// for the operator's own namespace, `SingleNamespace` for one other, `MultiNamespace` for
-    /// several. When nothing is said, [`default_watch`] decides.
+    /// OLM: AllNamespaces by default, if the CSV supports it; `OwnNamespace` is required for the
+    /// operator's own namespace, `SingleNamespace` for one other, `MultiNamespace` for several.
+    /// Without `watch`, [`default_watch`] decides.
     pub(super) fn choose(
         csv: &ClusterServiceVersion,
         options: &Options<'_>,
@@ -80,10 +81,10 @@ impl Targets {
         match options.watch.cloned().or_else(|| default_watch(csv)) {
             None => {
                 let message = if csv.install_modes.is_empty() {
-                    "the operator supports no install mode, so it can watch nothing".to_owned()
+                    "the operator supports no install mode".to_owned()
                 } else {
                     format!(
-                        "the operator supports {}, so the namespaces to watch must be named",
+                        "`watch` must list the namespaces: the operator supports {}",
                         supported(csv)
                     )
                 };
@@ -123,7 +124,8 @@ impl Targets {
         }
     }
 
-    /// The value of the annotation `olm.targetNamespaces`: empty for all, else comma-separated.
+    /// Returns the value of the annotation `olm.targetNamespaces`: empty for all, else
+    /// comma-separated.
     pub(super) fn annotation(&self) -> Value {
         match self {
             Targets::All => Value::text(""),
@@ -135,7 +137,7 @@ impl Targets {
         }
     }
 
-    /// The watched namespaces as values of objects; nothing for all.
+    /// Returns the watched namespaces as values of objects; `None` for all namespaces.
     pub(super) fn watched(&self) -> Option<Vec<Value>> {
         match self {
             Targets::All => None,
@@ -144,8 +146,8 @@ impl Targets {
         }
     }
 
-    /// The namespaces that get Roles besides none: the operator's own one always (leader election
-    /// lives there; OLM v0 does so, v1 does not), then the others. Nothing for all namespaces.
+    /// Returns the namespaces that get Roles: the operator's own one always (for leader election; OLM
+    /// v0 does the same, v1 does not), then the others. Empty for all namespaces.
     pub(super) fn role_namespaces(&self) -> Vec<Target> {
         match self {
             Targets::All => Vec::new(),

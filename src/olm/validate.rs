@@ -1,7 +1,7 @@
-//! What makes a bundle wrong, whatever it is compiled for.
+//! Validation of a bundle, independent of the configuration.
 //!
-//! OLM: operator-controller, registryv1 validators, in their order; messages follow theirs where
-//! a person would search for them.
+//! OLM: operator-controller, registryv1 validators, in their order; messages follow OLM's where
+//! users would search for them.
 
 use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
@@ -29,7 +29,7 @@ const ANNOTATIONS: [&str; 5] = [
     "olm.targetNamespaces",
 ];
 
-/// What the registries of OLM refuse and a chart can be made of all the same.
+/// Reports problems that operator catalogs reject, but that do not affect the chart.
 ///
 /// OLM: operator-framework/api, validators of CSVs and bundles.
 fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
@@ -41,19 +41,19 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let name = csv.name();
     if let Some(why) = dns_subdomain(name).err().or((name.len() > 63).then_some("it is too long")) {
         warn(
-            format!("the ClusterServiceVersion cannot have the name `{name}`: {why}"),
+            format!("invalid name `{name}` of the ClusterServiceVersion: {why}"),
             csv.place(".metadata.name"),
-            "OLM could not install it; the chart does not have it",
+            "no action needed for the chart, which does not use the name; OLM could not install \
+                the bundle",
         );
     }
     // Without either, it is a bundle of CRDs.
     let accounts = csv.permissions.iter().chain(&csv.cluster_permissions).count();
     if csv.deployments.is_empty() && accounts > 0 {
         warn(
-            "the ClusterServiceVersion has permissions and no Deployment, so nothing runs"
-                .to_owned(),
+            "the ClusterServiceVersion has permissions but no Deployment".to_owned(),
             csv.place(".spec.install.spec"),
-            "look whether `.spec.install.spec.deployments` is misspelt or in another place",
+            "check the spelling and place of `.spec.install.spec.deployments`",
         );
     }
     for owned in &csv.owned_crds {
@@ -75,15 +75,15 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         warn(
             format!("the CSV owns {key} {told} of `{}`, but the CRD has {known}", owned.name),
             csv.place(&format!("{}.{key}", owned.path)),
-            "the CRD counts; correct the CSV",
+            "fix the CSV: the CRD takes precedence",
         );
     }
     for (index, (_, image)) in csv.related_images.iter().enumerate() {
         if !Reference::is_valid(image) {
             warn(
-                format!("the related image `{image}` is no reference of an image"),
+                format!("the related image `{image}` is not a valid image reference"),
                 csv.place(&format!(".spec.relatedImages[{index}].image")),
-                "it cannot be copied to a mirror; correct the CSV",
+                "fix the CSV: the image cannot be mirrored",
             );
         }
     }
@@ -92,9 +92,9 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let meant = ANNOTATIONS.iter().find(|known| known.eq_ignore_ascii_case(key));
         if let Some(meant) = meant.filter(|meant| *meant != key) {
             warn(
-                format!("the annotation `{key}` means nothing; OLM reads `{meant}`"),
+                format!("unknown annotation `{key}`: OLM reads `{meant}`"),
                 csv.place(&format!(".metadata.annotations[{key:?}]")),
-                "annotations are read with the case that they have; correct the CSV",
+                "fix the CSV: annotations are case-sensitive",
             );
         }
     }
@@ -112,7 +112,7 @@ fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     format!("invalid strategy deployment name `{name}`: {why}"),
                 )
                 .at(bundle.csv.place(&path))
-                .hint("the API server would refuse the Deployment"),
+                .hint("rename it: the API server would reject the Deployment"),
             );
         }
         if let Some(first) = seen.insert(name, path.clone()) {
@@ -122,8 +122,8 @@ fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     format!("the CSV has two strategy deployments named `{name}`"),
                 )
                 .at(bundle.csv.place(&path))
-                .related(bundle.csv.place(&first), "the first one")
-                .hint("give one of them another name, or remove it"),
+                .related(bundle.csv.place(&first), "first defined here")
+                .hint("rename or remove one of them"),
             );
         }
     }
@@ -142,8 +142,8 @@ fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     ),
                 )
                 .at(crd.place())
-                .related(first.place(), "the first one")
-                .hint("remove one of the two files from the bundle"),
+                .related(first.place(), "first defined here")
+                .hint("remove one of the files from the bundle"),
             );
         }
     }
@@ -155,10 +155,17 @@ fn owned_crds_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::error(
                     Code::OwnedCrdMissing,
-                    format!("the CSV owns the custom resource definition `{}`, which the bundle does not hold", owned.name),
+                    format!(
+                        "the CSV owns the custom resource definition `{}`, which is not in the \
+                        bundle",
+                        owned.name
+                    ),
                 )
                 .at(bundle.csv.place(&owned.path))
-                .hint("add the CRD to the manifests folder, or list it under `required` if another operator brings it"),
+                .hint(
+                    "add the CRD to the manifests directory, or list it under `required` if \
+                    another operator installs it",
+                ),
             );
         }
     }
@@ -171,10 +178,14 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::error(
                     Code::CrdApiVersion,
-                    format!("the CRD `{}` has apiVersion `{version}`; only apiextensions.k8s.io/v1 can be installed", crd.name()),
+                    format!(
+                        "CRD `{}` has unsupported apiVersion `{version}`: only \
+                        apiextensions.k8s.io/v1 can be installed",
+                        crd.name()
+                    ),
                 )
                 .at(crd.place().path(".apiVersion"))
-                .hint("Kubernetes removed v1beta1 in 1.22; use a newer version of this operator"),
+                .hint("use a newer version of this operator: Kubernetes 1.22 removed v1beta1"),
             );
         } else if crd
             .at(&["spec", "versions"])
@@ -187,7 +198,7 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     format!("the CRD `{}` has no versions", crd.name()),
                 )
                 .at(crd.place().path(".spec.versions"))
-                .hint("the API server would refuse it; correct the CRD"),
+                .hint("fix the CRD: the API server would reject it"),
             );
         }
     }

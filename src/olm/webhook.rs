@@ -20,7 +20,7 @@ const FIELDS: [&str; 7] = [
     "admissionReviewVersions",
 ];
 
-/// The name of an admission webhook and of its configuration.
+/// Returns the name of an admission webhook and of its configuration.
 pub(super) fn name(webhook: &WebhookDescription) -> &str {
     webhook.name.strip_suffix('-').unwrap_or(&webhook.name)
 }
@@ -62,6 +62,7 @@ fn configuration(
             body.insert((*key).to_owned(), value.clone());
         }
     }
+
     if let Some(namespaces) = targets.watched() {
         let expression = Value::map([
             ("key", Value::text("kubernetes.io/metadata.name")),
@@ -71,6 +72,7 @@ fn configuration(
         let selector = Value::map([("matchExpressions", Value::Seq(vec![expression]))]);
         body.insert("namespaceSelector".to_owned(), selector);
     }
+
     let mut object = Object::new(
         Map::from_iter([
             ("apiVersion".to_owned(), Value::text("admissionregistration.k8s.io/v1")),
@@ -80,6 +82,7 @@ fn configuration(
         ]),
         webhook.origin.clone(),
     );
+
     certificates.annotate_client(server, &mut object);
     object
 }
@@ -100,7 +103,7 @@ fn client_config(
     Value::from(config)
 }
 
-/// How the API server converts the CRDs of a conversion webhook: replaces `spec.conversion`.
+/// Configures the conversion webhook of a CRD: replaces `spec.conversion`.
 pub(super) fn convert(
     crds: &mut [Object],
     webhooks: &[WebhookDescription],

@@ -1,7 +1,7 @@
-//! The files beside the charts: what installs them.
+//! The deployment files next to the charts (helmfile, Argo CD, Flux).
 //!
-//! They are not in folders of their own, so an ownership file in the output folder itself lists
-//! them. Whatever it does not list is not ours, is kept, and is never overwritten.
+//! They are in the output directory itself, so an ownership file there lists them. Files that it
+//! does not list are never overwritten or deleted.
 
 use super::compare::{OWNERSHIP_LIMIT, has_content, is_marked, sha256_of};
 use super::failure::failed;
@@ -14,21 +14,21 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Content by `/`-separated path from the output folder.
+/// Content by `/`-separated path relative to the output directory.
 pub type CompanionFiles = BTreeMap<String, Vec<u8>>;
 
-/// How the files that are there differ from those that a build makes.
+/// The differences between the existing files and those of a build.
 #[derive(Debug, Default)]
 pub(super) struct CompanionInspection {
     /// Files that are not there; the ownership file among them.
     pub(super) missing: Vec<String>,
     /// Files with other content; the ownership file among them.
     pub(super) stale: Vec<String>,
-    /// Files that we wrote and that are no longer wanted.
+    /// Owned files that are no longer generated.
     pub(super) extra: Vec<String>,
-    /// Those of `stale` and `extra` whose content is not what we wrote.
+    /// Those of `stale` and `extra` that were edited after bundle2chart wrote them.
     edited: Vec<String>,
-    /// What is in the way of a file and is not ours.
+    /// Files of others that block a path.
     pub(super) foreign: Vec<String>,
     /// The 1-based line of the ownership file that cannot be understood.
     damaged: Option<usize>,
@@ -37,7 +37,7 @@ pub(super) struct CompanionInspection {
 }
 
 impl CompanionInspection {
-    /// Inspects the output folder `root` for `files`.
+    /// Inspects the output directory `root` for `files`.
     pub(super) fn of(root: &Path, files: &CompanionFiles) -> Result<Self, Diagnostics> {
         let mut found = CompanionInspection::default();
         let marker = root.join(ownership::FILE_NAME);
@@ -60,6 +60,7 @@ impl CompanionInspection {
                 return Ok(found);
             }
         };
+
         let owned = match recorded.as_deref().map(ownership::parse_beside) {
             Some(Ok(owned)) => owned,
             Some(Err(line)) => {
@@ -68,6 +69,7 @@ impl CompanionInspection {
             }
             None => BTreeMap::new(),
         };
+
         found.marker = ownership::beside_text(files);
         match &recorded {
             None if files.is_empty() => {}
@@ -78,6 +80,7 @@ impl CompanionInspection {
             }
             Some(_) => {}
         }
+
         for (path, content) in files {
             found.wanted(root, path, content, owned.get(path))?;
         }
@@ -88,11 +91,13 @@ impl CompanionInspection {
                 found.note_edit(&file, path, sum)?;
             }
         }
+
         let CompanionInspection { missing, stale, extra, edited, foreign, .. } = &mut found;
         for list in [missing, stale, extra, edited, foreign] {
             list.sort();
             list.dedup();
         }
+
         Ok(found)
     }
 
@@ -107,6 +112,7 @@ impl CompanionInspection {
             self.foreign.push(obstacle);
             return Ok(());
         }
+
         let file = root.join(path);
         let metadata = match fs::symlink_metadata(&file) {
             Ok(metadata) => metadata,
@@ -116,6 +122,7 @@ impl CompanionInspection {
             }
             Err(error) => return Err(failed("read", &file, &error)),
         };
+
         if has_content(&file, &metadata, content).map_err(|e| failed("read", &file, &e))? {
             return Ok(());
         }
@@ -139,12 +146,12 @@ impl CompanionInspection {
         Ok(())
     }
 
-    /// Whether a build would change nothing.
+    /// Returns true if a build would change nothing.
     pub(super) fn is_current(&self) -> bool {
         self.missing.is_empty() && self.stale.is_empty() && self.extra.is_empty()
     }
 
-    /// What a build stages: the files that change, and the ownership file in any case.
+    /// Returns the files to stage: the changed files, and always the ownership file.
     pub(super) fn changed<'a>(
         &'a self,
         files: &'a CompanionFiles,
@@ -157,7 +164,7 @@ impl CompanionInspection {
         changed.map(|(path, content)| (path.as_str(), content.as_slice())).chain(marker)
     }
 
-    /// Why it is not known which files are ours.
+    /// Reports an invalid ownership file.
     pub(super) fn damage(&self, root: &Path) -> Diagnostics {
         let mut problems = Diagnostics::new();
         if let Some(line) = self.damaged {
@@ -165,7 +172,7 @@ impl CompanionInspection {
             problems.push(
                 Diagnostic::error(
                     Code::OwnershipFile,
-                    format!("`{file}` is damaged, so it is not known which files are bundle2chart's"),
+                    format!("cannot parse `{file}`, which lists the files that bundle2chart owns"),
                 )
                 .at(Place { line: Some(line), ..Place::file(&file) })
                 .hint(format!(
@@ -177,7 +184,7 @@ impl CompanionInspection {
         problems
     }
 
-    /// Why the files must not be written over what is there.
+    /// Returns the reasons why the existing files must not be overwritten.
     pub(super) fn refusals(&self, root: &Path, replace: bool) -> Diagnostics {
         let mut problems = self.damage(root);
         for path in &self.foreign {
@@ -185,35 +192,34 @@ impl CompanionInspection {
             problems.push(
                 Diagnostic::error(
                     Code::NotOurs,
-                    format!("`{file}` was not written by bundle2chart, so it is not replaced"),
+                    format!("`{file}` was not written by bundle2chart and is not replaced"),
                 )
                 .at(Place::file(file))
-                .hint("move it away, or have `[deploy]` use another name"),
+                .hint("move it away, or use another name in `[deploy]`"),
             );
         }
+
         if !replace && !self.edited.is_empty() {
             let files = name_some(&self.edited);
             let refused = Diagnostic::error(
                 Code::ChartEdited,
-                format!("files beside the charts were edited: {files}"),
+                format!("generated deployment files were edited: {files}"),
             )
             .at(Place::file(root.display().to_string()))
-            .hint(
-                "say it in `[deploy]` so that it outlives the next build, or discard it with \
-                 `--replace`",
-            );
+            .hint("make the change in `[deploy]`, or discard it with `--replace`");
             problems.push(self.edited.iter().fold(refused, |refused, path| {
                 refused.related(
                     Place::file(root.join(path).display().to_string()),
-                    "edited since bundle2chart wrote it; replacing it would lose the edit",
+                    "edited since bundle2chart wrote it",
                 )
             }));
         }
+
         problems
     }
 }
 
-/// What keeps the folders above `path` from being folders for files beside the charts.
+/// Returns the path that prevents the parent directories of `path` from being created, if any.
 fn obstacle(root: &Path, path: &str) -> Result<Option<String>, Diagnostics> {
     for (end, _) in path.match_indices('/') {
         let Some(folder) = path.get(..end) else { continue };
@@ -228,7 +234,7 @@ fn obstacle(root: &Path, path: &str) -> Result<Option<String>, Diagnostics> {
     Ok(None)
 }
 
-/// Refuses files that could not be written beside these charts in any folder.
+/// Rejects files whose paths are invalid or conflict with charts.
 pub(super) fn check(files: &CompanionFiles, dirs: &[&Path]) -> Result<(), Diagnostics> {
     let around = dirs.iter().flat_map(|dir| dir.ancestors().map(move |around| (around, *dir)));
     let around: BTreeMap<&Path, &Path> = around.collect();
@@ -238,17 +244,17 @@ pub(super) fn check(files: &CompanionFiles, dirs: &[&Path]) -> Result<(), Diagno
     };
     for path in files.keys() {
         if !is_chart_path(path) {
-            refuse(path, format!("`{path}` cannot be the path of a file beside the charts"));
+            refuse(path, format!("invalid path `{path}` for a deployment file"));
         }
         let as_folder = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         for folder in as_folder.filter(|folder| files.contains_key(*folder)) {
-            refuse(path, format!("`{folder}` would be a file and the folder of `{path}`"));
+            refuse(path, format!("`{folder}` would be both a file and the directory of `{path}`"));
         }
         let file = Path::new(path);
         let inside = |folder: &Path| around.get(folder).filter(|dir| **dir == folder);
         if let Some(dir) = around.get(file).or_else(|| file.ancestors().find_map(inside)) {
             let dir = dir.display();
-            refuse(path, format!("`{path}` would be in the way of the chart `{dir}`"));
+            refuse(path, format!("`{path}` conflicts with the chart `{dir}`"));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }

@@ -1,4 +1,4 @@
-//! How the output folder differs from the charts that a build makes. Only reads.
+//! Compares the output directory with the charts of a build. Read-only.
 
 use super::companions::{self, CompanionFiles, CompanionInspection};
 use super::failure::failed;
@@ -21,8 +21,8 @@ pub(super) const OWNERSHIP_LIMIT: u64 = 8 << 20;
 /// Bytes of a Chart.lock that are read; Helm's with one dependency has about 200.
 const CHART_LOCK_LIMIT: u64 = 4 << 10;
 
-/// Differences between the output folder and the charts. Paths are relative to the output folder
-/// and sorted.
+/// Differences between the output directory and the charts. Paths are relative to the output
+/// directory and sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Files that a build would add.
@@ -31,15 +31,15 @@ pub struct Comparison {
     pub stale: Vec<PathBuf>,
     /// Files that bundle2chart wrote and a build would remove.
     pub extra: Vec<PathBuf>,
-    /// Files in chart folders that bundle2chart did not write; they stop a build.
+    /// Files in chart directories that bundle2chart did not write; they fail a build.
     pub foreign: Vec<PathBuf>,
-    /// Chart folders that bundle2chart wrote and whose chart is not among the charts under any
-    /// version; they are kept. Older versions of a chart are not in this list.
+    /// Chart directories written by bundle2chart whose chart is not built in any version; they are
+    /// kept. Older versions of a chart are not in this list.
     pub orphans: Vec<PathBuf>,
 }
 
 impl Comparison {
-    /// Whether a build would change nothing and refuse nothing. Orphans do not count.
+    /// Returns true if a build would change nothing and report no error. Orphans are ignored.
     pub fn is_current(&self) -> bool {
         self.missing.is_empty()
             && self.stale.is_empty()
@@ -61,28 +61,29 @@ impl Comparison {
         }
     }
 
-    /// A warning for each orphan. Makes sense only where all configured charts were compared.
+    /// Returns a warning for each orphan. Makes sense only where all configured charts were
+    /// compared.
     pub fn orphan_warnings(&self, out: &Path) -> Diagnostics {
         let warning = |dir: &PathBuf| {
             let folder = out.join(dir).display().to_string();
             Diagnostic::warning(
                 Code::OrphanChart,
-                format!("chart `{}` is in the output folder but not configured", dir.display()),
+                format!("chart `{}` is in the output directory, but not configured", dir.display()),
             )
             .at(Place::file(&folder))
-            .hint(format!("delete `{folder}` if nobody installs it any more"))
+            .hint(format!("delete `{folder}` if it is no longer installed"))
         };
         self.orphans.iter().map(warning).collect()
     }
 }
 
-/// Compares the output folder `out` with `charts`.
+/// Compares the output directory `out` with `charts`.
 ///
 /// Nothing is written.
 ///
 /// # Errors
-/// [`Code::ChartPath`] for charts that cannot be written anywhere, [`Code::OutputUnsuitable`] where
-/// `out` is not a folder, [`Code::OutputFailed`] where it cannot be read.
+/// [`Code::ChartPath`] for charts with invalid paths, [`Code::OutputUnsuitable`] if `out` is not a
+/// directory, [`Code::OutputFailed`] if it cannot be read.
 pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnostics> {
     check_charts(charts)?;
     let mut comparison = Comparison::default();
@@ -98,7 +99,7 @@ pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnost
     if problems.has_errors() { Err(problems) } else { Ok(comparison) }
 }
 
-/// Compares the folder of one chart in the output folder `out` with the chart.
+/// Compares the directory of one chart in the output directory `out` with the chart.
 ///
 /// # Errors
 /// As [`compare`].
@@ -116,11 +117,11 @@ pub fn compare_chart(out: &Path, chart: &ChartFiles) -> Result<Comparison, Diagn
     })
 }
 
-/// Compares what is in the output folder `out` besides the charts in `dirs`: the files `beside`
-/// them, where these are known, and charts that are not among them.
+/// Compares the output directory `out` apart from the charts in `dirs`: the deployment files
+/// `beside`, if known, and orphaned charts.
 ///
 /// # Errors
-/// As [`compare`], and [`Code::OwnershipFile`] where it is not known which of the files are ours.
+/// As [`compare`], and [`Code::OwnershipFile`] if the list of owned files is invalid.
 pub fn compare_rest(
     out: &Path,
     dirs: &[&Path],
@@ -146,27 +147,28 @@ pub fn compare_rest(
     Ok(comparison)
 }
 
-/// What is known of a chart's folder before it is written.
+/// The state of a chart's directory before it is written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// No folder, or one without any file.
+pub(super) enum ChartState {
+    /// No directory, or an empty one.
     Absent,
-    /// A folder that we wrote.
+    /// A directory written by bundle2chart.
     Ours(Ownership),
-    /// A folder whose ownership file cannot be understood in this 1-based line.
+    /// A directory whose ownership file has an error in this 1-based line.
     Damaged(usize),
-    /// A folder with files and without an ownership file.
+    /// A directory with files but without an ownership file.
     Unmarked,
-    /// This path is where a folder should be, and is something else.
+    /// This path is not a directory.
     InTheWay(PathBuf),
-    /// This folder around the chart's is itself a chart that we wrote.
+    /// This parent directory is itself a chart written by bundle2chart.
     InsideChart(PathBuf),
 }
 
-/// How one chart's folder differs from the chart. Paths are relative to the folder and sorted.
+/// The differences between a chart's directory and the chart. Paths are relative to the directory
+/// and sorted.
 #[derive(Debug)]
 pub(super) struct Inspection {
-    pub(super) standing: Standing,
+    pub(super) state: ChartState,
     /// The ownership file that belongs to the chart.
     pub(super) marker: String,
     /// Files of the chart that are there with the right content.
@@ -174,7 +176,7 @@ pub(super) struct Inspection {
     pub(super) missing: Vec<String>,
     pub(super) stale: Vec<String>,
     pub(super) extra: Vec<String>,
-    /// Those of `stale` and `extra` whose content is not what we wrote.
+    /// Those of `stale` and `extra` that were edited after bundle2chart wrote them.
     pub(super) edited: Vec<String>,
     /// Files that we did not write, except those that have the content that we want to write, and
     /// a Chart.lock that Helm wrote.
@@ -182,15 +184,15 @@ pub(super) struct Inspection {
 }
 
 impl Inspection {
-    /// Inspects the folder of `chart` in the output folder `root`. `ownership` is the chart's, which
-    /// takes a hash of all of its files and is needed more than once.
+    /// Inspects the directory of `chart` in the output directory `root`. `ownership` is the
+    /// chart's; computing it hashes all files, so it is passed in.
     pub(super) fn of(
         root: &Path,
         chart: &ChartFiles,
         ownership: &Ownership,
     ) -> Result<Self, Diagnostics> {
         let mut found = Inspection {
-            standing: Standing::Absent,
+            state: ChartState::Absent,
             marker: ownership.to_text(),
             same: BTreeSet::new(),
             missing: Vec::new(),
@@ -202,11 +204,11 @@ impl Inspection {
         let folder = root.join(&chart.dir);
         let mut entries = BTreeMap::new();
         match obstacle(root, &chart.dir)? {
-            Some(obstacle) => found.standing = obstacle,
+            Some(obstacle) => found.state = obstacle,
             None => {
                 entries = files_below(&folder)?;
                 if !entries.is_empty() {
-                    found.standing = standing(&folder)?;
+                    found.state = chart_state(&folder)?;
                 }
             }
         }
@@ -214,7 +216,7 @@ impl Inspection {
         Ok(found)
     }
 
-    /// Whether the folder is exactly the chart.
+    /// Returns true if the directory equals the chart.
     pub(super) fn is_current(&self) -> bool {
         self.missing.is_empty()
             && self.stale.is_empty()
@@ -229,8 +231,8 @@ impl Inspection {
         mut entries: BTreeMap<PathBuf, Metadata>,
     ) -> Result<(), Diagnostics> {
         let none = BTreeMap::new();
-        let owned = match &self.standing {
-            Standing::Ours(ownership) => ownership.sums.clone(),
+        let owned = match &self.state {
+            ChartState::Ours(ownership) => ownership.sums.clone(),
             _ => none,
         };
         let marker = std::mem::take(&mut self.marker);
@@ -239,6 +241,7 @@ impl Inspection {
             .iter()
             .map(|(path, content)| (path.as_str(), content.as_slice()))
             .chain([(ownership::FILE_NAME, marker.as_bytes())]);
+
         for (path, content) in wanted {
             let file = folder.join(path);
             let Some(metadata) = entries.remove(Path::new(path)) else {
@@ -260,6 +263,7 @@ impl Inspection {
                 None => self.foreign.push(PathBuf::from(path)),
             }
         }
+
         for (path, metadata) in entries {
             let name = path.to_str().map(str::to_owned);
             match name.and_then(|name| owned.get(&name).map(|sum| (name, sum))) {
@@ -273,11 +277,13 @@ impl Inspection {
                 None => self.foreign.push(path),
             }
         }
+
         self.marker = marker;
         self.missing.sort();
         self.stale.sort();
         self.edited.sort();
         self.foreign.sort();
+
         Ok(())
     }
 
@@ -297,7 +303,7 @@ impl Inspection {
     }
 }
 
-/// Whether this file of a chart folder is the Chart.lock that Helm itself wrote there.
+/// Returns true if this file of a chart directory is a Chart.lock written by Helm.
 fn is_lock_of_helm(
     file: &Path,
     path: impl AsRef<Path>,
@@ -314,20 +320,20 @@ fn is_lock_of_helm(
     Ok(std::str::from_utf8(&content).is_ok_and(is_written_by_helm))
 }
 
-/// What keeps the chart from having a folder at `dir`, or that there is none yet.
-fn obstacle(root: &Path, dir: &Path) -> Result<Option<Standing>, Diagnostics> {
+/// Returns the reason why the chart cannot have a directory at `dir`, or that there is none yet.
+fn obstacle(root: &Path, dir: &Path) -> Result<Option<ChartState>, Diagnostics> {
     let mut path = PathBuf::new();
     for component in dir {
         if !path.as_os_str().is_empty() && is_marked(&root.join(&path)) {
-            return Ok(Some(Standing::InsideChart(path)));
+            return Ok(Some(ChartState::InsideChart(path)));
         }
         path.push(component);
         let folder = root.join(&path);
         match fs::symlink_metadata(&folder) {
             Ok(metadata) if metadata.is_dir() => {}
-            Ok(_) => return Ok(Some(Standing::InTheWay(path))),
+            Ok(_) => return Ok(Some(ChartState::InTheWay(path))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Some(Standing::Absent));
+                return Ok(Some(ChartState::Absent));
             }
             Err(error) => return Err(failed("read", &folder, &error)),
         }
@@ -335,25 +341,25 @@ fn obstacle(root: &Path, dir: &Path) -> Result<Option<Standing>, Diagnostics> {
     Ok(None)
 }
 
-/// Reads the ownership file of a folder that holds at least one file.
-fn standing(folder: &Path) -> Result<Standing, Diagnostics> {
+/// Reads the ownership file of a directory that contains at least one file.
+fn chart_state(folder: &Path) -> Result<ChartState, Diagnostics> {
     let file = folder.join(ownership::FILE_NAME);
     match fs::symlink_metadata(&file) {
         Ok(metadata) if metadata.is_file() && metadata.len() <= OWNERSHIP_LIMIT => {}
-        Ok(_) => return Ok(Standing::Damaged(1)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Standing::Unmarked),
+        Ok(_) => return Ok(ChartState::Damaged(1)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ChartState::Unmarked),
         Err(error) => return Err(failed("read", &file, &error)),
     }
     let content =
         regular_file::read(&file, OWNERSHIP_LIMIT).map_err(|e| failed("read", &file, &e))?;
     Ok(match String::from_utf8(content).map(|text| Ownership::parse(&text)) {
-        Ok(Ok(ownership)) => Standing::Ours(ownership),
-        Ok(Err(line)) => Standing::Damaged(line),
-        Err(_) => Standing::Damaged(1),
+        Ok(Ok(ownership)) => ChartState::Ours(ownership),
+        Ok(Err(line)) => ChartState::Damaged(line),
+        Err(_) => ChartState::Damaged(1),
     })
 }
 
-/// Everything below `folder` that is not a folder, by relative path.
+/// Lists everything below `folder` except directories, by relative path.
 fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Diagnostics> {
     let mut files = BTreeMap::new();
     for entry in WalkDir::new(folder) {
@@ -368,21 +374,21 @@ fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Diagnostics
     Ok(files)
 }
 
-/// An error of a walk through `folder`.
+/// Reports an error of walking `folder`.
 pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Diagnostics {
     let path = error.path().unwrap_or(folder).to_owned();
-    let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links"));
+    let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop"));
     failed("read", &path, &error)
 }
 
-/// Folders that we wrote, of charts that are not among those in `dirs`.
+/// Directories that we wrote, of charts that are not among those in `dirs`.
 fn orphans(root: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Diagnostics> {
     let names: BTreeSet<_> = dirs.iter().filter_map(|dir| dir.iter().next()).collect();
     let mut orphans = Vec::new();
     if fs::symlink_metadata(root).is_err() {
         return Ok(orphans);
     }
-    // `NAME/VERSION` is as deep as a layout goes.
+    // Charts are at most two levels deep (`NAME/VERSION`).
     let mut walk = WalkDir::new(root).min_depth(1).max_depth(2).into_iter();
     while let Some(entry) = walk.next() {
         let entry = entry.map_err(|e| walk_failed(root, e))?;
@@ -408,7 +414,7 @@ pub(super) fn is_marked(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(ownership::FILE_NAME)).is_ok()
 }
 
-/// Whether a file is a regular one with this content. Reads it only when the size is right.
+/// Returns true if the path is a regular file with this content. Reads it only if the size matches.
 pub(super) fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<bool> {
     if !metadata.is_file() || metadata.len() != content.len() as u64 {
         return Ok(false);

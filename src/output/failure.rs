@@ -1,10 +1,10 @@
-//! What the operating system refused, as a diagnostic.
+//! Diagnostics for I/O errors.
 
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use std::io;
 use std::path::Path;
 
-/// Says that `doing` (a verb, for example `write`) failed on `path`, why, and what to do.
+/// Reports that `doing` (a verb, for example `write`) failed on `path`, with the cause and a hint.
 pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> Diagnostics {
     let name = path.display().to_string();
     let diagnostic =
@@ -20,16 +20,16 @@ fn hint(kind: io::ErrorKind) -> Option<&'static str> {
     use io::ErrorKind as Kind;
     match kind {
         Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Some(
-            "make room on the file system of the output folder (or raise the quota or file size \
-             limit) and build again",
+            "free disk space in the output directory (or raise the quota or file size limit) and \
+                build again",
         ),
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Some(
-            "the output folder and the charts in it must be writable; correct that or choose \
-             another folder with `--out`",
+            "make the output directory and its charts writable, or use another directory with \
+                `--out`",
         ),
         Kind::CrossesDevices | Kind::ResourceBusy => Some(
-            "a chart cannot be replaced when its folder is a mount point or comes from a layer of \
-             a container image; choose another folder with `--out`",
+            "use another directory with `--out`: a chart cannot be replaced if its directory is a \
+                mount point or comes from a container image layer",
         ),
         _ => None,
     }

@@ -1,8 +1,8 @@
-//! Spelling and writing: stable YAML, Helm escaping, and the output tree.
+//! Serialization and output: stable YAML, Helm escaping, and the output directory.
 //!
-//! [`tree`] writes charts so that a reader sees the old chart or the new one, never a mixture;
-//! [`compare`] says how the folder differs from what would be written, and [`ownership`] is the
-//! file by which a chart folder is known to be ours.
+//! [`tree`] writes charts so that readers see either the old chart or the new one; [`compare`]
+//! compares the directory with a build, and [`ownership`] is the file that marks a chart directory
+//! as written by bundle2chart.
 
 mod companions;
 mod compare;

@@ -1,25 +1,26 @@
-//! The ownership file: which files of a chart folder bundle2chart wrote, and what it put in them.
+//! The ownership file: lists the files of a chart directory that bundle2chart wrote, with their
+//! hashes.
 //!
-//! It is the only thing that says that a folder is ours. Its lines are those of `sha256sum`, so
-//! that anybody can check a chart by hand: `cd CHART && sha256sum -c .bundle2chart`.
+//! Only this file marks a directory as written by bundle2chart. Its lines have the format of
+//! `sha256sum`, so that users can verify a chart: `cd CHART && sha256sum -c .bundle2chart`.
 
 use crate::source::sha256;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Name of the ownership file in every chart folder.
+/// Name of the ownership file in every chart directory.
 pub const FILE_NAME: &str = ".bundle2chart";
 
-/// Name of the report in a chart folder that says what an upgrade to the chart does. It depends on
-/// the versions beside it, and on the rules of the bundle2chart that wrote it, so it is not part of
-/// what a chart version may never change.
+/// Name of the upgrade report in a chart directory. It depends on the other versions in the output
+/// directory and on the bundle2chart version, so it is not part of the immutable content of a chart
+/// version.
 pub const UPGRADE_REPORT: &str = "UPGRADE.md";
 
-/// Name of the report on a whole build, in the output folder.
+/// Name of the build report in the output directory.
 pub const BUILD_REPORT: &str = "REPORT.md";
 
-/// What the comment line that carries the chart's version starts with. GNU `sha256sum` and Perl's
-/// `shasum` skip comment lines without a word, also with `--strict`.
+/// Prefix of the comment line with the chart's version. GNU `sha256sum` and Perl's `shasum`
+/// silently skip comment lines, also with `--strict`.
 const VERSION: &str = "# chart version: ";
 
 /// The content of an ownership file.
@@ -33,13 +34,13 @@ pub struct Ownership {
 }
 
 impl Ownership {
-    /// What the ownership file of a chart with these files says.
+    /// Creates the ownership file of a chart with these files.
     pub fn of(version: &str, files: &BTreeMap<String, Vec<u8>>) -> Self {
         let sums = files.iter().map(|(path, content)| (path.clone(), sha256(content))).collect();
         Ownership { version: version.to_owned(), sums }
     }
 
-    /// Whether both are the same chart, whatever their upgrade reports say.
+    /// Returns true if both are the same chart, ignoring the upgrade reports.
     pub(super) fn is_same_chart(&self, other: &Ownership) -> bool {
         let sums = |ownership: &Ownership| {
             let mut sums = ownership.sums.clone();
@@ -52,8 +53,7 @@ impl Ownership {
     /// Spells the file.
     pub fn to_text(&self) -> String {
         let mut text = format!(
-            "# Files that bundle2chart wrote and owns. Check them: sha256sum -c {FILE_NAME}\n\
-             {VERSION}{}\n",
+            "# Files written and owned by bundle2chart. Verify: sha256sum -c {FILE_NAME}\n{VERSION}{}\n",
             self.version
         );
         for (path, sum) in &self.sums {
@@ -63,11 +63,11 @@ impl Ownership {
         text
     }
 
-    /// Reads the file.
+    /// Parses the file.
     ///
     /// # Errors
-    /// The 1-based number of the first line that is not as [`Ownership::to_text`] writes it, or
-    /// the number of lines plus one where the chart's version is missing.
+    /// The 1-based number of the first line that is not in the format of [`Ownership::to_text`], or
+    /// the number of lines plus one if the chart's version is missing.
     pub fn parse(text: &str) -> Result<Self, usize> {
         let mut version = None;
         let mut sums = BTreeMap::new();
@@ -90,11 +90,10 @@ impl Ownership {
     }
 }
 
-/// The text of the ownership file in the output folder, for the files beside the charts.
+/// Returns the ownership file of the output directory, for the deployment files.
 pub(super) fn beside_text(files: &BTreeMap<String, Vec<u8>>) -> String {
     let mut text = format!(
-        "# Files beside the charts that bundle2chart wrote and owns. Check them: \
-         sha256sum -c {FILE_NAME}\n"
+        "# Deployment files written and owned by bundle2chart. Verify: sha256sum -c {FILE_NAME}\n"
     );
     for (path, content) in files {
         // Writing to a String cannot fail.
@@ -103,18 +102,18 @@ pub(super) fn beside_text(files: &BTreeMap<String, Vec<u8>>) -> String {
     text
 }
 
-/// Reads the ownership file in the output folder: SHA-256 by path.
+/// Parses the ownership file of the output directory: SHA-256 by path.
 ///
 /// # Errors
-/// The 1-based number of the first line that is not as [`beside_text`] writes it.
+/// The 1-based number of the first line that is not in the format of [`beside_text`].
 pub(super) fn parse_beside(text: &str) -> Result<BTreeMap<String, String>, usize> {
     // It is that of a chart without the version.
     let of_chart = format!("{text}{VERSION}\n");
     Ownership::parse(&of_chart).map(|ownership| ownership.sums)
 }
 
-/// Whether `path` may be the path of a file in a chart: relative, `/`-separated, without empty,
-/// `.` and `..` segments, and without characters that would need quoting in the ownership file.
+/// Returns true if `path` is valid for a file in a chart: relative, `/`-separated, without empty,
+/// `.` and `..` segments, and without characters that need quoting in the ownership file.
 pub fn is_chart_path(path: &str) -> bool {
     path.split('/').all(|segment| {
         !matches!(segment, "" | "." | "..")

@@ -1,17 +1,17 @@
-//! The folder where a build makes its charts, and the steps in which they take their places.
+//! The staging directory of a build, and the steps that install the staged charts.
 //!
-//! It is in the output folder, so that it is on the same file system, also where the output folder
+//! It is in the output directory, so that it is on the same file system even if the output directory
 //! is a mount point or its parent is read-only:
 //!
-//! - `.bundle2chart-lock` is locked by the build that writes.
+//! - `.bundle2chart-lock` is locked by the running build.
 //! - `.bundle2chart-stage/new/CHART` is a staged chart, and the replaced one after the exchange.
-//! - `.bundle2chart-stage/old/CHART` is the replaced chart where the system cannot exchange folders.
-//! - `.bundle2chart-stage/beside/` has the files beside the charts while they are staged, and is
-//!   renamed to `ready/` when all charts are in their places.
+//! - `.bundle2chart-stage/old/CHART` is the replaced chart if the system cannot exchange directories.
+//! - `.bundle2chart-stage/beside/` contains the staged deployment files, and is renamed to `ready/`
+//!   when all charts are installed.
 //!
-//! [`Site::recover`] brings in order what a killed build left.
+//! [`Site::recover`] cleans up after a killed build.
 
-#![expect(clippy::disallowed_methods, reason = "writes the output folder")]
+#![expect(clippy::disallowed_methods, reason = "writes the output directory")]
 
 use super::compare::{Inspection, OWNERSHIP_LIMIT, has_content, is_marked, walk_failed};
 use super::failure::failed;
@@ -26,48 +26,48 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// Name of the folder with what a build has not put in its place yet.
+/// Name of the directory with staged files of a build.
 pub(super) const STAGE: &str = ".bundle2chart-stage";
 
 /// Name of the file that a build locks.
 pub(super) const LOCK: &str = ".bundle2chart-lock";
 
-/// Times that a lock is asked for again because its file was deleted meanwhile.
+/// Number of attempts to lock, if the lock file is deleted in between.
 const LOCK_ATTEMPTS: usize = 100;
 
-/// An output folder, which need not exist, and the paths in it that a build uses.
+/// An output directory, which may not exist, and the paths in it that a build uses.
 #[derive(Debug)]
 pub(super) struct Site {
-    /// The output folder.
+    /// The output directory.
     pub(super) out: PathBuf,
     stage: PathBuf,
     lock: PathBuf,
 }
 
-/// How a chart took its place, and how that is undone.
+/// The way in which a chart was installed, for undoing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// There was nothing.
     Moved,
-    /// The replaced chart is where the new one was staged.
+    /// The replaced chart is in the staging path of the new one.
     Exchanged,
     /// The replaced chart is in `old/`.
     MovedTwice,
 }
 
 impl Site {
-    /// Finds the paths of an output folder.
+    /// Determines the paths of an output directory.
     ///
     /// # Errors
-    /// [`Code::OutputUnsuitable`] where it is something else than a folder.
+    /// [`Code::OutputUnsuitable`] if it is not a directory.
     pub(super) fn of(out: &Path) -> Result<Self, Diagnostics> {
         match fs::metadata(out) {
             Ok(metadata) if !metadata.is_dir() => Err(Diagnostic::error(
                 Code::OutputUnsuitable,
-                format!("the output folder `{}` is not a folder", out.display()),
+                format!("the output directory `{}` is not a directory", out.display()),
             )
             .at(Place::file(out.display().to_string()))
-            .hint("choose another folder with `--out`")
+            .hint("use another directory with `--out`")
             .into()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(failed("read", out, &error))
@@ -76,18 +76,17 @@ impl Site {
         }
     }
 
-    /// Whether another build is at work or a killed one left something.
+    /// Returns true if another build is running or a killed one left files.
     pub(super) fn has_leftovers(&self) -> bool {
         exists(&self.stage) || exists(&self.lock)
     }
 
-    /// Makes this process the only one that writes to the output folder, and brings in order what
-    /// a killed build left.
+    /// Locks the output directory for this process, and cleans up after a killed build.
     pub(super) fn lock(&self) -> Result<Lock, Diagnostics> {
         let mut lock = Lock { made: self.make_out()?, path: None, file: None };
-        let refused = |e: io::Error| failed("lock the output folder with", &self.lock, &e);
-        // The holder deletes the file when it is done, so the one that we locked may be gone or
-        // another one by now. Then somebody else made progress, and we try again.
+        let refused = |e: io::Error| failed("lock the output directory with", &self.lock, &e);
+        // The holder deletes the file when it is done, so the locked file may be gone or replaced
+        // by now. In this case another build has finished, and we try again.
         for _ in 0..LOCK_ATTEMPTS {
             let file = regular_file::open_or_create(&self.lock).map_err(refused)?;
             match file.try_lock() {
@@ -113,11 +112,11 @@ impl Site {
             format!("another build is writing to `{}`", self.out.display()),
         )
         .at(Place::file(self.lock.display().to_string()))
-        .hint("wait until it is done and build again")
+        .hint("wait until it is finished and build again")
         .into())
     }
 
-    /// Creates the output folder, and returns what was created, the innermost first.
+    /// Creates the output directory, and returns the created directories, innermost first.
     fn make_out(&self) -> Result<Vec<PathBuf>, Diagnostics> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !exists(folder);
         let made: Vec<PathBuf> =
@@ -176,16 +175,16 @@ impl Site {
         Ok(())
     }
 
-    /// Stages a file beside the charts.
+    /// Stages a deployment file.
     pub(super) fn stage_beside(&self, path: &str, content: &[u8]) -> Result<(), Diagnostics> {
         let target = self.stage.join("beside").join(path);
         make_folders_of(&target, &self.out)?;
         write_file(&target, content)
     }
 
-    /// Puts the staged charts in their places, all or none, and then the files beside them.
+    /// Installs the staged charts, all or none, and then the deployment files.
     ///
-    /// Returns problems where all is in place and something of the old charts is left.
+    /// Returns problems if everything is installed and some old files are left.
     pub(super) fn install(&self, charts: &[&Path]) -> Result<Diagnostics, Diagnostics> {
         self.install_by(exchange, charts)
     }
@@ -219,14 +218,14 @@ impl Site {
         for (chart, step) in done {
             left.append(self.retire(chart, step).err().unwrap_or_default());
         }
-        // What is not moved over must not be removed.
+        // Files that could not be moved must not be deleted.
         if left.is_empty() {
             left.append(self.remove_stage().err().unwrap_or_default());
         }
         Ok(left)
     }
 
-    /// Puts a staged chart in its place.
+    /// Installs a staged chart.
     fn put(
         &self,
         exchange: fn(&Path, &Path) -> io::Result<bool>,
@@ -244,7 +243,8 @@ impl Site {
             return Ok(Step::Exchanged);
         }
 
-        // There is no chart for a moment; `recover` puts the old one back when we are killed then.
+        // The chart is missing for a moment; `recover` restores the old one if the process is
+        // killed now.
         make_folders_of(&old, &self.out)?;
         fs::rename(&place, &old).map_err(refused)?;
         fs::rename(&new, &place).map_err(|error| {
@@ -272,7 +272,7 @@ impl Site {
         }
     }
 
-    /// Moves what somebody else put into a replaced chart, after it was looked at, to the new one.
+    /// Moves files that were added to a replaced chart after its inspection to the new one.
     fn retire(&self, chart: &Path, step: Step) -> Result<(), Diagnostics> {
         let old = match step {
             Step::Moved => return Ok(()),
@@ -283,7 +283,7 @@ impl Site {
         for entry in WalkDir::new(&old) {
             let entry = entry.map_err(|e| walk_failed(&old, e))?;
             let Ok(relative) = entry.path().strip_prefix(&old) else { continue };
-            // A Chart.lock may be Helm's; anybody else's has been refused.
+            // A Chart.lock may be Helm's; other files have been rejected earlier.
             let known = relative.to_str().is_some_and(|path| {
                 [ownership::FILE_NAME, CHART_LOCK].contains(&path)
                     || ours.as_ref().is_some_and(|ours| ours.contains_key(path))
@@ -298,8 +298,8 @@ impl Site {
         Ok(())
     }
 
-    /// Puts the files beside the charts in their places, where all are staged. Can be done again
-    /// when it did not come to its end: the ownership file is the last.
+    /// Installs the deployment files, if all are staged. Can be repeated after an interruption: the
+    /// ownership file is the last.
     fn install_beside(&self) -> Result<(), Diagnostics> {
         let ready = self.stage.join("ready");
         let new_marker = ready.join(ownership::FILE_NAME);
@@ -318,7 +318,7 @@ impl Site {
             let place = self.out.join(path);
             remove_file(&place)?;
             for folder in place.ancestors().skip(1).take_while(|folder| *folder != self.out) {
-                // Fails where the folder has other files.
+                // Fails if the directory has other files.
                 if fs::remove_dir(folder).is_err() {
                     break;
                 }
@@ -331,10 +331,10 @@ impl Site {
     }
 }
 
-/// The right to write to an output folder; ends when dropped or when the process ends.
+/// The lock of an output directory; released when dropped or when the process exits.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// Folders that were created for it, the innermost first.
+    /// Directories that were created for it, the innermost first.
     made: Vec<PathBuf>,
     path: Option<PathBuf>,
     file: Option<File>,
@@ -342,17 +342,18 @@ pub(super) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While we hold it, nobody else can; a file that stays is only untidy.
+        // The lock is exclusive while this process holds it; a leftover file is harmless.
         if let Some(path) = &self.path {
             let _ = fs::remove_file(path);
         }
         self.file = None;
-        // A build that wrote nothing leaves no folder; one with files in it stays.
+        // A build that wrote nothing leaves no directory; one with files in it stays.
         let _ = self.made.iter().try_for_each(fs::remove_dir);
     }
 }
 
-/// Exchanges two folders in one step; `false` when the system or the file system cannot.
+/// Exchanges two directories atomically; returns `false` if the system or the file system does not
+/// support it.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -364,7 +365,8 @@ fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Exchanges two folders in one step; `false` when the system or the file system cannot.
+/// Exchanges two directories atomically; returns `false` if the system or the file system does not
+/// support it.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 fn exchange(_one: &Path, _other: &Path) -> io::Result<bool> {
     Ok(false)
@@ -377,14 +379,14 @@ fn read_marker(file: &Path) -> Option<BTreeMap<String, String>> {
     of_chart.or_else(|_| ownership::parse_beside(&text)).ok()
 }
 
-/// Whether both are files with the same content.
+/// Returns true if both are files with the same content.
 fn is_same(one: &Path, other: &Path) -> bool {
     let Ok(metadata) = fs::symlink_metadata(other) else { return false };
     let Ok(content) = regular_file::read(one, metadata.len()) else { return false };
     has_content(other, &metadata, &content).unwrap_or_default()
 }
 
-/// Creates the folders around `file` that are missing, all of which are below `root`.
+/// Creates the missing parent directories of `file` below `root`.
 fn make_folders_of(file: &Path, root: &Path) -> Result<(), Diagnostics> {
     let missing = |folder: &&Path| *folder != root && !exists(folder);
     let mut missing: Vec<&Path> = file.ancestors().skip(1).take_while(missing).collect();
@@ -392,7 +394,7 @@ fn make_folders_of(file: &Path, root: &Path) -> Result<(), Diagnostics> {
     missing.into_iter().try_for_each(make_folder)
 }
 
-/// Creates a folder with mode 0755, whatever the umask.
+/// Creates a directory with mode 0755, independent of the umask.
 fn make_folder(folder: &Path) -> Result<(), Diagnostics> {
     let refused = |e: io::Error| failed("create", folder, &e);
     match fs::create_dir(folder) {
@@ -404,7 +406,7 @@ fn make_folder(folder: &Path) -> Result<(), Diagnostics> {
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = fs::symlink_metadata(folder).map_err(refused)?.permissions().mode();
-        // A set-group-ID folder hands its group and this bit down; that is the user's wish.
+        // A set-group-ID directory hands its group and this bit down; that is the user's wish.
         let mode = fs::Permissions::from_mode(0o755 | mode & 0o2000);
         fs::set_permissions(folder, mode).map_err(refused)?;
     }
@@ -413,8 +415,8 @@ fn make_folder(folder: &Path) -> Result<(), Diagnostics> {
 
 /// Writes a new file with mode 0644.
 ///
-/// Nothing is flushed to the disk: a killed process loses nothing, and waiting for the disk takes
-/// longer than compiling. After a power failure the ownership file tells which files are whole.
+/// Files are not flushed to disk: a killed process loses nothing, and flushing takes longer than
+/// compiling. After a power failure, the ownership file identifies the complete files.
 fn write_file(path: &Path, content: &[u8]) -> Result<(), Diagnostics> {
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
@@ -429,8 +431,8 @@ fn write_file(path: &Path, content: &[u8]) -> Result<(), Diagnostics> {
     write().map_err(|e| failed("write", path, &e))
 }
 
-/// Gives us the right to delete what is in folders that were read-only for their owner. Only
-/// folders: files may be links to files that are in use.
+/// Makes read-only directories writable for their owner, so that their contents can be deleted.
+/// Files are not changed: they may be hard links to files that are in use.
 #[cfg(unix)]
 fn make_removable(tree: &Path) -> Result<(), Diagnostics> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -463,7 +465,7 @@ fn remove_file(path: &Path) -> Result<(), Diagnostics> {
     }
 }
 
-/// Whether there is anything at `path`, a dangling link included.
+/// Returns true if `path` exists, including dangling symbolic links.
 fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }

@@ -1,12 +1,12 @@
-//! Writes charts to the output folder, whatever moment the process dies at.
+//! Writes charts to the output directory, safe against kills at any time.
 //!
-//! Each chart is staged when it is compiled. When all are, they are exchanged with those in the
-//! output folder one by one, and then the files beside them: a build that fails changes nothing, and
-//! after a kill each chart is the old one or the new one. Files that bundle2chart did not write are
-//! never overwritten: a chart folder that holds any is refused. Nothing else is touched.
+//! Each chart is staged after it is compiled. When all are staged, they are exchanged with those in
+//! the output directory one by one, followed by the deployment files: a failed build changes
+//! nothing, and after a kill each chart is either the old one or the new one. Files that
+//! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
 
 use super::companions::{self, CompanionFiles, CompanionInspection};
-use super::compare::{Inspection, OWNERSHIP_LIMIT, Standing};
+use super::compare::{ChartState, Inspection, OWNERSHIP_LIMIT};
 use super::ownership::{self, Ownership, is_chart_path};
 use super::stage::{Lock, Site};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How many files a message names before it counts the rest.
+/// Maximum number of files that a message names.
 const NAMED_FILES: usize = 5;
 
 /// A chart as files in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartFiles {
-    /// Folder of the chart relative to the output folder, for example `lws-operator/1.0.0` or
+    /// Directory of the chart relative to the output directory, for example `lws-operator/1.0.0` or
     /// `lws-operator`. Its first component is the chart's name.
     pub dir: PathBuf,
     /// Version of the chart.
@@ -34,12 +34,12 @@ pub struct ChartFiles {
 }
 
 impl ChartFiles {
-    /// What the chart's ownership file says.
+    /// Returns the chart's ownership file.
     pub fn ownership(&self) -> Ownership {
         Ownership::of(&self.version, &self.files)
     }
 
-    /// How many templates there are, and how many CRDs, wherever those are.
+    /// Returns the number of templates, and the number of CRDs in all places.
     pub fn counts(&self) -> (usize, usize) {
         let manifests = || self.files.keys().filter(|path| path.ends_with(".yaml"));
         let templates = manifests().filter(|path| path.starts_with("templates/"));
@@ -51,7 +51,8 @@ impl ChartFiles {
     }
 }
 
-/// What a build wrote. Chart folders, relative to the output folder, in the order of the charts.
+/// The result of a build. Chart directories, relative to the output directory, in the order of the
+/// charts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Charts that were not there.
@@ -60,79 +61,79 @@ pub struct Written {
     pub updated: Vec<PathBuf>,
     /// Charts that were there exactly so; none of their files was touched.
     pub unchanged: Vec<PathBuf>,
-    /// Files beside the charts that were written or removed, sorted, without the ownership file.
+    /// Written or removed deployment files, sorted, without the ownership file.
     pub beside: Vec<PathBuf>,
     /// Warnings about what could not be cleaned up after all was in place.
     pub warnings: Diagnostics,
 }
 
-/// What a build does with a chart folder.
+/// The change of a chart directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// There was none.
     Created,
-    /// Its files change.
+    /// Files of the chart change.
     Updated,
-    /// It is there exactly so.
+    /// The directory is up to date.
     Unchanged,
 }
 
 /// A chart that is ready to take its place.
 #[derive(Clone, Debug)]
 pub struct Staged {
-    /// Folder of the chart relative to the output folder.
+    /// Directory of the chart relative to the output directory.
     pub dir: PathBuf,
-    /// What a build does with it.
+    /// The change.
     pub change: Change,
     /// Digest of its ownership file.
     marker: String,
 }
 
-/// A build that writes to an output folder.
+/// A build that writes to an output directory.
 ///
-/// Dropped without [`Writer::finish`], it leaves the output folder as it was.
+/// If dropped without [`Writer::finish`], the output directory is unchanged.
 #[derive(Debug)]
 pub struct Writer {
     site: Site,
     replace: bool,
     /// Held since the first chart that changes.
     lock: Mutex<Option<Lock>>,
-    /// Whether a chart could not be staged. Most likely the next one cannot be either, for the
-    /// same reason, which is told once.
+    /// True if a chart could not be staged. The next one would probably fail for the same reason,
+    /// which is reported once.
     failed: AtomicBool,
 }
 
 impl Writer {
-    /// Begins a build. `replace` allows new content under a chart version that exists, and to
-    /// overwrite files edited by hand.
+    /// Starts a build. `replace` allows different content under an existing chart version, and
+    /// overwriting files edited by hand.
     ///
     /// # Errors
-    /// [`Code::OutputUnsuitable`] where `out` is something else than a folder, and the errors of
-    /// cleaning up after a killed build.
+    /// [`Code::OutputUnsuitable`] if `out` is not a directory, and the errors of cleaning up after
+    /// a killed build.
     pub fn new(out: &Path, replace: bool) -> Result<Self, Diagnostics> {
         let site = Site::of(out)?;
         let lock = if site.has_leftovers() { Some(site.lock()?) } else { None };
         Ok(Writer { site, replace, lock: Mutex::new(lock), failed: AtomicBool::new(false) })
     }
 
-    /// Stages a chart, unless it is in the output folder exactly so. May be called by several
-    /// threads at a time.
+    /// Stages a chart, unless the output directory is up to date. Can be called by several threads
+    /// at a time.
     ///
     /// # Errors
     /// All reasons for which the chart cannot be written: the codes of the section "the output
-    /// folder" of [`Code`].
+    /// directory" of [`Code`].
     pub fn stage(&self, chart: &ChartFiles) -> Result<Staged, Diagnostics> {
         check_chart(chart)?;
         let ownership = chart.ownership();
         let mut found = self.inspect(chart, &ownership)?;
         if !found.is_current() && self.lock()? {
-            // Only what is seen under the lock counts.
+            // The state under the lock is authoritative.
             found = self.inspect(chart, &ownership)?;
         }
 
-        let change = match found.standing {
+        let change = match found.state {
             _ if found.is_current() => Change::Unchanged,
-            Standing::Absent => Change::Created,
+            ChartState::Absent => Change::Created,
             _ => Change::Updated,
         };
         if change != Change::Unchanged {
@@ -156,7 +157,7 @@ impl Writer {
         if refused.is_empty() { Ok(found) } else { Err(refused) }
     }
 
-    /// Locks the output folder, and returns whether it was not locked before.
+    /// Locks the output directory; returns true if it was not locked before.
     fn lock(&self) -> Result<bool, Diagnostics> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_some() {
@@ -166,9 +167,9 @@ impl Writer {
         Ok(true)
     }
 
-    /// Puts the staged charts in their places, and exactly these files of ours `beside` them; where
-    /// these are not known, those that are there stay. Other versions of a chart, other charts and
-    /// all other files are kept. When nothing differs, nothing on the disk is touched.
+    /// Installs the staged charts and exactly these deployment files `beside`; if they are not
+    /// known, existing ones are kept. Other versions, other charts and all other files are kept. If
+    /// nothing differs, nothing is written.
     ///
     /// # Errors
     /// All reasons for which nothing was changed.
@@ -212,7 +213,7 @@ impl Writer {
         Ok(written)
     }
 
-    /// Stages the files beside the charts that change, and returns their paths.
+    /// Stages the changed deployment files, and returns their paths.
     fn stage_beside(
         &self,
         files: &CompanionFiles,
@@ -241,14 +242,15 @@ impl Writer {
         Ok(paths)
     }
 
-    /// Refuses to go on when another build changed a chart before this one had the lock.
+    /// Rejects to go on when another build changed a chart before this one had the lock.
     fn check_unchanged(&self, charts: &[Staged]) -> Result<(), Diagnostics> {
         for chart in charts.iter().filter(|chart| chart.change == Change::Unchanged) {
             let folder = self.site.out.join(&chart.dir);
             let marker = folder.join(ownership::FILE_NAME);
             let marker = regular_file::read(&marker, OWNERSHIP_LIMIT).unwrap_or_default();
             if sha256(&marker) != chart.marker {
-                let message = format!("another build wrote `{}` meanwhile", folder.display());
+                let message =
+                    format!("another build wrote `{}` at the same time", folder.display());
                 return Err(Diagnostic::error(Code::OutputBusy, message)
                     .at(Place::file(folder.display().to_string()))
                     .hint("build again")
@@ -258,17 +260,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses to replace the folder that this process works in: it would go on working in the old
-    /// one.
+    /// Reports an error if the working directory of this process would be replaced: the process
+    /// would continue in the old one.
     fn check_working_folder(&self, charts: &[&Path]) -> Result<(), Diagnostics> {
         let Ok(here) = fs::canonicalize(".") else { return Ok(()) };
         for folder in charts.iter().map(|chart| self.site.out.join(chart)) {
             if fs::canonicalize(&folder).is_ok_and(|folder| here.starts_with(folder)) {
                 let shown = folder.display();
-                let message = format!("cannot replace `{shown}`: it holds the working directory");
+                let message =
+                    format!("cannot replace `{shown}`: it contains the working directory");
                 return Err(Diagnostic::error(Code::OutputUnsuitable, message)
                     .at(Place::file(shown.to_string()))
-                    .hint("change to a folder outside of the chart and build again")
+                    .hint("change to a directory outside the chart and build again")
                     .into());
             }
         }
@@ -280,22 +283,22 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
         if lock.is_some() {
-            // What cannot be removed now is removed by the next build.
+            // The next build removes the remaining files.
             let _ = self.site.remove_stage();
         }
     }
 }
 
-/// Makes the output folder `out` hold exactly these `charts` beside whatever else it holds.
+/// Writes exactly these `charts` to the output directory `out`, in addition to other files there.
 ///
 /// # Errors
-/// All reasons for which nothing was written, and then the output folder is as it was.
+/// All reasons for which nothing was written; the output directory is then unchanged.
 pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written, Diagnostics> {
     write_with(out, charts, None, replace)
 }
 
-/// [`write`], also with exactly these files of ours `beside` the charts; where they are not known,
-/// those that are there stay.
+/// Like [`write`], with exactly these deployment files `beside`; if they are not known, existing
+/// ones are kept.
 ///
 /// # Errors
 /// As [`write`].
@@ -318,7 +321,7 @@ pub fn write_with(
     if problems.is_empty() { writer.finish(&staged, beside) } else { Err(problems) }
 }
 
-/// Why a chart must not be written over what is there.
+/// Returns the reasons why the existing chart must not be overwritten.
 fn refusals(
     root: &Path,
     chart: &ChartFiles,
@@ -331,58 +334,61 @@ fn refusals(
         Diagnostic::error(code, message).at(Place::file(folder.display().to_string()))
     };
     let shown = folder.display();
-    let recorded = match &found.standing {
-        Standing::Absent => return Diagnostics::new(),
-        Standing::InTheWay(path) => {
+    let recorded = match &found.state {
+        ChartState::Absent => return Diagnostics::new(),
+        ChartState::InTheWay(path) => {
             let path = root.join(path).display().to_string();
-            return error(Code::NotOurs, format!("`{path}` is in the way of a chart folder"))
+            return error(Code::NotOurs, format!("`{path}` blocks a chart directory"))
                 .at(Place::file(path))
-                .hint("move it away, or give the bundle another name")
+                .hint("move it away, or rename the bundle")
                 .into();
         }
-        Standing::InsideChart(outer) => {
+        ChartState::InsideChart(outer) => {
             let outer = root.join(outer);
             return error(
                 Code::LayoutChanged,
                 format!(
-                    "the chart folder `{shown}` would be inside the chart `{}`",
+                    "the chart directory `{shown}` would be inside the chart `{}`",
                     outer.display()
                 ),
             )
-            .hint(format!("delete `{}` if nobody installs it any more", outer.display()))
+            .hint(format!("delete `{}` if it is no longer installed", outer.display()))
             .into();
         }
-        Standing::Damaged(line) => {
+        ChartState::Damaged(line) => {
             let file = folder.join(ownership::FILE_NAME).display().to_string();
             return error(
                 Code::OwnershipFile,
-                format!("`{file}` is damaged, so it is not known which files are bundle2chart's"),
+                format!("cannot parse `{file}`, which lists the files that bundle2chart owns"),
             )
             .at(Place { line: Some(*line), ..Place::file(file) })
             .hint(format!("restore it from Git, or delete `{shown}` and build again"))
             .into();
         }
-        Standing::Unmarked => None,
-        Standing::Ours(recorded) => Some(recorded),
+        ChartState::Unmarked => None,
+        ChartState::Ours(recorded) => Some(recorded),
     };
+
     let inner = found.foreign.iter().find(|path| path.ends_with(ownership::FILE_NAME));
     if let Some(inner) = inner.and_then(|marker| marker.parent()) {
         let inner = folder.join(inner);
         return error(
             Code::LayoutChanged,
-            format!("the chart folder `{shown}` holds the chart `{}`", inner.display()),
+            format!("the chart directory `{shown}` contains the chart `{}`", inner.display()),
         )
         .hint("move or delete the charts of the old layout, or build with another `--out`")
         .into();
     }
+
     let Some(recorded) = recorded else {
         return error(
             Code::NotOurs,
-            format!("the folder `{shown}` was not written by bundle2chart, so it is not touched"),
+            format!("the directory `{shown}` was not written by bundle2chart and is not changed"),
         )
-        .hint("move it away, give the bundle another name, or choose another folder with `--out`")
+        .hint("move it away, rename the bundle, or use another directory with `--out`")
         .into();
     };
+
     let mut problems = Diagnostics::new();
     for path in &found.foreign {
         let file = folder.join(path).display().to_string();
@@ -390,11 +396,12 @@ fn refusals(
             error(Code::ForeignFile, format!("`{file}` was not written by bundle2chart"))
                 .at(Place::file(file))
                 .hint(
-                    "move it out of the chart folder, or declare it in bundles.toml with \
-                     `[[bundle.overlay]]`",
+                    "move it out of the chart directory, or declare it in bundles.toml with \
+                        `[[bundle.overlay]]`",
                 ),
         );
     }
+
     if replace || found.is_current() {
         return problems;
     }
@@ -402,33 +409,32 @@ fn refusals(
         error(
             Code::ChartVersionExists,
             format!(
-                "the chart `{shown}` exists with version {} and other content: {}",
+                "chart `{shown}` exists with version {} and different content: {}",
                 chart.version,
                 name_some(&differing(found))
             ),
         )
         .hint(
-            "raise `chart-version` of this bundle in bundles.toml; where nobody has installed \
-             the old chart, build with `--replace`",
+            "raise `chart-version` of this bundle in bundles.toml, or build with `--replace` if \
+                the old chart was never installed",
         )
     } else if !found.edited.is_empty() {
         error(
             Code::ChartEdited,
-            format!("files of the chart `{shown}` were edited: {}", name_some(&found.edited)),
+            format!("generated files of chart `{shown}` were edited: {}", name_some(&found.edited)),
         )
-        .hint(
-            "declare the change in bundles.toml so that it outlives the next build, or discard \
-             it with `--replace`",
-        )
+        .hint("declare the change in bundles.toml, or discard it with `--replace`")
     } else {
         return problems;
     };
+
     problems.push(found.edited.iter().fold(refused, |refused, path| {
         refused.related(
             Place::file(folder.join(path).display().to_string()),
-            "edited since bundle2chart wrote it; replacing it would lose the edit",
+            "edited since bundle2chart wrote it",
         )
     }));
+
     problems
 }
 
@@ -449,7 +455,7 @@ pub(super) fn name_some(paths: &[String]) -> String {
     }
 }
 
-/// Refuses charts that could not be written to any folder.
+/// Rejects charts with invalid paths.
 pub(super) fn check_charts(charts: &[ChartFiles]) -> Result<(), Diagnostics> {
     let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
     let mut problems = Diagnostics::new();
@@ -459,36 +465,37 @@ pub(super) fn check_charts(charts: &[ChartFiles]) -> Result<(), Diagnostics> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Refuses a chart that could not be written to any folder.
+/// Rejects a chart with invalid paths.
 pub(super) fn check_chart(chart: &ChartFiles) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut refuse = |message: String| problems.push(bad_path(&chart.dir, message));
     let shown = chart.dir.display();
     if !chart.dir.to_str().is_some_and(is_chart_path) {
-        refuse(format!("`{shown}` cannot be the folder of a chart"));
+        refuse(format!("invalid chart directory `{shown}`"));
     }
     if chart.version.chars().any(char::is_control) {
-        refuse(format!("the version of the chart `{shown}` has control characters"));
+        refuse(format!("the version of chart `{shown}` has control characters"));
     }
     for path in chart.files.keys() {
         if !is_chart_path(path) {
-            refuse(format!("`{path}` cannot be the path of a file in a chart"));
+            refuse(format!("invalid path `{path}` of a file in a chart"));
         }
         let as_folder = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         for folder in as_folder.filter(|folder| chart.files.contains_key(*folder)) {
-            refuse(format!("`{folder}` would be a file and the folder of `{path}`"));
+            refuse(format!("`{folder}` would be both a file and the directory of `{path}`"));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Refuses chart folders that could not be beside each other.
+/// Rejects chart directories that are nested or equal.
 pub(super) fn check_dirs(dirs: &[&Path]) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut known = BTreeSet::new();
     for dir in dirs {
         if !known.insert(*dir) {
-            problems.push(bad_path(dir, format!("two charts have the folder `{}`", dir.display())));
+            problems
+                .push(bad_path(dir, format!("two charts have the directory `{}`", dir.display())));
         }
     }
     for dir in dirs {

@@ -1,5 +1,5 @@
-//! Overlays against the CRDs of the same charts: what the API server would say when they are
-//! installed is said when they are built. So it is of custom resources that a bundle ships.
+//! Validates overlays, and custom resources of the bundle, against the CRDs of the same charts:
+//! finds at build time what the API server would reject on installation.
 
 use super::definitions::{Definition, Definitions};
 use super::scope::is_built_in;
@@ -14,8 +14,8 @@ const OLM: &str = "operators.coreos.com";
 /// Findings about one object that are shown; more of them have one reason.
 const MOST_FINDINGS: usize = 20;
 
-/// Checks the overlays among `objects`, and the bundle's own custom resources. They hold no
-/// expressions yet.
+/// Checks the overlays among `objects`, and the bundle's own custom resources, before they contain
+/// expressions.
 pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Diagnostics {
     let definitions = Definitions::of(objects.iter());
     let mut found = Diagnostics::new();
@@ -26,7 +26,7 @@ pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Di
             (OLM, _) => found.push(
                 Diagnostic::error(
                     Code::OverlayInvalid,
-                    format!("{} is for OLM, which a chart does without", object.label()),
+                    format!("{} is an OLM object, which charts do not use", object.label()),
                 )
                 .at(object.place())
                 .hint("remove it from the overlay"),
@@ -45,22 +45,24 @@ pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Di
             None => unknown(object, &definitions, &mut found),
         }
     }
+
     for object in objects.iter().filter(|object| is_shipped(object)) {
         if let Some(definition) = definitions.of_object(object) {
             custom(object, definition, &mut found);
         }
     }
+
     found
 }
 
-/// Returns the custom resources that keep the CRDs of their kinds out of the templates of the same
-/// release. They hold no expressions yet.
+/// Returns the custom resources that require the CRDs of their kinds in an earlier release, before
+/// they contain expressions.
 pub fn kept_apart(objects: &[Object]) -> impl Iterator<Item = &Object> {
     let definitions = Definitions::of(objects.iter());
     objects.iter().filter(move |object| {
         let Some(definition) = definitions.of_object(object) else { return false };
         let crd = definition.crd;
-        // A stub is in a chart of its own anyway, and a CRD that Helm renders cannot be.
+        // Stubs are in a separate chart already, and CRDs with expressions cannot be moved.
         let movable = crd.origin != Origin::Stub && !crd.has_expression();
         movable && object.phase != Phase::Operand && crd.phase != Phase::Operand
     })
@@ -70,7 +72,8 @@ fn is_shipped(object: &Object) -> bool {
     matches!(object.origin, Origin::File { .. })
 }
 
-/// What somebody else ships is carried through.
+/// Reports an invalid object: an error in overlays, a warning in shipped objects, which are not
+/// changed.
 fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagnostic {
     let diagnostic = if is_shipped(object) {
         Diagnostic::warning(Code::ApiRefuses, message)
@@ -82,20 +85,16 @@ fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagno
 
 fn crd(object: &Object, found: &mut Diagnostics) {
     if object.api_version() != "apiextensions.k8s.io/v1" {
-        let message = format!(
-            "{} has the version `{}`, which Kubernetes no longer has",
-            object.label(),
-            object.api_version()
-        );
-        let hint = "write it for apiextensions.k8s.io/v1".to_owned();
+        let message =
+            format!("{} has removed apiVersion `{}`", object.label(), object.api_version());
+        let hint = "convert it to apiextensions.k8s.io/v1".to_owned();
         found.push(invalid(object, ".apiVersion", message, hint));
     }
 }
 
 fn no_namespace(object: &Object, found: &mut Diagnostics) {
     if object.metadata("namespace").is_some() {
-        let message =
-            format!("{} has a namespace, but its kind lives in the cluster", object.label());
+        let message = format!("{} has a namespace, but its kind is cluster-scoped", object.label());
         let hint = "remove `metadata.namespace`".to_owned();
         found.push(invalid(object, ".metadata.namespace", message, hint));
     }
@@ -108,19 +107,21 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
     let wanted = object.api_version().rsplit('/').next().unwrap_or_default();
     let Some(version) = versions.iter().find(|version| version.name == wanted && version.served)
     else {
-        let message = format!("{} has no version `{wanted}`", definition.crd.label());
-        let hint = suggest::hint(wanted, &served, "versions that it serves");
+        let message = format!("{} does not serve version `{wanted}`", definition.crd.label());
+        let hint = suggest::hint(wanted, &served, "served versions");
         let diagnostic = invalid(object, ".apiVersion", message, hint);
         found.push(diagnostic.related(definition.crd.place(), "the definition"));
         return;
     };
+
     if version.status && object.root.contains_key("status") && !is_shipped(object) {
         let message = format!(
-            "{}: `status` is for the operator; the API server drops it from what is installed",
+            "{}: `status` is set by the operator and dropped by the API server",
             object.label()
         );
         found.push(invalid(object, ".status", message, "remove `status`".to_owned()));
     }
+
     let Some(schema) = version.schema else { return };
     let mut faults = schema::validate(schema, &object.root);
     faults.retain(|fault| !(fault.dropped && is_shipped(object)));
@@ -130,13 +131,15 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
         let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);
         found.push(invalid(object, &fault.path, message, fault.hint));
     }
+
     if more > 0 {
-        let message = format!("{}: {more} more faults are not shown", object.label());
-        found.push(invalid(object, "", message, "is it of this kind at all?".to_owned()));
+        let message = format!("{}: {more} more errors", object.label());
+        found.push(invalid(object, "", message, "check the kind of this object".to_owned()));
     }
 }
 
-/// Helm asks the cluster about all kinds of a release before it makes any object.
+/// Reports custom resources in the same release as their CRD: Helm looks up all kinds of a release
+/// before it creates any object.
 fn together(
     object: &Object,
     definition: &Definition<'_>,
@@ -162,16 +165,16 @@ fn together(
         found.push(
             Diagnostic::error(
                 Code::OverlayPhase,
-                format!("{} would be installed together with the CRD of its kind", object.label()),
+                format!("{} would be installed in the same release as its CRD", object.label()),
             )
             .at(object.place())
             .related(crd.place(), "the CRD, which is a template of the same chart or a later one")
             .hint(if object.phase == Phase::Operand {
-                "Helm asks the cluster for all kinds of a release before it makes any object: give the CRD an \
-                 earlier phase"
+                "use an earlier phase for the CRD: Helm looks up all kinds of a release before it \
+                    creates any object"
             } else {
-                "Helm asks the cluster for all kinds of a release before it makes any object: set \
-                 phase = \"operand\", or move the CRDs out of the templates with `crds`"
+                "set phase = \"operand\", or move the CRDs out of the templates with `crds`: Helm \
+                    looks up all kinds of a release before it creates any object"
             }),
         );
     }
@@ -181,20 +184,18 @@ fn together(
 fn unknown(object: &Object, definitions: &Definitions<'_>, found: &mut Diagnostics) {
     let near = suggest::nearest(object.kind(), &definitions.kinds_of(object.group()));
     if let Some(kind) = near {
-        let message = format!(
-            "no CRD of the bundle defines the kind `{}` of {}",
-            object.kind(),
-            object.group()
-        );
+        let message =
+            format!("no CRD of the bundle defines kind `{}` of {}", object.kind(), object.group());
         found.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
         return;
     }
-    let message = format!("no CRD of the bundle defines {}, so it is not checked", object.label());
+    let message =
+        format!("{} is not validated: no CRD of the bundle defines its kind", object.label());
     let diagnostic = match object.phase {
         Phase::Operand => Diagnostic::note(Code::OverlayUnchecked, message),
         Phase::Before | Phase::With => Diagnostic::warning(Code::OverlayUnchecked, message).hint(
-            "a cluster that does not know its kind refuses the whole release; if the operator brings the kind, set \
-             phase = \"operand\"",
+            "if the operator installs the CRD, set phase = \"operand\": Helm rejects a release \
+                with an unknown kind",
         ),
     };
     found.push(diagnostic.at(object.place()));

@@ -14,9 +14,9 @@ pub(crate) struct Definition<'o> {
 pub(super) struct Version<'o> {
     pub(super) name: &'o str,
     pub(super) served: bool,
-    /// The schema, where there is one.
+    /// The schema, if the version has one.
     pub(super) schema: Option<&'o Value>,
-    /// Whether `status` is written apart from the object.
+    /// True if the version has a status subresource.
     pub(super) status: bool,
 }
 
@@ -38,7 +38,7 @@ impl<'o> Definition<'o> {
 pub(crate) struct Definitions<'o>(Vec<Definition<'o>>);
 
 impl<'o> Definitions<'o> {
-    /// Those among the objects.
+    /// Collects the CRDs among the objects.
     pub(crate) fn of(objects: impl Iterator<Item = &'o Object>) -> Self {
         let crds = objects.filter(|object| object.kind() == "CustomResourceDefinition");
         let text = |crd: &'o Object, path: &[&str]| crd.at(path).and_then(Value::as_str);
@@ -56,13 +56,13 @@ impl<'o> Definitions<'o> {
         )
     }
 
-    /// What defines the object's kind.
+    /// Returns the definition of the object's kind.
     pub(crate) fn of_object(&self, object: &Object) -> Option<&Definition<'o>> {
         let fits = |d: &&Definition<'o>| d.kind == object.kind() && d.group == object.group();
         self.0.iter().find(fits)
     }
 
-    /// The scope of each kind, by `GROUP/KIND`.
+    /// Returns the scope of each kind, by `GROUP/KIND`.
     pub(crate) fn scopes(&self) -> Scopes {
         self.0.iter().map(|d| (format!("{}/{}", d.group, d.kind), d.scope)).collect()
     }

@@ -1,7 +1,7 @@
-//! What a configuration adds to a bundle: overlays, patches, what operands need, stub CRDs.
+//! Additions of the configuration to a bundle: overlays, patches, operand namespaces and
+//! ServiceAccounts, stub CRDs.
 //!
-//! They are objects like the bundle's own, and the passes treat them alike; here they are made and
-//! checked.
+//! The passes treat them like the bundle's objects; this module creates and checks them.
 
 mod check;
 mod definitions;

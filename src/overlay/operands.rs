@@ -4,17 +4,17 @@ use crate::config::{Account, Operands};
 use crate::ir::{Condition, Expr, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath};
 use serde_json::json;
 
-/// The value that names a namespace of operands.
+/// Returns the value that names a namespace of operands.
 pub fn namespace_value(name: &str) -> ValuesPath {
     ValuesPath::new(["namespaces", name])
 }
 
-/// The value that says whether the chart makes them.
+/// Returns the value that says whether the chart makes them.
 pub fn create_namespaces() -> ValuesPath {
     ValuesPath::new(["createNamespaces"])
 }
 
-/// The objects, and the values that they read.
+/// Returns the objects, and the values that they read.
 pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
     let mut objects = Vec::new();
     let mut values = Vec::new();
@@ -28,20 +28,23 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
                 "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
                 "maxLength": 63,
             }),
-            description: "A namespace of the operator's operands. Where the operator has it fixed, leave it so."
+            description: "Namespace of the operator's operands. Do not change it if the operator \
+                hard-codes it."
                 .to_owned(),
         });
     }
+
     if !objects.is_empty() {
         values.push(ValueSpec {
             path: create_namespaces(),
             default: json!(true),
             schema: json!({"type": "boolean"}),
-            description: "Whether the chart makes these namespaces. They outlive the release, since others may have \
-                          something in them; switch it off where they exist already."
+            description: "Create these namespaces. They are kept on uninstall, because they may \
+                contain other objects; set to false if they exist already."
                 .to_owned(),
         });
     }
+
     objects.extend(operands.accounts.iter().map(|account| made(account_object(account))));
     (objects, values)
 }
@@ -71,9 +74,9 @@ fn namespace_object(name: &str) -> Map {
     root("Namespace", metadata)
 }
 
-/// An account that another release takes over is a hook: Helm writes its own release's name over
-/// that of another one in everything else that it installs. It is made when the chart is installed
-/// and at no other time, and left alone from then on.
+/// Creates a ServiceAccount. One that another release adopts is a hook, because Helm overwrites the
+/// release annotations of all other objects. It is created on installation only, and not changed
+/// later.
 fn account_object(account: &Account) -> Map {
     let namespace = match &account.namespace {
         Some(name) => Expr::Text(namespace_value(name)),
@@ -89,7 +92,8 @@ fn account_object(account: &Account) -> Map {
         let labels = Value::map([("app.kubernetes.io/managed-by", Value::text("Helm"))]);
         let annotations = Value::map([
             ("helm.sh/hook", Value::text("pre-install")),
-            // Argo CD runs hooks with each sync, and by itself deletes what the one before made.
+            // Argo CD runs hooks on each sync, and by default deletes the objects of the previous
+            // run.
             ("argocd.argoproj.io/hook-delete-policy", Value::text("HookFailed")),
             ("meta.helm.sh/release-name", Value::text(&adoption.release)),
             ("meta.helm.sh/release-namespace", namespace),

@@ -5,12 +5,12 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Release};
 use crate::jq::{Input, Session, Stopped};
 
-/// What [`patch`] leaves.
+/// The result of [`patch`].
 #[derive(Clone, Debug, Default)]
 pub struct Patched {
     /// The objects, in their order.
     pub objects: Vec<Object>,
-    /// How many objects each patch changed or left as they are.
+    /// Number of objects that each patch matched.
     pub hits: Vec<usize>,
     /// Patches that failed.
     pub diagnostics: Diagnostics,
@@ -90,11 +90,7 @@ fn apply(
             Err((reason, hint)) => patched.diagnostics.push(
                 Diagnostic::error(
                     Code::PatchFailed,
-                    format!(
-                        "the patch `{}` fails on {}: {reason}",
-                        config.patch.text,
-                        object.label()
-                    ),
+                    format!("patch `{}` fails on {}: {reason}", config.patch.text, object.label()),
                 )
                 .at(config.patch.place())
                 .related(object.place(), "the object")
@@ -106,13 +102,13 @@ fn apply(
     true
 }
 
-/// Why a patch fails, and what to do.
+/// Returns the reason why a patch failed, and a hint.
 fn failed(reason: String) -> (String, &'static str) {
     let hint = if reason.starts_with("null has no ") {
-        "what is missing has no fields to set: `.metadata.labels += {name: \"value\"}` adds to a map, \
-         or makes it"
+        "`.metadata.labels += {name: \"value\"}` adds to a map or creates it: fields of a missing \
+            value cannot be set"
     } else {
-        "a patch gives the whole object, changed: `.spec.replicas = 2`, not `2`"
+        "return the whole changed object: `.spec.replicas = 2`, not `2`"
     };
     (reason, hint)
 }
@@ -127,24 +123,26 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
         return Ok(patched);
     }
     Err((
-        format!("it makes it {} of {}", patched.label(), patched.api_version()),
-        "kind, version, name and namespace stay; to replace an object, exclude it and declare \
-         another one with `[[bundle.overlay]]`",
+        format!(
+            "the patch changes its identity to {} of {}",
+            patched.label(),
+            patched.api_version()
+        ),
+        "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
+            another one with `[[bundle.overlay]]`",
     ))
 }
 
-/// A warning for each patch that matched nothing.
+/// Returns a warning for each patch that matched nothing.
 pub fn unused_patches(patches: &[PatchConfig], hits: &[usize]) -> Diagnostics {
     let unused = patches.iter().zip(hits).filter(|(_, hits)| **hits == 0);
     unused
         .map(|(patch, _)| {
-            let message = format!("the patch for `{}` matches no object", patch.matches.text);
-            Diagnostic::warning(Code::UnusedPatch, message)
-                .at(patch.matches.place())
-                .hint(
-                    "check its spelling (kinds begin with a capital letter); if the bundle no longer ships what it \
-                     was for, remove it",
-                )
+            let message = format!("patch for `{}` matched no objects", patch.matches.text);
+            Diagnostic::warning(Code::UnusedPatch, message).at(patch.matches.place()).hint(
+                "check its spelling (kinds start with an upper-case letter), or remove it if \
+                        the bundle no longer ships the object",
+            )
         })
         .collect()
 }

@@ -1,9 +1,8 @@
-//! Objects against the structural schemas of CRDs.
+//! Validates objects against the structural schemas of CRDs.
 //!
-//! What is checked is what the API server checks of a custom resource (Kubernetes, structural
-//! schemas of apiextensions.k8s.io/v1): types, `required`, `enum`, bounds, lengths, patterns, sets
-//! and maps, combinations, and fields that the schema does not have, which the server would drop
-//! without a word. Rules in CEL and formats are left to the server.
+//! Checks what the API server checks (Kubernetes, structural schemas of apiextensions.k8s.io/v1):
+//! types, `required`, `enum`, bounds, lengths, patterns, sets and maps, combinations, and unknown
+//! fields, which the server would silently drop. CEL rules and formats are not checked.
 
 use crate::diag::suggest;
 use crate::ir::{Map, Number, Release, Value, push_key};
@@ -15,21 +14,21 @@ const PATTERN_LIMIT: usize = 1 << 20;
 /// Longest list of values that a hint shows.
 const MOST_VALUES: usize = 12;
 
-/// What is wrong with a value.
+/// A validation error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// JSON path.
     pub(super) path: String,
-    /// What is wrong with what is there.
+    /// The problem.
     pub(super) message: String,
-    /// What to do.
+    /// The remedy.
     pub(super) hint: String,
-    /// Whether the API server drops it without a word, and takes the rest.
+    /// True if the API server silently drops the field and accepts the rest.
     pub(super) dropped: bool,
 }
 
 impl Fault {
-    /// The path, as a message names it.
+    /// Returns the path, as a message names it.
     pub(super) fn shown_path(&self) -> &str {
         if self.path.is_empty() { "." } else { &self.path }
     }
@@ -44,7 +43,7 @@ pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
     validator.faults
 }
 
-/// Whether a map is a whole object, of which the server knows some fields by itself.
+/// Marks maps that are whole objects, with fields that the API server knows without the schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Root {
     Yes,
@@ -67,10 +66,11 @@ impl Validator {
             if !is_true(schema, "nullable")
                 && (schema.contains_key("type") || int_or_string(schema))
             {
-                self.fault(path, "is null", "remove it, or give it a value");
+                self.fault(path, "is null", "set a value, or remove it");
             }
             return;
         }
+
         if !self.has_type(schema, value, path) {
             return;
         }
@@ -88,6 +88,7 @@ impl Validator {
             Value::Number(number) => self.number(schema, *number, path),
             _ => {}
         }
+
         self.allowed(schema, value, path);
         self.combinations(schema, value, path);
     }
@@ -100,30 +101,33 @@ impl Validator {
         if int_or_string(schema) {
             let fits = matches!(value, Value::Text(_)) || number.is_some_and(is_integer);
             if !fits {
-                let message = format!("is {}, not a whole number or a string", value.type_name());
-                self.fault(path, message, "write a number, or text in quotes");
+                let message = format!("is {}, not an integer or a string", value.type_name());
+                self.fault(path, message, "write a number, or a string in quotes");
             }
             return fits;
         }
+
         let Some(wanted) = text(schema, "type") else { return true };
         let (fits, words) = match wanted {
             "object" => (matches!(value, Value::Map(_)), "a map"),
             "array" => (matches!(value, Value::Seq(_)), "a list"),
             "string" => (matches!(value, Value::Text(_)), "a string"),
-            "boolean" => (matches!(value, Value::Bool(_)), "true or false"),
-            "integer" => (number.is_some_and(is_integer), "a whole number"),
+            "boolean" => (matches!(value, Value::Bool(_)), "a boolean"),
+            "integer" => (number.is_some_and(is_integer), "an integer"),
             "number" => (number.is_some(), "a number"),
             _ => return true,
         };
+
         if !fits {
             let hint = match (wanted, value) {
                 ("string", Value::Bool(_) | Value::Number(_)) => "put it in quotes",
                 ("integer" | "number" | "boolean", Value::Text(_)) => "write it without quotes",
                 ("array", _) => "write a list: `- …`",
-                _ => "see the CRD for what stands here",
+                _ => "see the CRD for the type",
             };
             self.fault(path, format!("is {}, not {words}", value.type_name()), hint);
         }
+
         fits
     }
 
@@ -147,11 +151,7 @@ impl Validator {
                 let known = properties.into_iter().flat_map(Map::keys);
                 let known: Vec<&str> = known.map(String::as_str).collect();
                 let hint = unknown_hint(key, &known);
-                self.fault(
-                    &path,
-                    "is not a field that the CRD has; the API server would drop it",
-                    hint,
-                );
+                self.fault(&path, "is not in the CRD; the API server would drop it", hint);
                 if let Some(fault) = self.faults.last_mut() {
                     fault.dropped = true;
                 }
@@ -169,7 +169,7 @@ impl Validator {
                     Some(words) => format!("add `{key}`; {words}"),
                     None => format!("add `{key}`"),
                 };
-                self.fault(&missing, "is required, and missing", hint);
+                self.fault(&missing, "is required", hint);
             }
         }
         let count = map.len();
@@ -182,6 +182,7 @@ impl Validator {
                 self.value(schema, item, &format!("{path}[{index}]"));
             }
         }
+
         self.count(schema, ["minItems", "maxItems"], items.len(), "items", path);
         let kind = text(schema, "x-kubernetes-list-type");
         let keys: Vec<&str> = texts(schema, "x-kubernetes-list-map-keys").collect();
@@ -195,9 +196,9 @@ impl Validator {
             if earlier.into_iter().any(same) {
                 let what = match kind {
                     Some("map") => {
-                        format!("has the same {} as an item before it", keys.join(" and "))
+                        format!("has the same {} as an earlier item", keys.join(" and "))
                     }
-                    _ => "is there twice".to_owned(),
+                    _ => "is a duplicate".to_owned(),
                 };
                 self.fault(&format!("{path}[{index}]"), what, "remove one of them");
             }
@@ -210,7 +211,7 @@ impl Validator {
             // Go's engine, which the API server has, knows the same language.
             let regex = RegexBuilder::new(pattern).size_limit(PATTERN_LIMIT).build();
             if regex.is_ok_and(|regex| !regex.is_match(value)) {
-                let message = format!("is {value:?}, which does not match the pattern of the CRD");
+                let message = format!("is {value:?}, which does not match the pattern in the CRD");
                 self.fault(path, message, format!("the pattern is `{pattern}`"));
             }
         }
@@ -230,15 +231,24 @@ impl Validator {
                 let message = format!("is {shown}, {word} than the CRD allows");
                 self.fault(path, message, format!("the {key} is {name}"));
             } else if excluded && value == bound {
-                let message = format!("is {shown}, which the CRD just does not allow");
-                self.fault(path, message, format!("it must not be the {key}, which is {name}"));
+                let message = format!("is {shown}, which the CRD excludes");
+                self.fault(
+                    path,
+                    message,
+                    format!("use another value: the {key} {name} is exclusive"),
+                );
             }
         }
+
         if let Some(Value::Number(step)) = schema.get("multipleOf") {
             let ratio = value / float(*step);
             if ratio.is_finite() && (ratio - ratio.round()).abs() > 1e-9 {
                 let hint = format!("write a multiple of {}", Json::from(*step));
-                self.fault(path, format!("is {shown}, which is not in the steps of the CRD"), hint);
+                self.fault(
+                    path,
+                    format!("is {shown}, which is not a multiple allowed by the CRD"),
+                    hint,
+                );
             }
         }
     }
@@ -251,12 +261,12 @@ impl Validator {
         // Far below 2^52, so exact.
         let size = count as f64;
         if let Some(least) = least.filter(|least| size < *least) {
-            let hint = format!("the CRD demands {least} or more");
-            self.fault(path, format!("has {count} {what}, too few"), hint);
+            let hint = format!("use at least {least}");
+            self.fault(path, format!("has too few {what}: {count}"), hint);
         }
         if let Some(most) = most.filter(|most| size > *most) {
-            let hint = format!("the CRD allows {most} at most");
-            self.fault(path, format!("has {count} {what}, too many"), hint);
+            let hint = format!("use at most {most}");
+            self.fault(path, format!("has too many {what}: {count}"), hint);
         }
     }
 
@@ -271,11 +281,11 @@ impl Validator {
         let list: Vec<String> =
             allowed.iter().take(MOST_VALUES).map(|v| json(v).to_string()).collect();
         let more = if allowed.len() > MOST_VALUES { ", …" } else { "" };
-        let mut hint = format!("the CRD allows {}{more}", list.join(", "));
+        let mut hint = format!("use one of {}{more}", list.join(", "));
         if let Some(near) = near {
             hint = format!("did you mean {near:?}? {hint}");
         }
-        self.fault(path, format!("is {shown}, which the CRD does not list"), hint);
+        self.fault(path, format!("is {shown}, which is not in the CRD's enum"), hint);
     }
 
     /// `allOf`, `anyOf`, `oneOf` and `not`: in a structural schema they only check values.
@@ -285,6 +295,7 @@ impl Validator {
             let faults = Self::inside(part, value, path);
             self.faults.extend(faults);
         }
+
         let fitting = |key: &str| {
             schemas(key).iter().filter(|part| Self::inside(part, value, path).is_empty())
         };
@@ -293,36 +304,41 @@ impl Validator {
             let closest = closest.min_by_key(Vec::len).unwrap_or_default();
             let why =
                 closest.first().map(|fault| format!("`{}` {}", fault.shown_path(), fault.message));
-            let hint = format!("at least one must fit; the closest: {}", why.unwrap_or_default());
-            self.fault(path, "fits none of the forms that the CRD has for it", hint);
+            let hint = format!(
+                "match at least one of the anyOf schemas; the closest fails: {}",
+                why.unwrap_or_default()
+            );
+            self.fault(path, "matches none of the CRD's anyOf schemas", hint);
         }
+
         if !schemas("oneOf").is_empty() {
             match fitting("oneOf").count() {
                 1 => {}
                 0 => self.fault(
                     path,
-                    "fits none of the forms of which the CRD wants exactly one",
-                    format!("the forms: {}", forms(schemas("oneOf"))),
+                    "matches none of the CRD's oneOf schemas",
+                    format!("match exactly one of {}", forms(schemas("oneOf"))),
                 ),
                 count => self.fault(
                     path,
-                    format!("fits {count} of the forms of which the CRD wants exactly one"),
-                    format!("the forms: {}", forms(schemas("oneOf"))),
+                    format!("matches {count} of the CRD's oneOf schemas"),
+                    format!("match exactly one of {}", forms(schemas("oneOf"))),
                 ),
             }
         }
+
         if let Some(not) = schema.get("not")
             && Self::inside(not, value, path).is_empty()
         {
             self.fault(
                 path,
-                "has a form that the CRD excludes",
+                "matches a schema that the CRD excludes with not",
                 format!("excluded: {}", json(not)),
             );
         }
     }
 
-    /// What is wrong with a value as a part of a combination says, which has no fields of its own.
+    /// Validates a value against a part of a combination, which has no fields of its own.
     fn inside(part: &Value, value: &Value, path: &str) -> Vec<Fault> {
         let mut validator = Validator { faults: Vec::new() };
         let Some(part) = part.as_map() else { return Vec::new() };
@@ -360,7 +376,7 @@ impl Validator {
         for key in texts(part, "required").filter(|key| !map.contains_key(key)) {
             let mut missing = path.to_owned();
             push_key(&mut missing, key);
-            self.fault(&missing, "is required, and missing", format!("add `{key}`"));
+            self.fault(&missing, "is required", format!("add `{key}`"));
         }
         let count = map.len();
         self.count(part, ["minProperties", "maxProperties"], count, "entries", path);
@@ -376,22 +392,22 @@ fn forms(parts: &[Value]) -> String {
 fn unknown_hint(key: &str, known: &[&str]) -> String {
     match suggest::nearest(key, known) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "there are no fields here: remove it".to_owned(),
+        None if known.is_empty() => "remove it: the CRD has no fields here".to_owned(),
         None => {
             let shown: Vec<&str> = known.iter().copied().take(MOST_VALUES).collect();
             let more = if known.len() > MOST_VALUES { ", …" } else { "" };
-            format!("the CRD has here: {}{more}", shown.join(", "))
+            format!("the fields in the CRD are {}{more}", shown.join(", "))
         }
     }
 }
 
-/// The first sentence of what the CRD says of a field.
+/// Returns the first sentence of a field's description in the CRD.
 fn description(schema: Option<&Value>) -> Option<String> {
     let text = schema?.get("description")?.as_str()?;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = line.find(". ").map_or(line.len(), |end| end + 1);
     let sentence = line.get(..end).unwrap_or(&line);
-    (!sentence.is_empty()).then(|| format!("the CRD says: {sentence}"))
+    (!sentence.is_empty()).then(|| format!("from the CRD: {sentence}"))
 }
 
 fn json(value: &Value) -> Json {

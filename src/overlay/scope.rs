@@ -1,4 +1,4 @@
-//! Whether objects of a kind live in a namespace.
+//! The scope of kinds: namespaced or cluster-scoped.
 
 use super::definitions::Definitions;
 use crate::ir::Object;
@@ -66,22 +66,22 @@ const CLUSTER: [&str; 32] = [
     "VolumeAttributesClass",
 ];
 
-/// Whether the object's kind is Kubernetes' own.
+/// Returns true if the object's kind is built into Kubernetes.
 pub(crate) fn is_built_in(object: &Object) -> bool {
     object.group().is_empty() || GROUPS.contains(&object.group())
 }
 
-/// The scope of an object of a kind that Kubernetes has, one of these CRDs defines, or somebody has
-/// said; nothing for others.
+/// Returns the scope of an object whose kind is built in, defined by one of these CRDs, or
+/// configured; else `None`.
 pub(crate) fn scope(
     object: &Object,
     definitions: &Definitions<'_>,
-    said: &Scopes,
+    configured: &Scopes,
 ) -> Option<Scope> {
     if is_built_in(object) {
         let cluster = CLUSTER.contains(&object.kind());
         return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
     }
     let defined = definitions.of_object(object).map(|definition| definition.scope);
-    defined.or_else(|| said.get(&format!("{}/{}", object.group(), object.kind())).copied())
+    defined.or_else(|| configured.get(&format!("{}/{}", object.group(), object.kind())).copied())
 }

@@ -1,16 +1,16 @@
-//! Stub CRDs: small CRDs of other projects that operators expect and clusters may not have.
+//! Stub CRDs: minimal CRDs of other projects that operators expect and clusters may not have.
 //!
-//! A stub must never change a real CRD, so it is no object of the release but a hook, rendered only
-//! while the cluster has no CRD of its name. Helm never deletes hooks of this kind, neither before it
-//! creates them nor with the release (pkg/action/hooks.go). Argo CD does delete hooks before it
-//! creates them, and has no `lookup`, so it is told to skip this one.
+//! A stub must never change a real CRD, so it is not an object of the release but a hook, which is
+//! rendered only if the cluster has no CRD with its name. Helm never deletes such hooks, neither
+//! before it creates them nor with the release (pkg/action/hooks.go). Argo CD deletes hooks before
+//! it creates them, and has no `lookup`, so an annotation makes it skip this one.
 
 use crate::config::Text;
 use crate::ir::{Condition, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath};
 use serde_json::json;
 
-/// OpenShift's description of a cluster. Operators ask it for the platform; its status is no
-/// subresource here, because people write it themselves.
+/// OpenShift's cluster configuration. Operators read the platform from it; here its status is not a
+/// subresource, because users write it.
 const INFRASTRUCTURES: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -46,8 +46,8 @@ spec:
             x-kubernetes-preserve-unknown-fields: true
 ";
 
-/// What the Prometheus operator collects metrics by. Operators make such objects, and nobody looks
-/// at them where that operator is not.
+/// The scrape configuration of the Prometheus Operator. Operators create such objects, and without
+/// the Prometheus Operator they have no effect.
 const SERVICE_MONITORS: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -114,11 +114,12 @@ fn values() -> Vec<ValueSpec> {
         description: description.to_owned(),
     };
     vec![
-        value(enabled(), "Create the stub CRDs that the cluster does not have"),
+        value(enabled(), "Create the stub CRDs that are missing in the cluster"),
         value(
             hook(),
-            "Create them with a hook, which never changes a CRD of the cluster. Set to false only for tools that \
-             render charts without a cluster, such as Argo CD, together with an ignored `spec`",
+            "Create them with a hook, which never changes existing CRDs. Set to false only for \
+                tools that render charts without cluster access, such as Argo CD, and ignore \
+                their `spec` when comparing",
         ),
     ]
 }
@@ -135,7 +136,8 @@ fn stub(name: &str) -> Option<Object> {
 
     let only_as_hook = |text: &str| Value::when(Condition::Set(hook()), Value::text(text));
     let annotations = Map::from_iter([
-        // Without the hook, what is deleted or pruned might be the real CRD, with all its objects.
+        // If the hook is disabled, deleting or pruning might delete the real CRD with all its
+        // objects.
         ("argocd.argoproj.io/sync-options".to_owned(), Value::text("Delete=false,Prune=false")),
         ("helm.sh/resource-policy".to_owned(), Value::text("keep")),
         ("argocd.argoproj.io/hook".to_owned(), only_as_hook("Skip")),

@@ -1,4 +1,4 @@
-//! Annotations of ServiceAccounts: clouds give identities by them.
+//! Annotations of ServiceAccounts, for cloud workload identity.
 
 use super::Context;
 use super::pods::annotate;
@@ -6,7 +6,7 @@ use crate::diag::Diagnostics;
 use crate::ir::{Unit, ValueSpec, ValuesPath, value_keys};
 use serde_json::json;
 
-/// Makes a value of the annotations of every ServiceAccount, under `serviceAccounts.KEY`.
+/// Creates a value of the annotations of every ServiceAccount, under `serviceAccounts.KEY`.
 pub(super) fn accounts(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let names = unit.names("ServiceAccount");
     let keys = value_keys(names.iter().map(String::as_str), &context.version);
@@ -22,7 +22,8 @@ pub(super) fn accounts(unit: &mut Unit, context: &Context, _: &mut Diagnostics) 
             path,
             default: json!({}),
             schema,
-            description: "More annotations of this ServiceAccount, such as those that give it an identity in a cloud."
+            description: "Additional annotations for this ServiceAccount, for example for cloud \
+                workload identity."
                 .to_owned(),
         });
     }

@@ -6,9 +6,10 @@ use crate::ir::{Expr, Map, Object, Origin, Unit, Value};
 use crate::olm::auth_reader_name;
 use std::collections::BTreeSet;
 
-/// Lets the ServiceAccount of every Deployment read the API server's authentication settings in
-/// `kube-system`. OpenShift grants that to everybody; elsewhere an operator that serves delegated
-/// authentication (library-go's controller command does) stops at its start without it.
+/// Allows the ServiceAccount of every Deployment to read the API server's authentication
+/// configuration in `kube-system`. OpenShift grants this to everyone; on other clusters, operators
+/// with delegated authentication (for example with library-go's controller command) exit on startup
+/// without it.
 pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     if !context.auth_reader {
         return;

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 const HOOK: &str = "helm.sh/hook";
 
-/// Makes Jobs and Pods of the phase `before` hooks, which Helm waits for. Everything else of that
-/// phase needs none: Helm installs CRDs first, and then by kind, so that namespaces, accounts,
-/// settings and permissions are there before a Deployment; and a hook would be deleted and made
-/// anew with every upgrade.
+/// Turns Jobs and Pods of the phase `before` into hooks, which Helm waits for. Other objects of
+/// this phase are no hooks: Helm installs CRDs first, and then by kind, so that namespaces,
+/// accounts, settings and permissions exist before a Deployment; and a hook would be deleted and
+/// created again on every upgrade.
 pub(super) fn before(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let made_with: BTreeSet<String> = unit
         .objects
@@ -31,15 +31,16 @@ pub(super) fn before(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics
                 Diagnostic::error(
                     Code::OverlayPhase,
                     format!(
-                        "{} runs before anything is installed, as ServiceAccount/{account}, which is installed later",
+                        "{} runs before the chart is installed, but its ServiceAccount/{account} \
+                            is installed later",
                         object.label()
                     ),
                 )
                 .at(object.place())
                 .hint(
-                    "give it an account of its own in an overlay, and that and its permissions the annotation \
-                     `helm.sh/hook: pre-install,pre-upgrade` with a `helm.sh/hook-weight` below that of the Job; or \
-                     set phase = \"with\"",
+                    "give it its own ServiceAccount in an overlay, and annotate that and its \
+                        permissions with `helm.sh/hook: pre-install,pre-upgrade` and a \
+                        `helm.sh/hook-weight` below that of the Job; or set phase = \"with\"",
                 ),
             );
         }

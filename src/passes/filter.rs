@@ -6,29 +6,29 @@ use crate::ir::{Object, Release};
 use crate::jq::{Failure, Input, Session};
 use std::collections::BTreeMap;
 
-/// How many failing objects a diagnostic names.
+/// Maximum number of objects that a diagnostic names.
 const NAMED: usize = 3;
 
-/// What [`filter`] leaves.
+/// The result of [`filter`].
 #[derive(Clone, Debug, Default)]
 pub struct Filtered {
     /// The objects that are kept, in their order.
     pub objects: Vec<Object>,
-    /// For each `include` filter, how many objects it is true for.
+    /// Number of matched objects for each `include` filter.
     pub include_hits: Vec<usize>,
-    /// For each `exclude` filter, how many objects it is true for.
+    /// Number of matched objects for each `exclude` filter.
     pub exclude_hits: Vec<usize>,
     /// Filters that failed, or left too little.
     pub diagnostics: Diagnostics,
 }
 
-/// Keeps the objects for which any of `include` is true (all, when there is none), and of these
-/// drops those for which any of `exclude` is true. Filters see objects as they are in `release`.
-/// The first programs of `session` are these filters, in this order.
+/// Keeps the objects that match any of `include` (all, if there are none), and drops those that
+/// match any of `exclude`. Filters see objects as rendered in `release`. The first programs of
+/// `session` are these filters, in this order.
 ///
-/// Every filter is asked about every object, so that hits can be counted. A filter that fails on
-/// an object is an error, and one that goes over its budget is one at once. Filters that leave no
-/// object at all are an error; no Deployment or no CRD left, where there were some, is a warning.
+/// Every filter runs on every object, so that matches can be counted. A filter that fails on an
+/// object is an error; one that exceeds its budget stops immediately. Removing all objects is an
+/// error; removing all Deployments or all CRDs is a warning.
 pub fn filter(
     objects: Vec<Object>,
     include: &[Filter],
@@ -82,18 +82,19 @@ pub fn filter(
     Filtered { objects, include_hits, exclude_hits, diagnostics }
 }
 
-/// What becomes of an object.
+/// The outcome of the filters for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Kept,
-    /// No `include` filter is true for it.
+    /// Matched by no `include` filter.
     NotIncluded,
     /// This filter excludes it.
     Excluded(usize),
 }
 
 impl Fate {
-    /// From the answers of all filters, of which the first `includes` include.
+    /// Determines the outcome from the results of all filters, of which the first `includes` are
+    /// `include` filters.
     fn of(answers: &[bool], includes: usize) -> Self {
         let (include, exclude) = answers.split_at(includes);
         if let Some(first) = exclude.iter().position(|answer| *answer) {
@@ -106,7 +107,7 @@ impl Fate {
     }
 }
 
-/// What the filters removed that a chart is seldom meant to lose.
+/// Reports filters that removed everything, all Deployments, or all CRDs.
 fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostics {
     let lost =
         |plural: &str, severity: fn(Code, String) -> Diagnostic, meant: &dyn Fn(&str) -> bool| {
@@ -120,7 +121,7 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
 
             let mut causes = Vec::new();
             let mut place = None;
-            // What removes the most comes first.
+            // The filter that removes the most comes first.
             let mut by_count: Vec<(&Fate, &usize)> = counts.iter().collect();
             by_count.sort_by_key(|(fate, count)| (std::cmp::Reverse(**count), **fate));
             for (fate, count) in by_count {
@@ -129,12 +130,12 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
                         let text = filters.get(*index).map_or("", |filter| &filter.text);
                         (filters.get(*index), format!("`exclude` filter `{text}` removes {count}"))
                     }
-                    _ => (filters.first(), format!("no `include` filter is true for {count}")),
+                    _ => (filters.first(), format!("no `include` filter matches {count}")),
                 };
                 place = place.or_else(|| filter.map(|filter| filter.place()));
                 causes.push(cause);
             }
-            let message = format!("filters leave none of {total} {plural}: {}", causes.join(", "));
+            let message = format!("filters remove all {total} {plural}: {}", causes.join(", "));
             let diagnostic = severity(Code::FilteredOut, message);
             Some(match place {
                 Some(place) => diagnostic.at(place),
@@ -142,7 +143,8 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
             })
         };
 
-    let hint = "a filter is a condition on each object, such as `.kind == \"Route\"`";
+    let hint = "check the filters: a filter is a condition on each object, such as `.kind == \
+        \"Route\"`";
     if let Some(nothing) = lost("objects", Diagnostic::error, &|_| true) {
         return nothing.hint(hint).into();
     }
@@ -151,10 +153,10 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
     deployments.into_iter().chain(crds).collect()
 }
 
-/// A warning for each filter that is true for no object of any bundle.
+/// Returns a warning for each filter that matches no object of any bundle.
 ///
-/// `hits` holds every filter that ran with its hits, for all bundles. Filters of `[defaults]`
-/// come once for every bundle; one hit in any of them is enough.
+/// `hits` contains every filter that ran with its matches, for all bundles. Filters of `[defaults]`
+/// occur once per bundle; a match in any of them is enough.
 pub fn unused_filters<'a>(hits: impl IntoIterator<Item = (&'a Filter, usize)>) -> Diagnostics {
     let mut sums: BTreeMap<(&str, usize), (&Filter, usize)> = BTreeMap::new();
     for (filter, count) in hits {
@@ -164,22 +166,22 @@ pub fn unused_filters<'a>(hits: impl IntoIterator<Item = (&'a Filter, usize)>) -
     sums.into_values()
         .filter(|(_, count)| *count == 0)
         .map(|(filter, _)| {
-            let message = format!("the filter `{}` is true for no object", filter.text);
+            let message = format!("filter `{}` matched no objects", filter.text);
             Diagnostic::warning(Code::UnusedFilter, message).at(filter.place()).hint(
-                "check its spelling (kinds begin with a capital letter); if the bundles no \
-                     longer ship what it was for, remove it",
+                "check its spelling (kinds start with an upper-case letter), or remove it if the \
+                    bundles no longer ship the objects",
             )
         })
         .collect()
 }
 
-/// What is known about a filter after it was asked about objects.
+/// A filter and its failures.
 struct Question<'f> {
     filter: &'f Filter,
     hits: usize,
     /// The first objects that it fails on, as the diagnostic has them: label, place and reason.
     failures: Vec<(String, Place, Failure)>,
-    /// How many it fails on.
+    /// Number of objects that it fails on.
     failed: usize,
 }
 
@@ -188,7 +190,7 @@ impl<'f> Question<'f> {
         Question { filter, hits: 0, failures: Vec::new(), failed: 0 }
     }
 
-    /// Whether the filter is true for this object; a failure counts as false.
+    /// Records the result for an object; a failure counts as false.
     fn note(&mut self, object: &Object, answer: Result<bool, Failure>) -> bool {
         match answer {
             Ok(answer) => {
@@ -205,7 +207,7 @@ impl<'f> Question<'f> {
         }
     }
 
-    /// What went wrong, if anything did.
+    /// Returns a diagnostic if the filter failed.
     fn failure(self) -> Option<Diagnostic> {
         let mut names: Vec<String> =
             self.failures.iter().map(|(label, ..)| label.clone()).collect();
@@ -311,13 +313,13 @@ mod tests {
             .collect();
         let filtered = run(objects, &[], &["any(.rules[]; .verbs)", ".kind | keys"]);
         insta::assert_snapshot!(human::render(&filtered.diagnostics, false), @r#"
-        error[filter-failed]: the filter `any(.rules[]; .verbs)` fails on Role/a, Role/b, Role/c and 2 more
+        error[filter-failed]: filter `any(.rules[]; .verbs)` fails on Role/a, Role/b, Role/c and 2 more
          --> bundles.toml:1:1
           |
         1 | 'any(.rules[]; .verbs)'
           | ^^^^^^^^^^^^^^^^^^^^^^^
           |
-          = hint: a filter must be true or false for every object: where a field may be missing or of another type, write `.field?` or `(.field // "")`
+          = hint: a filter must be true or false for every object: if a field may be missing or of another type, write `.field?` or `(.field // "")`
         note: here null has no entries
          --> manifests/all.yaml:1
           = object: Role/a
@@ -328,13 +330,13 @@ mod tests {
          --> manifests/all.yaml:21
           = object: Role/c
 
-        error[filter-failed]: the filter `.kind | keys` fails on Role/a, Role/b, Role/c and 2 more
+        error[filter-failed]: filter `.kind | keys` fails on Role/a, Role/b, Role/c and 2 more
          --> bundles.toml:2:1
           |
         2 | '.kind | keys'
           | ^^^^^^^^^^^^^^
           |
-          = hint: a filter must be true or false for every object: where a field may be missing or of another type, write `.field?` or `(.field // "")`
+          = hint: a filter must be true or false for every object: if a field may be missing or of another type, write `.field?` or `(.field // "")`
         note: here a string has no entries
          --> manifests/all.yaml:1
           = object: Role/a
@@ -355,13 +357,13 @@ mod tests {
         let [route, typo, job] = filters.as_slice() else { unreachable!() };
         let found = unused_filters([(job, 0), (route, 0), (typo, 0), (route, 2), (job, 1)]);
         insta::assert_snapshot!(human::render(&found, false), @r#"
-        warning[unused-filter]: the filter `.kind == "route"` is true for no object
+        warning[unused-filter]: filter `.kind == "route"` matched no objects
          --> bundles.toml:2:1
           |
         2 | '.kind == "route"'
           | ^^^^^^^^^^^^^^^^^^
           |
-          = hint: check its spelling (kinds begin with a capital letter); if the bundles no longer ship what it was for, remove it
+          = hint: check its spelling (kinds start with an upper-case letter), or remove it if the bundles no longer ship the objects
 
         1 warning
         "#);

@@ -1,4 +1,4 @@
-//! Images: a cluster that gets them from a registry of its own says so when installing the chart.
+//! Makes images configurable, for clusters that use their own registry.
 
 use super::Context;
 use crate::diag::Diagnostics;
@@ -9,7 +9,7 @@ use crate::ir::{
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes values of the images that pods run, or that they are told of for what they start:
+/// Makes values of the images in pods, and of the images that operators get to start:
 /// `imageRegistries` for all, and `images.NAME` for each.
 pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let images: BTreeMap<String, Vec<Use>> = of_pods(&unit.objects)
@@ -30,6 +30,7 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
             }
         });
     }
+
     let hosts: BTreeSet<String> = images.keys().map(|image| in_registry(image).0).collect();
     let copies =
         hosts.iter().map(|host| (host.clone(), json!(format!("mirror.example.com/{host}"))));
@@ -47,23 +48,24 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
             "examples": [example],
         }),
         description: format!(
-            "Registries in place of those that images come from, with a path where they have one, \
-             such as `quay.io: mirror.example.com/quay`. Repositories, tags and digests stay. Images \
-             of this chart come from {}; others change nothing.",
+            "Registry rewrites, with an optional path, such as `quay.io: mirror.example.com/quay`. \
+                Repositories, tags and digests are kept. Images of this chart are from {}; other \
+                keys have no effect.",
             hosts.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ")
         ),
     });
+
     let mut names: Vec<(&str, String)> = names.into_iter().collect();
     names.sort_by(|(_, one), (_, other)| one.cmp(other));
     unit.values.extend(names.into_iter().map(|(reference, name)| ValueSpec {
         path: own(&name),
         default: json!(""),
         schema: json!({"type": "string", "pattern": "^([A-Za-z0-9][A-Za-z0-9._:/@-]*)?$"}),
-        description: format!("Another reference in place of `{reference}`."),
+        description: format!("Overrides the image `{reference}`."),
     }));
 }
 
-/// A pattern for a registry's host, with a port where it has one.
+/// A pattern for a registry host with optional port.
 const HOST: &str = "[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?";
 
 /// The value that names registries.
@@ -81,18 +83,18 @@ fn own(name: &str) -> ValuesPath {
     ValuesPath::new(["images", name])
 }
 
-/// Whether something is pulled because of it. What the CSV's `containerImage` says is only told.
+/// Returns true if the image is pulled. The CSV's `containerImage` is informational only.
 fn is_used(used: &Use) -> bool {
     used.name != "containerImage"
 }
 
-/// Whether a text can be a reference at all: `RELATED_IMAGE_` variables may hold anything.
+/// Returns true if a text is an image reference: `RELATED_IMAGE_` variables can contain anything.
 fn is_reference(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte))
 }
 
-/// Puts the values in place of the reference.
+/// Replaces the reference by an expression with the values.
 fn replace(leaf: Leaf<'_>, name: &str) {
     let (host, path) = in_registry(&leaf.reference);
     let (own, registry) = (own(name), registry(&host));
@@ -102,8 +104,8 @@ fn replace(leaf: Leaf<'_>, name: &str) {
     *leaf.value = Value::from(Expr::Concat(parts.collect()));
 }
 
-/// The registry of a reference, and the rest of it. Where it names none, Docker Hub is meant, whose
-/// repositories without a slash are in `library`.
+/// Returns the registry of a reference, and the rest of it. Where it names none, Docker Hub is
+/// meant, whose repositories without a slash are in `library`.
 fn in_registry(reference: &str) -> (String, String) {
     const DOCKER_HUB: &str = "docker.io";
     match reference.split_once('/') {
@@ -115,9 +117,9 @@ fn in_registry(reference: &str) -> (String, String) {
     }
 }
 
-/// A name for each image, without versions and dots: the last part of its repository, as people call
-/// it. Where several have the same, what the first use is called: its variable, annotation, option or
-/// container.
+/// Returns a name for each image, without versions and dots: the last segment of its repository.
+/// Images with the same name are named after their first use: its environment variable, annotation,
+/// option or container.
 fn names<'i>(images: &'i BTreeMap<String, Vec<Use>>, version: &str) -> BTreeMap<&'i str, String> {
     let items: Vec<(&str, &[Use])> =
         images.iter().map(|(reference, uses)| (reference.as_str(), uses.as_slice())).collect();

@@ -6,12 +6,12 @@ use crate::diag::Diagnostics;
 use crate::ir::{CRD_VERSION, Condition, Origin, Phase, Unit, ValueSpec, ValuesPath};
 use serde_json::json;
 
-/// Adds `helm.sh/resource-policy: keep` to every CRD that becomes a template, by configuration or
-/// because it holds an expression: deleting a CRD would delete every custom resource of its kind.
-/// So that no chart replaces a newer one without being asked, it says which version it is from.
+/// Adds `helm.sh/resource-policy: keep` to every CRD that is a template (by configuration, or
+/// because it contains an expression): deleting a CRD would delete all its custom resources. Adds
+/// the version, so that a chart does not replace a newer CRD unintentionally.
 ///
-/// CRDs with expressions, which are templates of the chart itself, are switched off together with the
-/// subchart of the others.
+/// CRDs with expressions, which are templates of the chart itself, are disabled together with the
+/// CRD subchart.
 pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let configured = match context.crds {
         CrdPlacement::Templates | CrdPlacement::Separate => true,
@@ -19,6 +19,7 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
     };
     let enabled = crds_enabled();
     let mut switched = false;
+
     for object in &mut unit.objects {
         if object.kind() != "CustomResourceDefinition" || object.origin == Origin::Stub {
             continue;
@@ -37,19 +38,20 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
             switched = true;
         }
     }
+
     if switched {
         unit.values.push(enabled);
     }
 }
 
-/// The value that leaves out the CRDs.
+/// Returns the value that leaves out the CRDs.
 pub fn crds_enabled() -> ValueSpec {
     ValueSpec {
         path: ValuesPath::new(["crds", "enabled"]),
         default: json!(true),
         schema: json!({"type": "boolean"}),
-        description: "Make the CRDs part of the release. Set to false where something else installs them: those in \
-                      the cluster stay and are no longer updated"
+        description: "Install the CRDs with the release. Set to false if they are installed \
+            separately: existing CRDs in the cluster are kept and no longer upgraded"
             .to_owned(),
     }
 }

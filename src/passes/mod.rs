@@ -1,7 +1,7 @@
-//! Passes adapt the objects of a unit to life without OLM, one after the other.
+//! Passes adapt the objects of a unit for installation without OLM, one after the other.
 //!
-//! The order is the list below and nowhere else. A pass reads and changes the whole unit, so it can
-//! reason across objects; it reports what it cannot do.
+//! The order is defined by the list below. A pass reads and changes the whole unit, so it can work
+//! across objects, and reports problems as diagnostics.
 
 mod accounts;
 mod auth_reader;
@@ -29,7 +29,7 @@ use crate::ir::{Expr, Scopes, Unit};
 use crate::overlay::namespace_value;
 use std::collections::BTreeMap;
 
-/// What the passes know besides the unit.
+/// Settings of the passes.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// Name of the chart.
@@ -46,16 +46,17 @@ pub struct Context {
     pub scopes: Scopes,
     /// Default name of the pull secret.
     pub pull_secret: Option<String>,
-    /// Whether the operator may read the API server's authentication settings.
+    /// True if the operator can read the API server's authentication configuration.
     pub auth_reader: bool,
-    /// Where CRDs go.
+    /// Placement of CRDs.
     pub crds: CrdPlacement,
-    /// Whether the schemas of CRDs lose their descriptions.
+    /// True if descriptions are removed from CRD schemas.
     pub strip_descriptions: bool,
 }
 
 impl Context {
-    /// What stands for a namespace that the bundle or an overlay names: the release's, or a value.
+    /// Returns the expression for a namespace of the bundle or an overlay: the release namespace,
+    /// or a value.
     fn namespace(&self, name: &str) -> Option<Expr> {
         if let Some((value, _)) = self.operand_namespaces.iter().find(|(_, ns)| *ns == name) {
             return Some(Expr::Text(namespace_value(value)));

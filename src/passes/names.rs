@@ -1,12 +1,12 @@
-//! No two objects are the same one, and every name fits.
+//! Checks that objects are unique and names are valid.
 
 use super::Context;
-use super::types::way_out;
+use super::types::remediation_hint;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, ObjectId, Unit, Value, dns_subdomain, label_fault};
 use indexmap::IndexMap;
 
-/// Refuses two objects with one identity, and names that the API server does not take.
+/// Rejects two objects with one identity, and names that the API server does not take.
 pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<ObjectId, &Object> = IndexMap::new();
     for object in &unit.objects {
@@ -14,23 +14,21 @@ pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             diagnostics.push(
                 Diagnostic::error(
                     Code::DuplicateObject,
-                    format!("the chart would hold {} twice", object.label()),
+                    format!("duplicate {} in the chart", object.label()),
                 )
                 .at(object.place())
-                .related(first.place(), "the first one")
+                .related(first.place(), "first defined here")
                 .hint("exclude one of them with a filter"),
             );
         }
         let namespace = object.metadata("namespace").and_then(Value::as_str);
         if let Some((namespace, fault)) = namespace.and_then(|n| Some((n, label_fault(n, 63)?))) {
-            let message = format!(
-                "{} is in the namespace `{namespace}`, which cannot exist: its name {fault}",
-                object.label()
-            );
+            let message =
+                format!("{} has invalid namespace `{namespace}`: the name {fault}", object.label());
             diagnostics.push(
                 Diagnostic::error(Code::InvalidName, message)
                     .at(object.place_at(".metadata.namespace"))
-                    .hint(way_out(object)),
+                    .hint(remediation_hint(object)),
             );
         }
         let name = match object.metadata("name") {
@@ -41,30 +39,30 @@ pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             diagnostics.push(
                 Diagnostic::error(
                     Code::InvalidName,
-                    format!("the API server takes no {} named `{name}`: {why}", object.kind()),
+                    format!("invalid {} name `{name}`: {why}", object.kind()),
                 )
                 .at(object.place_at(".metadata.name"))
-                .hint(way_out(object)),
+                .hint(remediation_hint(object)),
             );
         }
     }
 }
 
-/// Why an object cannot have this name, if it cannot.
+/// Returns the reason why the name is invalid, if it is.
 ///
-/// Kubernetes: names of RBAC's kinds are segments of paths, those of Services DNS labels that begin
+/// Kubernetes: names of RBAC objects are path segments, those of Services DNS labels that start
 /// with a letter, all others DNS subdomains.
 fn refused(object: &Object, name: &str) -> Option<String> {
     let limit = if object.kind() == "Service" && object.group().is_empty() { 63 } else { 253 };
     if name.len() > limit {
-        return Some(format!("it has {} characters, and there may be {limit}", name.len()));
+        return Some(format!("it has {} characters; the limit is {limit}", name.len()));
     }
     if object.group() == "rbac.authorization.k8s.io" {
         let bad = matches!(name, "." | "..") || name.contains(['/', '%']);
-        return bad.then(|| "it is no segment of a path".to_owned());
+        return bad.then(|| "it is not a valid path segment".to_owned());
     }
     if limit == 63 && (name.contains('.') || name.starts_with(|c: char| c.is_ascii_digit())) {
-        let why = "names of Services have no dots and begin with a letter";
+        let why = "Service names must not have dots and must start with a letter";
         return Some(why.to_owned());
     }
     dns_subdomain(name).err().map(str::to_owned)

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 /// webhook, and of `SERVICE.NAMESPACE.svc` hosts in commands, arguments and environment. Every
 /// other mention of a namespace that the bundle calls its own is reported, with its place.
 pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
-    // Whose pods the chart has is an account of the release also where the chart does not make it.
+    // Accounts of the chart's pods are in the release namespace, even if the chart does not create
+    // them.
     let mut accounts = unit.names("ServiceAccount");
     let pods = unit.objects.iter().filter(|object| object.kind() == "Deployment");
     accounts.extend(pods.map(|object| object.account().to_owned()));
@@ -54,8 +55,8 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
     }
 }
 
-/// The Service of a conversion webhook, where the chart has it. Another one is left alone, whatever
-/// its namespace, so that the CRD needs no template: nobody knows where it will be.
+/// Rewrites the Service of a conversion webhook, if it is in the chart. Other Services are not
+/// changed, whatever their namespace, so that the CRD needs no template.
 fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context: &Context) {
     let service = ["conversion", "webhook", "clientConfig", "service"]
         .into_iter()
@@ -135,8 +136,8 @@ const NAMES: [&str; 15] = [
     "workingDir",
 ];
 
-/// Reports what remains: a warning where the place says that it means a namespace, else a note,
-/// since operators are often called like their namespace.
+/// Reports hard-coded namespaces: a warning if the field is known to be a namespace, else a note,
+/// because operators often have the same name as their namespace.
 fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnostics) {
     let mut mentions = Vec::new();
     for (key, value) in &object.root {
@@ -145,10 +146,15 @@ fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnos
         find_mentions(key, value, &path, context, &mut mentions);
     }
     for Mention { path, namespace, certain } in mentions {
-        let message = format!("{} names the namespace `{namespace}` at `{path}`", object.label());
+        let message = format!(
+            "hard-coded namespace in {}: `{namespace}` at `{path}` is not \
+            rewritten",
+            object.label()
+        );
         let diagnostic = if certain {
             Diagnostic::warning(Code::NamespaceLiteral, message).hint(format!(
-                "it is not rewritten: install the chart into `{namespace}`, or see to it that the operator does not mind"
+                "install the chart into `{namespace}`, or check that the operator works in another \
+                    namespace"
             ))
         } else {
             Diagnostic::note(Code::NamespaceLiteral, message)
@@ -196,7 +202,7 @@ fn find_mentions(
             }
         }
         Value::Map(map) => {
-            // An environment variable's name says what its value means.
+            // The name of an environment variable indicates the meaning of its value.
             let variable = map.get("name").and_then(Value::as_str);
             for (key, value) in map.iter() {
                 let mut path = path.to_owned();
@@ -209,8 +215,8 @@ fn find_mentions(
     }
 }
 
-/// Whether `word` stands in `text` with no letter, digit, dash or dot beside it, and is no part of
-/// a path.
+/// Returns true if `text` contains `word` without an adjacent letter, digit, dash or dot, and not
+/// as part of a path.
 fn mentions_word(text: &str, word: &str) -> bool {
     let joins =
         |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || b"-._".contains(b));

@@ -1,4 +1,4 @@
-//! What a person may set of an operator's pods when installing the chart.
+//! Values for the operator's pods.
 
 use super::Context;
 use crate::diag::Diagnostics;
@@ -7,11 +7,11 @@ use crate::ir::{
 };
 use serde_json::{Value as Json, json};
 
-/// Makes values of the Deployments of the CSV, under `deployments.KEY`. Replicas, resources, node
-/// selector and affinity have as defaults what the operator has; to lists the values are added.
+/// Makes values of the Deployments of the CSV, under `deployments.KEY`. The defaults of replicas,
+/// resources, node selector and affinity are the operator's; values for lists are appended.
 ///
-/// A list of the API whose items have names takes each name once, and Helm's server-side apply
-/// insists on it, so names that the operator has are refused by the schema.
+/// In lists of named items, names must be unique (Helm's server-side apply enforces this), so the
+/// schema rejects the names that the operator uses.
 pub(super) fn pods(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let is_deployment = |object: &Object| {
         object.kind() == "Deployment" && matches!(object.origin, Origin::Csv { .. })
@@ -49,14 +49,14 @@ const PROXIES: [Proxy; 3] = [
     Proxy {
         variable: "HTTP_PROXY",
         key: "http",
-        description: "Proxy for plain HTTP, as a variable of every container; empty for none.",
+        description: "HTTP proxy, set as environment variable of all containers; empty for none.",
     },
-    Proxy { variable: "HTTPS_PROXY", key: "https", description: "Proxy for HTTPS." },
+    Proxy { variable: "HTTPS_PROXY", key: "https", description: "HTTPS proxy." },
     Proxy {
         variable: "NO_PROXY",
         key: "noProxy",
-        description: "Hosts that are reached without a proxy; name the cluster's own, such as \
-                      `.svc,.cluster.local`.",
+        description: "Hosts without proxy; include the cluster's own, such as \
+            `.svc,.cluster.local`.",
     },
 ];
 
@@ -74,7 +74,7 @@ impl Proxy {
         }
     }
 
-    /// The variable, where the value is set.
+    /// Returns the environment variable, present if the value is set.
     fn variable(&self) -> Value {
         let fields = [
             ("name".to_owned(), Value::text(self.variable)),
@@ -107,21 +107,23 @@ impl Settings {
         if default.is_u64() {
             spec.insert("replicas".to_owned(), Expr::Integer(path.clone()).into());
             let schema = json!({"type": "integer", "minimum": 0});
-            self.declare(&path, default, schema, "How many pods there are.");
+            self.declare(&path, default, schema, "Number of replicas.");
         }
+
         let Some(template) = spec.get_mut("template").and_then(Value::as_map_mut) else { return };
         let path = self.path(&["annotations"]);
         if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
             let schema = annotate(metadata, &path);
-            self.declare(&path, json!({}), schema, "More annotations of its pods.");
+            self.declare(&path, json!({}), schema, "Additional pod annotations.");
         }
+
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
         self.resources(pod);
         self.replace(
             pod,
             "nodeSelector",
             json!({"type": "object", "additionalProperties": {"type": "string"}}),
-            "Labels of the nodes that its pods may run on.",
+            "Node selector for the pods.",
         );
         let part = json!({"type": "object"});
         self.replace(
@@ -132,13 +134,15 @@ impl Settings {
                 "properties": {"nodeAffinity": part, "podAffinity": part, "podAntiAffinity": part},
                 "additionalProperties": false,
             }),
-            "Affinity of its pods.",
+            "Affinity for the pods.",
         );
+
         let path = self.path(&["tolerations"]);
         add(pod, "tolerations", &path);
         let schema = json!({"type": "array", "items": {"type": "object"}});
-        self.declare(&path, json!([]), schema, "More tolerations of its pods.");
+        self.declare(&path, json!([]), schema, "Additional tolerations for the pods.");
         self.add_volumes(pod);
+
         self.add_to_containers(pod);
     }
 
@@ -148,7 +152,7 @@ impl Settings {
         for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
             let Some(name) = container.get("name").and_then(Value::as_str) else { continue };
             let path = self.path(&["resources", name]);
-            let description = format!("Resources of the container `{name}`.");
+            let description = format!("Resource requests and limits of the container `{name}`.");
             let group = json!({"type": "object"});
             let schema = json!({
                 "type": "object",
@@ -173,7 +177,7 @@ impl Settings {
         let names = names(pod.get("volumes"));
         add(pod, "volumes", &path);
         let schema = named_items(&names, &json!({}), &json!(true));
-        let description = "More volumes of its pods; those that the operator has keep their names.";
+        let description = "Additional volumes; the operator's own volumes keep their names.";
         self.declare(&path, json!([]), schema, description);
     }
 
@@ -193,6 +197,7 @@ impl Settings {
             add(container, "envFrom", &env_from);
             add(container, "volumeMounts", &mounts);
         }
+
         variables.extend(PROXIES.iter().map(|proxy| proxy.variable.to_owned()));
         variables.sort_unstable();
         variables.dedup();
@@ -201,22 +206,30 @@ impl Settings {
             &env,
             json!([]),
             named_items(&variables, &fields, &json!(false)),
-            "More variables of every container. One that the operator sets is changed in \
-             bundles.toml, by `[bundle.config]`; proxies are the value `proxy`.",
+            "Additional environment variables for all containers. Variables that the operator sets \
+                are changed in bundles.toml, in `[bundle.config]`; proxies are set with the value \
+                `proxy`.",
         );
+
         let schema = json!({"type": "array", "items": {"type": "object"}});
-        self.declare(&env_from, json!([]), schema, "Sources of variables of every container.");
+        self.declare(
+            &env_from,
+            json!([]),
+            schema,
+            "Additional envFrom sources for all containers.",
+        );
         let fields = json!({"mountPath": {"type": "string", "minLength": 1}});
+
         self.declare(
             &mounts,
             json!([]),
             named_items(&[], &fields, &json!(true)),
-            "More mounts of every container.",
+            "Additional volume mounts for all containers.",
         );
     }
 }
 
-/// A list of maps with a name that is none of `taken`.
+/// Returns a list of maps with a name that is none of `taken`.
 fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
     let mut properties = fields.clone();
     properties["name"] = json!({"type": "string", "minLength": 1});
@@ -234,8 +247,8 @@ fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
     })
 }
 
-/// Adds the entries of the value to the annotations; gives its schema, which refuses keys that are
-/// there.
+/// Adds the entries of the value to the annotations; returns its schema, which rejects existing
+/// keys.
 pub(super) fn annotate(metadata: &mut Map, path: &ValuesPath) -> Json {
     let annotations = metadata.entry("annotations".to_owned()).or_insert(Value::Null);
     if annotations.as_map().is_none() {
@@ -258,8 +271,8 @@ fn names(list: Option<&Value>) -> Vec<String> {
     items.iter().filter_map(name).collect()
 }
 
-/// Puts the value in place of the map at `key`, which becomes its default; nothing where an
-/// expression stands there already.
+/// Replaces the map at `key` by the value, with the map as its default; does nothing if there
+/// already is an expression.
 fn settable(map: &mut Map, key: &str, path: &ValuesPath) -> Option<Json> {
     let default = match map.get(key) {
         None | Some(Value::Null) => json!({}),
@@ -287,7 +300,7 @@ fn push(map: &mut Map, key: &str, item: Value) {
     }
 }
 
-/// A value without expressions.
+/// Returns a value without expressions.
 fn literal(value: &Value) -> Json {
     Release { namespace: "", values: &Json::Null }.value(value)
 }

@@ -10,11 +10,12 @@ use crate::overlay::namespace_value;
 use serde_json::json;
 
 /// Adds the pull secrets of the values to every ServiceAccount, and to the pods of Deployments
-/// that use a ServiceAccount which is not in the chart (such as `default`); and a Secret that is
-/// created when the values hold its content.
+/// whose ServiceAccount is not in the chart (such as `default`); and adds a Secret that is created
+/// if the values have its content.
 pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let accounts = unit.names("ServiceAccount");
-    // The namespaces of what pulls images, each with the phase of the first chart that needs it.
+    // The namespaces of objects that pull images, each with the phase of the first chart that needs
+    // it.
     let mut namespaces: Vec<(Value, Phase)> = Vec::new();
     for object in &mut unit.objects {
         let holder = match object.kind() {
@@ -36,7 +37,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         }
     }
     if !namespaces.is_empty() {
-        // The operator's own, and where it makes pods: they pull images as well.
+        // The release namespace, and the operand namespaces, where the operator creates pods.
         let operands = context.operand_namespaces.keys();
         let operands = operands.map(|name| Expr::Text(namespace_value(name)));
         let always = std::iter::once(Expr::ReleaseNamespace).chain(operands).map(Value::Expr);
@@ -94,7 +95,7 @@ fn secret(namespace: Value, phase: Phase) -> Object {
     secret
 }
 
-/// A Secret without a name could not be created.
+/// Returns the constraint that a pull secret with content needs a name.
 fn content_needs_name() -> serde_json::Value {
     let filled = |key: &str| json!({"properties": {"pullSecret": {"properties": {key: {"minLength": 1}}, "required": [key]}}});
     json!({"if": filled("dockerConfigJson"), "then": filled("name")})
@@ -106,16 +107,17 @@ fn values(name: &str) -> [ValueSpec; 3] {
             path: secret_name(),
             default: json!(name),
             schema: json!({"type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$"}),
-            description: "Name of the pull secret that every ServiceAccount of the chart refers to; empty for none. \
-                          It must exist in the namespaces of these, unless `dockerConfigJson` is set."
+            description: "Name of the image pull secret for all ServiceAccounts of the chart; \
+                empty for none. It must exist in their namespaces, unless `dockerConfigJson` is \
+                set."
                 .to_owned(),
         },
         ValueSpec {
             path: secret_content(),
             default: json!(""),
             schema: json!({"type": "string"}),
-            description: "Content of a Docker config.json. When set, the chart creates the pull secret; \
-                          pass it with `--set-file` and keep it out of Git."
+            description: "Content of a Docker config.json. If set, the chart creates the pull \
+                secret; pass it with `--set-file` and do not commit it to Git."
                 .to_owned(),
         },
         ValueSpec {
@@ -130,7 +132,8 @@ fn values(name: &str) -> [ValueSpec; 3] {
                     "additionalProperties": false
                 }
             }),
-            description: "More pull secrets, which exist in the release namespace, as a list of `name: …`."
+            description: "Additional image pull secrets that exist in the release namespace, as a \
+                list of `name: …`."
                 .to_owned(),
         },
     ]

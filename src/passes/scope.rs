@@ -1,4 +1,4 @@
-//! Puts each shipped object where its scope says: in the release namespace, or in none.
+//! Sets the namespace of shipped objects by their scope.
 
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -6,12 +6,12 @@ use crate::ir::{Expr, Object, Origin, Scope, Unit, Value};
 use crate::olm::{supported_kinds, supported_scope};
 use crate::overlay::{self, Definitions};
 
-/// Namespaced objects go to the release namespace, except Roles and RoleBindings in `kube-system`:
-/// they are about what is there, such as the API server's authentication settings. Cluster-scoped
-/// ones lose a bogus `metadata.namespace`. A kind that a bundle may not ship is refused.
+/// Moves namespaced objects to the release namespace, except Roles and RoleBindings in
+/// `kube-system`, which are for objects there (such as the API server's authentication
+/// configuration). Removes `metadata.namespace` from cluster-scoped objects. Rejects kinds that a
+/// bundle may not ship.
 ///
-/// Objects of overlays say themselves where they go; the namespaces that the configuration knows
-/// become what stands for them.
+/// Objects of overlays keep their namespace; namespaces of the configuration become expressions.
 ///
 /// OLM: operator-controller, additional resources generator, and its object support validator.
 pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
@@ -73,7 +73,7 @@ fn overlays(unit: &mut Unit, context: &Context) {
     }
 }
 
-/// Sets the release namespace right behind the name, where a reader expects it.
+/// Sets the release namespace directly after the name, as usual in manifests.
 fn set_namespace(object: &mut Object) {
     set(object, Value::Expr(Expr::ReleaseNamespace));
 }
@@ -96,7 +96,8 @@ fn unsupported(object: &Object) -> Diagnostic {
     )
     .at(object.place())
     .hint(format!(
-        "to build without this object, set exclude = ['.kind == \"{}\"']; a registry+v1 bundle may ship only {}",
+        "set exclude = ['.kind == \"{}\"'] to build without this object; a registry+v1 bundle can \
+            only ship {}",
         object.kind(),
         kinds.join(", ")
     ))

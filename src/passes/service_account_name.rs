@@ -7,12 +7,11 @@ use crate::ir::{Unit, Value};
 /// Workloads whose pods may change. An API server refuses other pods in the place of a Job's.
 const REPLACEABLE: [&str; 4] = ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
 
-/// Writes `serviceAccountName` to the pods of workloads that leave it out, with the account that
-/// they have without it.
+/// Sets `serviceAccountName` in pod templates without one to the effective account.
 ///
-/// An API server copies the name to the older `serviceAccount`, and takes it from there where it is
-/// missing. An upgrade or rollback to pods without the name removes the one and not the other, so
-/// that they would keep the account of the version before.
+/// The API server copies the name to the deprecated field `serviceAccount`, and back if it is
+/// missing. An upgrade or rollback to pods without the name removes only one of the fields, so the
+/// pods would keep the account of the previous version.
 pub(super) fn service_account_name(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
     let workloads = unit
         .objects

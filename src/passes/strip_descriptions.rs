@@ -23,8 +23,8 @@ pub(super) fn strip_descriptions(unit: &mut Unit, context: &Context, _: &mut Dia
     }
 }
 
-/// The schema and those in it, by the places where a JSONSchemaProps has schemas (Kubernetes API,
-/// apiextensions.k8s.io/v1).
+/// Removes the descriptions of a schema and its subschemas (fields of JSONSchemaProps, Kubernetes
+/// API, apiextensions.k8s.io/v1).
 fn strip(schema: &mut Value) {
     let Some(schema) = schema.as_map_mut() else { return };
     if schema.get("description").is_some_and(|text| text.as_str().is_some()) {

@@ -5,20 +5,19 @@ use crate::bundle::{api_version, check_object, is_plain_schema};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
-const QUOTES: &str = "put the value in quotes, where it stands or with a `[[bundle.patch]]`";
+const QUOTES: &str = "put the value in quotes, in the source or with a `[[bundle.patch]]`";
 
-/// Refuses objects of Kubernetes' own kinds whose fields have types that it does not read, drops
-/// fields that it does not have, and tells of versions that it has no longer.
+/// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports
+/// removed API versions.
 ///
-/// It comes first, when objects are still as they were written: what the other passes look at is
-/// what the API server sees.
+/// Runs first, when objects are still as written: the other passes see what the API server sees.
 pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
     let release = Release { namespace: "namespace", values: &values };
     for object in unit.objects.iter_mut().filter(|object| is_given(object)) {
         let Some(version) = api_version(object.group(), object.kind()) else { continue };
         if version != object.api_version() {
-            // Where CRDs are read, this is said of them.
+            // The parser of CRDs reports their versions.
             if object.kind() == "CustomResourceDefinition" {
                 continue;
             }
@@ -26,13 +25,13 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
                 Diagnostic::warning(
                     Code::ApiRefuses,
                     format!(
-                        "{} has the apiVersion {}, which Kubernetes removed; it has {version}",
+                        "{} has removed apiVersion {}: use {version}",
                         object.label(),
                         object.api_version()
                     ),
                 )
                 .at(object.place_at(".apiVersion"))
-                .hint(way_out(object)),
+                .hint(remediation_hint(object)),
             );
             continue;
         }
@@ -43,14 +42,23 @@ pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics)
             diagnostics.push(unknown_field(object, &path_of(&steps)));
             object.remove(&steps);
         }
-        for misfit in found.misfits {
+        for mismatch in found.mismatches {
             diagnostics.push(
                 Diagnostic::error(
                     Code::ObjectFieldType,
-                    format!("`{}` of {} does not fit: {}", misfit.path, object.label(), misfit.why),
+                    format!(
+                        "`{}` of {} has the wrong type: {}",
+                        mismatch.path,
+                        object.label(),
+                        mismatch.why
+                    ),
                 )
-                .at(object.place_at(&misfit.path))
-                .hint(if misfit.lacks_quotes() { QUOTES } else { way_out(object) }),
+                .at(object.place_at(&mismatch.path))
+                .hint(if mismatch.lacks_quotes() {
+                    QUOTES
+                } else {
+                    remediation_hint(object)
+                }),
             );
         }
     }
@@ -71,7 +79,7 @@ fn put_back(object: &mut Object, mut taken: Vec<(usize, Value)>) {
     }
 }
 
-/// The schemas of a CRD, each with the index of its version.
+/// Returns the schemas of a CRD, each with the index of its version.
 fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
     let spec = match object.kind() {
         "CustomResourceDefinition" => object.root.get_mut("spec"),
@@ -84,34 +92,32 @@ fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
     })
 }
 
-/// Says that a field does not exist. OLM drops it from what a CSV and a CRD say, and the API server
-/// from any object, unless it is applied by the server (Helm 4): then it refuses the object. An
-/// overlay is the user's own, who can correct it.
+/// Reports an unknown field. OLM drops unknown fields of CSVs and CRDs, and the API server those of
+/// any object, except with server-side apply (Helm 4), which rejects the object. In overlays it is
+/// an error, because users can fix them.
 fn unknown_field(object: &Object, path: &str) -> Diagnostic {
-    let message =
-        format!("{} has the field `{path}`, which Kubernetes does not have", object.label());
+    let message = format!("{} has unknown field `{path}`", object.label());
     let diagnostic = match object.origin {
-        Origin::Overlay { .. } => Diagnostic::error(Code::OverlayInvalid, message).hint(
-            "the API server would drop or refuse it: correct its name or place, or remove it",
-        ),
+        Origin::Overlay { .. } => Diagnostic::error(Code::OverlayInvalid, message)
+            .hint("fix its name or place, or remove it: the API server would drop or reject it"),
         _ => Diagnostic::note(Code::IgnoredField, format!("{message}; it is dropped"))
             .hint("if it is only in the wrong place, move it with a `[[bundle.patch]]`"),
     };
     diagnostic.at(object.place_at(path))
 }
 
-/// Whether somebody else wrote the object, or the CSV that it is made from.
+/// Returns true if the object, or the CSV that it is generated from, is input.
 pub(super) fn is_given(object: &Object) -> bool {
     !matches!(object.origin, Origin::Stub | Origin::Added(_))
 }
 
-/// What to do with an object that the API server refuses.
-pub(super) fn way_out(object: &Object) -> &'static str {
+/// Returns the hint for an object that the API server rejects.
+pub(super) fn remediation_hint(object: &Object) -> &'static str {
     match object.origin {
-        Origin::Overlay { .. } => "the API server would refuse it: correct the overlay",
+        Origin::Overlay { .. } => "fix the overlay: the API server would reject it",
         _ => {
-            "the API server would refuse it: put it right with a `[[bundle.patch]]`, or leave it \
-             out with `exclude`"
+            "fix it with a `[[bundle.patch]]`, or remove it with `exclude`: the API server would \
+                reject it"
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The versions of a chart in an output folder.
+//! The versions of a chart in an output directory.
 
 use super::operand::documents;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::source::chart::{self as charts, ChartTree};
 use std::path::Path;
 
-/// Versions of a chart and their folders below the output folder, in a tree of that folder.
+/// Returns the versions of a chart and their directories, relative to the output directory.
 pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
     tree.keys()
         .filter_map(|path| path.strip_suffix("/Chart.yaml"))
@@ -20,7 +20,7 @@ pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)>
         .collect()
 }
 
-/// The same on disk.
+/// Returns the same on disk.
 pub(super) fn versions_on_disk(out: &Path, name: &str) -> Vec<(String, String)> {
     let folder = out.join(name);
     if charts::is_chart(&folder) {
@@ -42,7 +42,7 @@ fn version_of(content: &[u8]) -> Option<String> {
     documents.first()?.get("version")?.as_str().map(str::to_owned)
 }
 
-/// The folder and version that are wanted, or the highest.
+/// Selects the directory of the requested version, or of the highest one.
 pub(super) fn pick(
     name: &str,
     version: Option<&str>,
@@ -55,12 +55,12 @@ pub(super) fn pick(
     found.cloned().ok_or_else(|| {
         let known: Vec<&str> = versions.iter().map(|(_, version)| version.as_str()).collect();
         let message = match version {
-            Some(version) => format!("there is no version {version} of the chart `{name}`"),
-            None => format!("there is no chart `{name}`"),
+            Some(version) => format!("version {version} of chart `{name}` not found"),
+            None => format!("chart `{name}` not found"),
         };
         let hint = match known.as_slice() {
-            [] => "Build it first, or name another one.".to_owned(),
-            known => format!("There is {}.", known.join(", ")),
+            [] => "build it first, or pass another chart".to_owned(),
+            known => format!("the versions are {}", known.join(", ")),
         };
         Diagnostic::error(Code::ChartNotFound, message).hint(hint).into()
     })

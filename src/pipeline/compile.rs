@@ -10,7 +10,7 @@ use crate::overlay;
 use crate::passes::{self, Context, Filtered};
 use crate::source::BundleFiles;
 
-/// How many objects each filter matched.
+/// Number of matched objects per filter.
 pub type Hits = Vec<(Filter, usize)>;
 
 /// A bundle compiled to the objects and values of a chart.
@@ -18,17 +18,17 @@ pub type Hits = Vec<(Filter, usize)>;
 pub struct Compiled {
     /// The bundle, without the objects that are now in `unit`.
     pub bundle: Bundle,
-    /// What became of it.
+    /// The compiled objects and values.
     pub unit: Unit,
     /// The namespace that it is meant for.
     pub namespace: String,
-    /// Which namespaces the operator watches.
+    /// Namespaces that the operator watches.
     pub watch: Watch,
-    /// Where its CRDs go.
+    /// Placement of its CRDs.
     pub crds: CrdPlacement,
-    /// How many objects each filter matched.
+    /// Number of matched objects per filter.
     pub hits: Hits,
-    /// How many objects each patch matched, by its own filter.
+    /// Number of matched objects per patch, by its own filter.
     pub patched: Hits,
 }
 
@@ -61,11 +61,10 @@ fn run_stages(
         .clone()
         .or_else(|| suggested.clone())
         .unwrap_or_else(|| config.name.clone());
-    // Commands in README.md and NOTES.txt hold it, so it must be nothing but a name.
+    // README.md and NOTES.txt contain it in commands, so it must be a valid name.
     let is_suggested = suggested.as_ref() == Some(&namespace);
     if let Some(fault) = label_fault(&namespace, 63).filter(|_| is_suggested) {
-        let message =
-            format!("the suggested namespace `{namespace}` cannot exist: its name {fault}");
+        let message = format!("invalid suggested namespace `{namespace}`: the name {fault}");
         let annotation = ".metadata.annotations[\"operatorframework.io/suggested-namespace\"]";
         diagnostics.push(
             Diagnostic::error(Code::InvalidName, message)
@@ -101,7 +100,7 @@ fn run_stages(
 
     let mut namespaces = vec![namespace.clone()];
     namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
-    // A filter may have dropped what reads a value.
+    // A filter may have removed the objects that use a value.
     let read = ReadPaths::of(&objects);
     values.retain(|value| read.contains(&value.path));
     let mut unit = Unit { objects, values, ..Unit::default() };
@@ -143,27 +142,28 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle) -> Diagnosti
     let (message, hint) = match &config.source {
         Source::Catalog(catalog) => (
             format!(
-                "the catalog `{}` has the bundle `{}` in the package `{}`, and its annotations name the \
-                 package `{}`",
+                "the catalog `{}` lists the bundle `{}` in package `{}`, but the bundle's \
+                    annotations name the package `{}`",
                 catalog.catalog.text,
                 bundle.csv.name(),
                 wanted.text,
                 bundle.package
             ),
-            "report it to the owner of the catalog; to build this bundle all the same, name its image \
-             with `image` instead of `catalog`"
+            "report it to the owner of the catalog; to build this bundle anyway, set `image` to \
+                its image instead of `catalog`"
                 .to_owned(),
         ),
         source => (
             format!(
-                "`{}` is a bundle of the package `{}`, not of `{}`",
+                "`{}` is a bundle of package `{}`, not of `{}`",
                 source.text(),
                 bundle.package,
                 wanted.text
             ),
-            format!("name a bundle of `{}`, or write package = \"{}\"", wanted.text, bundle.package),
+            format!("use a bundle of `{}`, or write package = \"{}\"", wanted.text, bundle.package),
         ),
     };
+
     Diagnostic::error(Code::PackageMismatch, message)
         .at(Place::span(wanted.span.clone()))
         .hint(hint)
@@ -177,7 +177,7 @@ struct Chosen {
     patched: Hits,
 }
 
-/// Runs filters and patches; nothing when the rest would be about objects that nobody chose.
+/// Runs filters and patches; returns `None` after errors that make later findings meaningless.
 fn choose(
     objects: Vec<Object>,
     config: &BundleConfig,
@@ -226,14 +226,15 @@ fn choose(
     Some(Chosen { objects: patched.objects, hits, patched: patched_hits })
 }
 
-/// Returns the version of CRDs: the operator's, which tells better than the chart's what they can do.
+/// Returns the version for CRDs: the operator's, because it is more meaningful for CRDs than the
+/// chart's.
 fn crd_version(bundle: &Bundle, config: &BundleConfig) -> String {
     let own = semver::Version::parse(&bundle.csv.version).ok();
     let version = own.or_else(|| config.chart_version.clone());
     version.map_or_else(String::new, |version| version.to_string())
 }
 
-/// Returns where the CRDs go. Helm asks the cluster for all kinds of a release before it creates any
+/// Returns the placement of CRDs. Helm looks up all kinds of a release before it creates any
 /// object, so CRDs cannot be templates of a release with custom resources of their kinds.
 fn placement(
     objects: &[Object],
@@ -251,22 +252,24 @@ fn placement(
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "the CRDs are in the chart `{}{CRDS_SUFFIX}`, because `{}` has custom resources of their kinds: {}{more}",
+        "the CRDs are in a separate chart `{}{CRDS_SUFFIX}`, because `{}` has custom resources of \
+            their kinds: {}{more}",
         config.name,
         config.name,
         first.label()
     );
     let hint = match first.origin {
         Origin::Overlay { .. } => {
-            "write crds = \"separate\" to decide it, or phase = \"operand\" for the overlay"
+            "write crds = \"separate\" to set this explicitly, or phase = \"operand\" for the \
+                overlay"
         }
-        _ => "write crds = \"separate\" to decide it",
+        _ => "write crds = \"separate\" to set this explicitly",
     };
     diagnostics.push(Diagnostic::note(Code::CrdsSeparate, message).at(first.place()).hint(hint));
     CrdPlacement::Separate
 }
 
-/// Adds what the configuration has beside the bundle to the objects.
+/// Adds the objects of the configuration (overlays and others) to the bundle's objects.
 fn add(
     mut objects: Vec<Object>,
     values: &mut Vec<ValueSpec>,

@@ -1,4 +1,4 @@
-//! What `diff` compares: a chart or a bundle to the objects that it puts into a cluster.
+//! Loads the operands of `diff`: converts a chart or a bundle to its objects in the cluster.
 
 use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::bundle;
@@ -15,35 +15,35 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Folder of a subchart's templates that bundle2chart writes.
+/// Directory of a subchart's templates that bundle2chart writes.
 const SUBCHART_TEMPLATES: &str = "charts/crds/templates";
 
-/// What reports call the namespace of the release, which identities leave out.
+/// Placeholder for the release namespace in reports; identities omit it.
 pub const NAMESPACE: &str = "release-namespace";
 
-/// Where operands are looked for, and how they are rendered.
+/// Loads and renders operands.
 pub struct Operands<'a> {
     /// Reads bundles.
     pub supply: &'a Supply,
-    /// Says how bundles are compiled, where it knows them.
+    /// The configuration, which defines how bundles are compiled, if any.
     pub config: Option<&'a Config>,
     /// The lock of the configuration, for what a bundle was in a Git revision.
     pub lock: Option<&'a Path>,
-    /// The output folder, for `NAME@VERSION`.
+    /// The output directory, for `NAME@VERSION`.
     pub out: &'a Path,
     /// Name of the release namespace.
     pub namespace: &'a str,
     /// Values over the defaults of charts.
     pub values: Json,
-    /// Whether the `helm` program may render what bundle2chart cannot.
+    /// True if the `helm` program can be used to render charts that bundle2chart cannot.
     pub helm: bool,
 }
 
 impl Operands<'_> {
-    /// What `text` names: a chart folder or package, `NAME@VERSION` or `NAME` in the output folder,
-    /// a bundle folder, layout, tar or image. With a Git revision, a chart in the output folder as
-    /// it was then; where the output folder is not committed, the bundle that was locked then,
-    /// compiled as the configuration says now.
+    /// Loads `text`: a chart directory or package, `NAME@VERSION` or `NAME` in the output
+    /// directory, a bundle directory, layout, tar or image. With a Git revision: a chart in the
+    /// output directory at this revision, or, if the output directory is not committed, the bundle
+    /// locked at this revision, compiled with the current configuration.
     pub fn load(&self, text: &str, revision: Option<&str>) -> (Option<Side>, Diagnostics) {
         let mut diagnostics = Diagnostics::new();
         let side = self.side(text, revision, &mut diagnostics).unwrap_or_else(|problems| {
@@ -86,6 +86,7 @@ impl Operands<'_> {
             let place = format!("{revision}:{path}");
             return side.map(Some).map_err(|found| charts::located(&place, found));
         }
+
         let path = Path::new(text);
         let located = |found| charts::located(text, found);
         if let Some(tree) = chart_at(path).map_err(located)? {
@@ -100,10 +101,11 @@ impl Operands<'_> {
             let place = folder.display().to_string();
             return side.map(Some).map_err(|found| charts::located(&place, found));
         }
+
         self.bundle(text, diagnostics)
     }
 
-    /// `NAME@VERSION`, `NAME`, or the folder of a chart in the output folder.
+    /// Parses `NAME@VERSION`, `NAME`, or the directory of a chart in the output directory.
     fn name_of(&self, text: &str) -> (String, Option<String>) {
         let inside = Path::new(text).strip_prefix(self.out).ok().and_then(Path::to_str);
         let text = inside.unwrap_or(text);
@@ -123,8 +125,8 @@ impl Operands<'_> {
         self.fetched(&source::from_argument(text), None, None, diagnostics)
     }
 
-    /// A bundle of the configuration as it was locked in a Git revision: how it is compiled now, and
-    /// which image it was then. Nothing when the lock was not committed then, or does not
+    /// Returns a bundle of the configuration as it was locked in a Git revision: how it is compiled
+    /// now, and which image it was then. Nothing when the lock was not committed then, or does not
     /// have it.
     fn locked_at(
         &self,
@@ -145,7 +147,7 @@ impl Operands<'_> {
             return Ok(None);
         };
         let source = match &known.source {
-            // What is looked for in a catalog must be what was looked for then.
+            // The catalog query must be the same as at the revision.
             source if pin.is_catalog && lock.entry(known) == Some(entry) => source.clone(),
             _ if pin.is_catalog => return Ok(None),
             source => {
@@ -155,7 +157,7 @@ impl Operands<'_> {
         Ok(Some((BundleConfig { source, ..known.clone() }, entry.clone())))
     }
 
-    /// The side of a bundle: compiled as the configuration says, where it knows it.
+    /// Compiles a bundle, with its configuration if it is configured.
     fn fetched(
         &self,
         source: &Source,
@@ -192,7 +194,7 @@ impl Operands<'_> {
         let mut values = compiled.unit.default_values();
         merge(&mut values, &self.values);
         let release = Release { namespace: self.namespace, values: &values };
-        // What comes later is in a chart of its own.
+        // Objects of later phases are in a separate chart.
         let objects = compiled.unit.objects.iter().filter(|object| object.phase != Phase::Operand);
         let objects = objects.filter_map(|object| release.object(object));
         let label = format!("{} {}", loaded.package, loaded.csv.version);
@@ -204,7 +206,7 @@ impl Operands<'_> {
         }))
     }
 
-    /// The side that a chart's files make; `label` is made of the chart when it is empty.
+    /// Returns the side that a chart's files make; `label` is made of the chart when it is empty.
     ///
     /// # Errors
     /// When a file cannot be understood or rendered.
@@ -233,15 +235,17 @@ impl Operands<'_> {
         let rendered = match rendered {
             Some(rendered) => rendered,
             None if !self.helm => {
-                let message = format!(
-                    "the templates of the chart `{name}` are in a language that this version does not know"
-                );
+                let message = format!("unsupported template version of chart `{name}`");
                 return Err(Diagnostic::error(Code::ChartUnreadable, message)
-                    .hint("another version of bundle2chart wrote it; build it again with this one")
+                    .hint(
+                        "build it again with this version: another version of bundle2chart \
+                        generated it",
+                    )
                     .into());
             }
             None => self.with_helm(&name, tree)?,
         };
+
         let mut facts = ChartFacts {
             version: text("version"),
             app_version: text("appVersion"),
@@ -254,6 +258,7 @@ impl Operands<'_> {
             crd_files: BTreeMap::new(),
             name,
         };
+
         let mut objects = Vec::new();
         for (placement, file, object) in rendered {
             let kind = object.get("kind").and_then(Json::as_str);
@@ -268,17 +273,18 @@ impl Operands<'_> {
             }
             objects.push(object);
         }
+
         let label = match label {
             "" => format!("{} {}", facts.name, facts.version),
             label => label.to_owned(),
         };
         let operator_version = facts.app_version.clone();
         let side = Side::new(label, objects, self.namespace, Some(facts));
+
         Ok(Side { package, operator_version, ..side })
     }
 
-    /// Renders a chart that bundle2chart wrote; nothing when a template is in a language that this
-    /// version does not know.
+    /// Renders a generated chart; `None` if a template has an unsupported syntax.
     fn render(&self, tree: &ChartTree, values: &Json) -> Result<Option<Rendered>, Diagnostics> {
         let release = Release { namespace: self.namespace, values };
         let nothing = Json::Null;
@@ -286,6 +292,7 @@ impl Operands<'_> {
         let subchart = Release { namespace: self.namespace, values: of_subchart };
         let without_subchart = of_subchart.get("enabled") == Some(&Json::Bool(false));
         let mut rendered = Vec::new();
+
         for (path, content) in tree {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             let yaml = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
@@ -321,6 +328,7 @@ impl Operands<'_> {
                     .map(|object| (placement, path.clone(), object)),
             );
         }
+
         Ok(Some(rendered))
     }
 
@@ -343,7 +351,8 @@ impl Operands<'_> {
     }
 }
 
-/// Whether a folder of a chart is `crds/` of it or of a subchart, which may itself be called so.
+/// Returns true for the `crds/` directory of a chart or of a subchart, which may itself be named
+/// `crds`.
 fn is_crds(folder: &str) -> bool {
     let mut parts = folder.split('/');
     loop {
@@ -355,7 +364,7 @@ fn is_crds(folder: &str) -> bool {
     }
 }
 
-/// Reads a chart folder or package; nothing when the path is none.
+/// Reads a chart directory or package; `None` if the path is neither.
 fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     if path.is_dir() && charts::is_chart(path) {
         let tree = charts::read_folder(path)?;
@@ -367,16 +376,16 @@ fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     if path.is_file() { charts::read_package(path) } else { Ok(None) }
 }
 
-/// Objects with where they are in the chart.
+/// Objects with their placement in the chart.
 type Rendered = Vec<(Placement, String, Json)>;
 
-/// The documents of a file, as JSON.
+/// Returns the documents of a file, as JSON.
 pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnostics> {
     let text = std::str::from_utf8(content).map_err(|_| not_utf8(path))?;
     let documents = crate::yaml::parse(text).map_err(|why| {
         Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not valid YAML: {why}"))
             .at(Place::file(path))
-            .hint("Check the file; a template is shown as it was rendered.")
+            .hint("check the rendered template")
     })?;
     let release = Release { namespace: "", values: &Json::Null };
     Ok(documents.iter().map(|document| release.value(document)).filter(|d| !d.is_null()).collect())
@@ -385,11 +394,11 @@ pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnos
 fn not_utf8(path: &str) -> Diagnostics {
     Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not UTF-8 text"))
         .at(Place::file(path))
-        .hint("Convert the file to UTF-8.")
+        .hint("convert the file to UTF-8")
         .into()
 }
 
-/// The items of a List, or the object.
+/// Returns the items of a List, or the object.
 fn flatten(object: Json) -> Vec<Json> {
     let list = object.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
     match object {
@@ -434,7 +443,7 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
         let wrong = |why: String| -> Diagnostics {
             Diagnostic::error(Code::ValuesUnreadable, format!("`{shown}`: {why}"))
                 .at(Place::file(&shown))
-                .hint("Write one map in YAML, as for `helm install --values`.")
+                .hint("write one YAML mapping, as for `helm install --values`")
                 .into()
         };
         let mut documents = crate::yaml::parse(&text).map_err(wrong)?;
@@ -442,7 +451,7 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
         match documents.pop().map(|document| release.value(&document)) {
             None => {}
             Some(over @ Json::Object(_)) if documents.is_empty() => merge(&mut values, &over),
-            Some(_) => return Err(wrong("values are one map".to_owned())),
+            Some(_) => return Err(wrong("values must be one mapping".to_owned())),
         }
     }
     Ok(values)

@@ -6,12 +6,12 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 
 /// Keys of bundles.toml that make a release smaller.
 struct Remedy {
-    /// As written in the file.
+    /// The setting, as written in bundles.toml.
     written: &'static str,
     apply: fn(&mut BundleConfig),
 }
 
-/// From the one that changes least for who has the chart installed.
+/// Settings that reduce the release size, least disruptive for existing releases first.
 const REMEDIES: [Remedy; 4] = [
     Remedy {
         written: "strip-descriptions = true",
@@ -34,8 +34,8 @@ const REMEDIES: [Remedy; 4] = [
     },
 ];
 
-/// Returns a finding for each chart whose release takes most of its Secret, or more than all of it.
-/// `compile` compiles the bundle with other settings; it is asked only when there is such a chart.
+/// Returns a finding for each chart whose release takes most of its Secret, or does not fit.
+/// `compile` compiles the bundle with other settings; it is called only if there is such a chart.
 pub(super) fn check(
     charts: &[Chart],
     config: &BundleConfig,
@@ -58,17 +58,17 @@ fn finding(chart: &Chart) -> Diagnostic {
     let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
     let share = chart::release_percent(bytes);
     let takes = format!(
-        "a release of `{name}` takes {bytes} bytes ({share} %) of the {limit} that Kubernetes allows \
-         Helm for it"
+        "release Secret of `{name}` takes up to {bytes} bytes ({share} %) of the {limit} that \
+            Kubernetes allows"
     );
     if bytes > limit {
-        Diagnostic::error(Code::ReleaseSize, format!("{takes}, so that it cannot be installed"))
+        Diagnostic::error(Code::ReleaseSize, format!("{takes}: Helm cannot install it"))
     } else {
         Diagnostic::warning(Code::ReleaseSize, takes)
     }
 }
 
-/// Returns what to write, with the share that each chart then takes.
+/// Returns a hint with the settings that reduce the size, and the resulting percentages.
 fn hint(
     largest: usize,
     config: &BundleConfig,
@@ -101,11 +101,10 @@ fn hint(
         }
     }
 
-    let filters =
-        "leave objects out with filters, or move what overlays add into charts of their own";
+    let filters = "exclude objects with filters, or move overlays into separate charts";
     match (fitting.as_slice(), smaller.as_slice()) {
         ([], []) => filters.to_owned(),
-        ([], smaller) => format!("{filters}; less is taken with {}", smaller.join(" or ")),
+        ([], smaller) => format!("{filters}; these reduce the size: {}", smaller.join(" or ")),
         (fitting, _) => format!("write {}", fitting.join(" or ")),
     }
 }

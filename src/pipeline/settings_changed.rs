@@ -1,7 +1,7 @@
-//! What a chart has otherwise than the version before: the place of its CRDs, and the namespaces that
-//! its operator watches. Only reads.
+//! Changes since the previous version of a chart: the placement of its CRDs, and the watched
+//! namespaces. Read-only.
 
-#![expect(clippy::disallowed_methods, reason = "looks at what is in the output folder")]
+#![expect(clippy::disallowed_methods, reason = "reads the output directory")]
 
 use crate::config::{BundleConfig, CrdPlacement};
 use crate::diag::{Code, Diagnostic, Place};
@@ -17,18 +17,17 @@ const CRDS: &str = "bundle2chart/crds: ";
 /// The annotation of a chart that says what its operator watches.
 const WATCH: &str = "bundle2chart/watch: ";
 
-/// Returns a warning when the CRDs of a chart move: they are somewhere else in the version before it
-/// that is in the output folder, or in what is replaced. What cannot be read is nothing to compare
-/// with.
+/// Returns a warning if the CRDs of a chart move: compares with the previous version in the output
+/// directory, or with the version that is replaced. Charts that cannot be read are ignored.
 pub fn crds_moved(out: &Path, chart: &ChartFiles) -> Option<Diagnostic> {
     let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
     let (dir, before) = previous(out, chart, placement_in)?;
     (before != now).then(|| warning(out, chart, &dir, before, now))
 }
 
-/// Returns an error when the operator of a chart would watch other namespaces than in the version
-/// before it that is in the output folder, and the one of `bundles` that it comes from has no `watch`
-/// in bundles.toml. This is for bundles that the lock does not have, such as those of a path.
+/// Returns an error if the operator of a chart would watch other namespaces than in the previous
+/// version in the output directory, and its bundle in `bundles` has no `watch` in bundles.toml. For
+/// bundles that are not in the lock file, such as those of a path.
 pub fn watch_changed(
     out: &Path,
     chart: &ChartFiles,
@@ -39,7 +38,7 @@ pub fn watch_changed(
     let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
     let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
 
-    // What was built under this version has been decided.
+    // A chart of the same version has the user's decision already.
     let own = read(&out.join(&chart.dir)).map(|before| (chart.dir.clone(), before));
     let (dir, before) = own.or_else(|| previous(out, chart, read))?;
     (before != now).then(|| watch_error(bundle, &out.join(dir), &before, &now))
@@ -54,19 +53,21 @@ fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> 
         }
     };
     let message = format!(
-        "`{}` would watch {now} instead of {before}, as the chart `{}` does, because the install modes of \
-         the bundle changed: {}",
+        "`{}` would watch {now} instead of {before} as in chart `{}`, because the bundle's install \
+            modes changed: {}",
         bundle.name,
         chart.display(),
         match now {
-            "all" => "its Roles become ClusterRoles, valid in all namespaces",
+            "all" => "its Roles become ClusterRoles for all namespaces",
             _ => "custom resources in other namespaces are no longer reconciled",
         }
     );
+
     let keep = match now {
         "all" => format!("watch = {} to keep it, or ", toml(before)),
         _ => String::new(),
     };
+
     Diagnostic::error(Code::WatchChanged, message)
         .at(Place::span(bundle.span.clone()))
         .hint(format!("write {keep}watch = {} to accept", toml(now)))
@@ -82,23 +83,27 @@ fn warning(
     let name = chart.dir.iter().next().map(Path::new).unwrap_or(Path::new("")).display();
     let hint = match (templates(before), templates(now)) {
         (false, true) => format!(
-            "Helm refuses to take over CRDs that no release owns: upgrade with `--take-ownership`, as the README of \
-             the chart says; or keep crds = \"{}\"",
+            "upgrade with `--take-ownership` (see the chart's README), because Helm does not adopt \
+                CRDs that no release owns; or keep crds = \"{}\"",
             before.as_str()
         ),
         (true, false) => format!(
-            "the upgrade leaves the CRDs in the cluster, because they say `helm.sh/resource-policy: keep`, and \
-             Helm no longer updates them: from now on, replace them with kubectl before each upgrade; or keep \
-             crds = \"{}\"",
+            "from now on, replace the CRDs with kubectl before each upgrade: the upgrade keeps \
+                them in the cluster (`helm.sh/resource-policy: keep`), but Helm no longer \
+                upgrades them; or keep crds = \"{}\"",
             before.as_str()
         ),
-        (true, true) => "the release that had the CRDs leaves them in the cluster, and the one that has them now \
-             refuses to take them over: install or upgrade it with `--take-ownership`"
+        (true, true) => "install or upgrade the release that has the CRDs now with \
+            `--take-ownership`: the other release leaves them in the cluster, and Helm does not \
+            adopt them without it"
             .to_owned(),
-        (false, false) => "nothing changes in a cluster, since Helm installs both in the same way; those who \
-             replace the CRDs with kubectl look in the new place"
-            .to_owned(),
+        (false, false) => {
+            "if you replace the CRDs with kubectl, use the new path; nothing changes \
+            in a cluster, because Helm installs both the same way"
+                .to_owned()
+        }
     };
+
     Diagnostic::warning(
         Code::CrdsMoved,
         format!(
@@ -107,7 +112,7 @@ fn warning(
             dir.display(),
             now.as_str(),
             if templates(before) || templates(now) {
-                ": a breaking change for who has it installed"
+                ": a breaking change for existing releases"
             } else {
                 ""
             }
@@ -117,7 +122,7 @@ fn warning(
     .hint(hint)
 }
 
-/// Whether the CRDs are objects of a release.
+/// Returns true if the CRDs are objects of a release.
 fn templates(placement: CrdPlacement) -> bool {
     matches!(placement, CrdPlacement::Templates | CrdPlacement::Separate)
 }
@@ -148,7 +153,7 @@ fn previous<T>(
     dirs.into_iter().find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
 }
 
-/// Where the CRDs of a chart that we wrote are.
+/// Returns the placement of the CRDs in a generated chart.
 fn placement_in(folder: &Path) -> Option<CrdPlacement> {
     placement(&chart_yaml(folder)?).or_else(|| placement_of_old(folder))
 }
@@ -164,7 +169,7 @@ fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
     regular_file::read(&file, LONGEST).ok()
 }
 
-/// The same of a chart that was written before charts said it.
+/// Returns the placement of the CRDs in a chart that was generated before charts recorded it.
 fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
     let is_folder = |path: &str| folder.join(path).is_dir();
     if is_folder("charts/crds/crds") {
@@ -179,12 +184,12 @@ fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
     crds.then_some(CrdPlacement::Templates)
 }
 
-/// What our own Chart.yaml says of CRDs.
+/// Returns the placement of the CRDs that a generated Chart.yaml records.
 fn placement(chart: &[u8]) -> Option<CrdPlacement> {
     CrdPlacement::named(&annotation(chart, CRDS)?)
 }
 
-/// An annotation of our own Chart.yaml: one line, as this crate writes it.
+/// Returns an annotation of our own Chart.yaml: one line, as this crate writes it.
 fn annotation(chart: &[u8], key: &str) -> Option<String> {
     let text = std::str::from_utf8(chart).ok()?;
     let value = text.lines().find_map(|line| line.trim_start().strip_prefix(key))?;

@@ -1,24 +1,24 @@
-//! What a run may use of the machine that it is on: network, cache, and whom to tell.
+//! The resources of the machine that a run can use: network, cache, and reporter.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How sources may be reached.
+/// Access to sources.
 #[derive(Clone, Default)]
 pub struct Access {
-    /// Nothing is sent over a network; what is not at hand is an error.
+    /// Disables network access; anything that is not local is an error.
     pub offline: bool,
     /// Variables of the environment that say where credentials, the cache and proxies are; the
     /// library reads none by itself.
     pub environment: Environment,
-    /// Who is told what is going on.
+    /// Receives progress and log lines.
     pub reporter: Option<Arc<dyn Reporter>>,
 }
 
 impl Access {
-    /// Tells the reporter something of interest at this level of detail and above.
+    /// Reports a line at this level of detail and above.
     pub(super) fn tell(&self, detail: u8, line: impl FnOnce() -> String) {
         if let Some(reporter) = self.reporter.as_ref().filter(|r| r.detail() >= detail) {
             reporter.line(&line());
@@ -26,18 +26,18 @@ impl Access {
     }
 }
 
-/// Is told what a run does. Nothing that it is told holds a secret.
+/// Receives progress and log lines, which never contain secrets.
 pub trait Reporter: Send + Sync {
-    /// How much it wants to know: 0 nothing but progress, 1 what comes from where, 2 every
-    /// request, 3 the headers of answers too.
+    /// Returns the level of detail: 0 progress only, 1 sources of images, 2 HTTP requests, 3
+    /// response headers.
     fn detail(&self) -> u8;
     /// A line, without its end.
     fn line(&self, line: &str);
-    /// A download has begun; `size` is in bytes. What is returned is dropped at its end.
+    /// Starts a download; `size` is in bytes. The result is dropped when the download ends.
     fn download(&self, name: &str, size: u64) -> Box<dyn Download>;
 }
 
-/// Is told how a download goes.
+/// Receives the progress of a download.
 pub trait Download: Send {
     /// This many bytes are there in all.
     fn reached(&self, bytes: u64);
@@ -49,7 +49,7 @@ pub struct Environment {
     variables: BTreeMap<String, String>,
 }
 
-/// Names alone: the address of a proxy may hold a password.
+/// Prints names only: a proxy URL can contain a password.
 impl fmt::Debug for Environment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.variables.keys()).finish()
@@ -77,7 +77,7 @@ impl Environment {
         "no_proxy",
     ];
 
-    /// Of `variables`, those that matter and are not empty.
+    /// Keeps the relevant, non-empty ones of `variables`.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let matters = |(name, value): &(String, String)| {
             Self::VARIABLES.contains(&name.as_str()) && !value.is_empty()
@@ -93,8 +93,8 @@ impl Environment {
         self.get(name).map(PathBuf::from)
     }
 
-    /// Where blobs are kept: `BUNDLE2CHART_CACHE`, else a folder in `XDG_CACHE_HOME` or in
-    /// `.cache` at home.
+    /// Returns the cache directory: `BUNDLE2CHART_CACHE`, else `bundle2chart` in `XDG_CACHE_HOME`
+    /// or in `.cache` at home.
     pub(super) fn cache(&self) -> Option<PathBuf> {
         self.path("BUNDLE2CHART_CACHE").or_else(|| {
             let caches = self

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::rc::Rc;
 use tar::EntryType;
 
-/// What reading has cost so far, shared by the streams and the walks of one image.
+/// Counts the resources used for one image, shared by its streams and archive walks.
 pub(super) struct Meter {
     limits: Limits,
     expanded: Cell<u64>,
@@ -41,8 +41,8 @@ impl Meter {
         Ok(())
     }
 
-    /// Takes note of `count` more bytes of a stream that has given `given` in all for `taken`
-    /// stored ones.
+    /// Counts `count` more bytes of a stream that has returned `given` bytes for `taken` stored
+    /// bytes.
     fn count_bytes(&self, count: u64, given: u64, taken: u64) -> io::Result<()> {
         let limits = &self.limits;
         self.expanded.set(self.expanded.get().saturating_add(count));
@@ -68,13 +68,13 @@ impl Meter {
     }
 }
 
-/// Counts the bytes that a decoder takes.
-pub(super) struct Taken<R> {
+/// Counts the bytes that a decoder reads.
+pub(super) struct CountingReader<R> {
     inner: R,
     count: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Taken<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.count.set(self.count.get() + count as u64);
@@ -82,9 +82,9 @@ impl<R: Read> Read for Taken<R> {
     }
 }
 
-/// A decompressed stream whose bytes are metered, and hashed where that is asked for.
+/// A decompressed stream with counted and, optionally, hashed bytes.
 pub(super) struct Expanded<R: Read> {
-    decoder: Decoder<Taken<R>>,
+    decoder: Decoder<CountingReader<R>>,
     meter: Rc<Meter>,
     hasher: Option<Hasher>,
     taken: Rc<Cell<u64>>,
@@ -94,7 +94,7 @@ pub(super) struct Expanded<R: Read> {
 impl<R: Read> Expanded<R> {
     pub(super) fn new(stored: R, meter: &Rc<Meter>, hasher: Option<Hasher>) -> io::Result<Self> {
         let taken = Rc::new(Cell::new(0));
-        let stored = Taken { inner: stored, count: Rc::clone(&taken) };
+        let stored = CountingReader { inner: stored, count: Rc::clone(&taken) };
         let decoder = Decoder::new(stored, meter.limits.zstd_window_bytes)?;
         meter.allowance.set(u64::MAX);
         Ok(Expanded { decoder, meter: Rc::clone(meter), hasher, taken, given: 0 })
@@ -110,7 +110,7 @@ impl<R: Read> Expanded<R> {
         io::copy(self, &mut io::sink()).map(drop)
     }
 
-    /// The stored stream and the digest of the expanded one.
+    /// Returns the stored stream and the digest of the expanded one.
     pub(super) fn into_parts(self) -> (R, Option<String>) {
         (self.decoder.into_inner().inner, self.hasher.map(Hasher::finish))
     }
@@ -128,7 +128,7 @@ impl<R: Read> Read for Expanded<R> {
     }
 }
 
-/// What an entry is, as far as anything here cares.
+/// The type of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,
@@ -143,30 +143,30 @@ pub(super) enum EntryKind {
 
 /// An entry of a tar archive.
 pub(super) struct Entry<'a> {
-    /// Its path as the archive has it.
+    /// The path as in the archive.
     pub(super) path: Vec<u8>,
     pub(super) kind: EntryKind,
     /// Bytes of its content.
     pub(super) size: u64,
-    /// Where its content starts in the expanded archive.
+    /// Offset of its content in the decompressed archive.
     pub(super) position: u64,
     content: &'a mut dyn Read,
 }
 
 impl Entry<'_> {
-    /// Its content as it streams by.
+    /// Returns the content as a stream.
     pub(super) fn stream(&mut self) -> &mut dyn Read {
         self.content
     }
 
-    /// Its whole content; the caller has looked at [`size`](Self::size), which is allocated.
+    /// Reads the whole content; allocates [`size`](Self::size), which the caller has checked.
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut content = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
         self.content.take(self.size).read_to_end(&mut content)?;
         if content.len() as u64 != self.size {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                format!("it ends inside `{}`", show(&self.path)),
+                format!("unexpected end of archive inside `{}`", show(&self.path)),
             ));
         }
         Ok(content)
@@ -193,14 +193,14 @@ pub(super) fn walk<R: Read>(
 /// Bytes of a block of a tar; the content of an entry is padded to whole ones.
 const BLOCK: u64 = 512;
 
-/// A tar whose end may lie in the padding after the content of its last entry, as `umoci insert`
-/// leaves it. Go's archive/tar takes that for the end of the archive (`Reader.next`: an end of
-/// file while padding is read is `io.EOF`); the `tar` crate wants the padding, and gets zeros.
-/// Anything else that is cut short stays cut short.
+/// A tar that may end within the padding of its last entry, as written by `umoci insert`. Go's
+/// archive/tar accepts this as the end of the archive (`Reader.next`: an end of file in the padding
+/// is `io.EOF`); the `tar` crate requires the padding, so zeros are added. Other truncated archives
+/// remain truncated.
 struct Padded<R> {
     inner: R,
     position: u64,
-    /// Where the content of the entry that was visited last ends.
+    /// End offset of the content of the last visited entry.
     content_end: Rc<Cell<u64>>,
 }
 
@@ -228,7 +228,7 @@ fn walk_entries<R: Read>(
     for entry in archive.entries()? {
         let mut entry = entry?;
         meter.count_entry()?;
-        // A sparse file takes less room in the archive than it claims to be long.
+        // A sparse file is smaller in the archive than its declared size.
         let sparse = entry.header().entry_type() == EntryType::GNUSparse;
         let stored = if sparse { entry.header().entry_size()? } else { entry.size() };
         let position = entry.raw_file_position();
@@ -244,7 +244,7 @@ fn walk_entries<R: Read>(
                 continue;
             }
             EntryType::Directory => EntryKind::Folder,
-            // Archives older than POSIX mark a folder by the slash only.
+            // Archives older than POSIX mark a directory by the slash only.
             EntryType::Regular if path.ends_with(b"/") => EntryKind::Folder,
             EntryType::Regular | EntryType::Continuous => EntryKind::File,
             EntryType::Link => EntryKind::HardLink(target(&entry)),
@@ -261,7 +261,7 @@ fn walk_entries<R: Read>(
     Ok(())
 }
 
-/// A path of an archive for people: control characters and what is not UTF-8 escaped.
+/// Returns a path of an archive for people: control characters and what is not UTF-8 escaped.
 pub(super) fn show(path: &[u8]) -> String {
     let mut text = String::new();
     for chunk in path.utf8_chunks() {

@@ -16,18 +16,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
 
-/// A folder of blobs.
+/// A directory of blobs.
 #[derive(Debug)]
 pub(super) struct Cache {
     folder: PathBuf,
-    /// Removed with the cache when the user has no folder for one.
+    /// A temporary directory, removed with the cache, if the user has no cache directory.
     _temporary: Option<tempfile::TempDir>,
     /// Blobs that this process has checked.
     sound: Mutex<BTreeSet<String>>,
 }
 
 impl Cache {
-    /// The cache in `folder`, which need not exist; without one, a temporary one.
+    /// Opens the cache in `folder`, which is created on demand; without one, in a temporary
+    /// directory.
     pub(super) fn new(folder: Option<&Path>) -> Result<Self, Diagnostics> {
         let (folder, temporary) = match folder {
             Some(folder) => (folder.to_owned(), None),
@@ -40,9 +41,8 @@ impl Cache {
         Ok(Cache { folder, _temporary: temporary, sound: Mutex::default() })
     }
 
-    /// Opens a blob at its start, and tells its size in bytes. A blob of more than `most` bytes is
-    /// none that is looked for; one that is not what its name says is removed, as if it had never
-    /// been there.
+    /// Opens a blob, and returns its size in bytes. Ignores blobs larger than `most` bytes. Removes
+    /// a blob whose content does not match its name, and treats it as missing.
     pub(super) fn open(
         &self,
         digest: &Digest,
@@ -107,17 +107,17 @@ impl Cache {
     }
 }
 
-/// What the names of blobs that are being written start with.
+/// Prefix of the names of unfinished blobs.
 const PARTIAL: &str = "blob-";
 
-/// Creates a file that [`sweep`] leaves alone as long as it is open.
+/// Creates a file that [`sweep`] does not delete while it is open.
 pub(super) fn create_locked(
     builder: &mut tempfile::Builder<'_, '_>,
     folder: &Path,
 ) -> io::Result<NamedTempFile> {
     loop {
         let file = builder.tempfile_in(folder)?;
-        // Tells others that it is in use; the lock ends with the process.
+        // Marks the file as in use; the lock is released when the process exits.
         file.as_file().lock_shared()?;
         // It may have been swept before it was locked.
         if file.path().exists() {
@@ -190,7 +190,7 @@ impl Partial<'_> {
             .map_err(|error| unusable(&path, &error))
     }
 
-    /// Puts the blob under its name when its digest is right; else the digest that it has.
+    /// Moves the blob to its final name if its digest is right, else returns the actual digest.
     pub(super) fn commit(self) -> Result<Result<(), String>, Diagnostics> {
         let found = self.hasher.finish();
         if found != self.digest.as_ref() {
@@ -208,8 +208,8 @@ impl Partial<'_> {
 fn unusable(path: &Path, error: &io::Error) -> Diagnostics {
     failure(
         Code::CacheUnusable,
-        format!("the cache of blobs cannot be used: {}: {error}", path.display()),
-        "Make room or fix its permissions, or name another folder in BUNDLE2CHART_CACHE.",
+        format!("cannot use the blob cache {}: {error}", path.display()),
+        "free disk space, fix the permissions, or set another directory in BUNDLE2CHART_CACHE",
     )
 }
 

@@ -1,5 +1,5 @@
 #![expect(clippy::disallowed_methods, reason = "reads charts")]
-//! Charts as they are: folders, packages, and folders in a Git revision.
+//! Charts as files: directories, packages, and directories in a Git revision.
 
 use super::compression::Decoder;
 use super::limits::Limits;
@@ -16,33 +16,33 @@ use walkdir::WalkDir;
 /// Files of a chart by `/`-separated path.
 pub type ChartTree = BTreeMap<String, Vec<u8>>;
 
-/// Bytes of all files of a chart; far above what a release can hold.
+/// Size limit for all files of a chart, in bytes; far above what a release can store.
 const CHART_BYTES: u64 = 256 << 20;
 /// Files of a chart.
 const CHART_FILES: usize = 20_000;
 
-/// Bytes of a file of values; a release, which has them all, holds 1 MiB.
+/// Size limit for a values file, in bytes; a release, which includes the values, stores at most 1
+/// MiB.
 const VALUES_BYTES: u64 = 16 << 20;
 
-/// Name of the release that charts are rendered for, the one that `helm template` itself takes
-/// where it is given none.
+/// Release name for rendering charts: the default of `helm template`.
 const RELEASE: &str = "release-name";
-/// Where the chart and its values are in the folder that Helm works in.
+/// Paths of the chart and its values in Helm's working directory.
 const CHART_FOLDER: &str = "./chart";
 const VALUES_FILE: &str = "./values.yaml";
 
 /// Time that `helm` and `git` may take; the largest charts that are published take seconds.
 const PROGRAM_TIME: Duration = Duration::from_secs(120);
 
-/// Whether a folder is that of a chart.
+/// Returns true if the directory is a chart.
 pub fn is_chart(folder: &Path) -> bool {
     folder.join("Chart.yaml").is_file()
 }
 
-/// The files of a chart folder. Links are not followed.
+/// Reads the files of a chart directory. Symbolic links are not followed.
 ///
 /// # Errors
-/// When the folder cannot be read, or is far larger than a chart.
+/// If the directory cannot be read, or is far larger than a chart.
 pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
     let shown = folder.display().to_string();
     let mut tree = ChartTree::new();
@@ -67,19 +67,20 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
         limit(&shown, bytes, tree.len())?;
         tree.insert(path.replace('\\', "/"), content);
     }
+
     Ok(tree)
 }
 
-/// Refuses a chart folder with symbolic links. Helm follows them, wherever they lead: to read the
-/// chart without them would be to compare another one.
+/// Rejects a chart directory with symbolic links. Helm follows them, so reading the chart without
+/// them would compare a different chart.
 ///
 /// # Errors
-/// When there is a link, which the message names.
+/// If there is a symbolic link, which the message names.
 pub fn refuse_links(folder: &Path) -> Result<(), Diagnostics> {
     let mut entries = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().flatten();
     let Some(link) = entries.find(|entry| entry.path_is_symlink()) else { return Ok(()) };
-    let message = format!("`{}` is a symbolic link, and is not followed", link.path().display());
-    let hint = "package the chart with `helm package`, and name the package";
+    let message = format!("`{}` is a symbolic link, which is not followed", link.path().display());
+    let hint = "package the chart with `helm package`, and pass the package";
     Err(failure(Code::ChartUnreadable, message, hint))
 }
 
@@ -97,11 +98,11 @@ pub fn located(path: &str, diagnostics: Diagnostics) -> Diagnostics {
     diagnostics.into_iter().map(located).collect()
 }
 
-/// The files of a packaged chart, without the folder that all of them are in; nothing when the file
-/// is no chart.
+/// Reads the files of a packaged chart, without their common top directory; `None` if the file is
+/// not a chart.
 ///
 /// # Errors
-/// When the file cannot be read, or is far larger than a chart.
+/// If the file cannot be read, or is far larger than a chart.
 pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     let shown = file.display().to_string();
     let stored = regular_file::open(file).map_err(|error| unreadable(&shown, &error))?;
@@ -119,12 +120,13 @@ pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Diagnostics> {
 
 fn read_tar(stream: impl Read, shown: &str) -> Result<ChartTree, Diagnostics> {
     let broken = |error: io::Error| {
-        let message = format!("`{shown}` is no readable archive: {error}");
-        failure(Code::ChartUnreadable, message, "Package the chart again, or name its folder.")
+        let message = format!("cannot read archive `{shown}`: {error}");
+        failure(Code::ChartUnreadable, message, "package the chart again, or pass its directory")
     };
     let mut archive = tar::Archive::new(stream.take(CHART_BYTES * 2));
     let mut tree = ChartTree::new();
     let mut bytes = 0;
+
     for entry in archive.entries().map_err(broken)? {
         let entry = entry.map_err(broken)?;
         if !entry.header().entry_type().is_file() {
@@ -142,6 +144,7 @@ fn read_tar(stream: impl Read, shown: &str) -> Result<ChartTree, Diagnostics> {
         limit(shown, bytes, tree.len())?;
         tree.insert(path, content);
     }
+
     Ok(tree)
 }
 
@@ -149,27 +152,28 @@ fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Diagnostics> {
     if bytes <= CHART_BYTES && files < CHART_FILES {
         return Ok(());
     }
-    let message = format!("`{shown}` is far larger than a chart can be");
-    Err(failure(Code::ChartUnreadable, message, "Name the folder of one chart."))
+    let message = format!("`{shown}` is too large for a chart");
+    Err(failure(Code::ChartUnreadable, message, "pass the directory of one chart"))
 }
 
-/// Everything below `path` in the folder `folder` as it was in the Git revision `revision`, by path
+/// Reads everything below `path` in the directory `folder` at the Git revision `revision`, by path
 /// relative to `folder`.
 ///
-/// Only `git ls-tree` and `git cat-file` are asked: `git archive` runs the filters that the
-/// repository's own configuration and attributes name, and may change line ends.
+/// Only uses `git ls-tree` and `git cat-file`: `git archive` would run filters from the
+/// repository's configuration and attributes, and may change line endings.
 ///
 /// # Errors
-/// When there is no `git`, no repository, no such revision, or nothing at the path in it.
+/// If `git` is missing, or the repository, the revision or the path does not exist.
 pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartTree, Diagnostics> {
     let failed = |why: &str| {
         let why = why.trim().lines().last().unwrap_or_default().to_owned();
-        let message = format!("`{path}` cannot be read in the Git revision `{revision}`: {why}");
-        let hint = "Name a revision in which the output folder or `bundles.lock` was committed, as `git log` has it.";
+        let message = format!("cannot read `{path}` at Git revision `{revision}`: {why}");
+        let hint = "use a revision from `git log` in which the output directory or `bundles.lock` \
+            was committed";
         failure(Code::GitFailed, message, hint)
     };
     if revision.starts_with('-') || revision.is_empty() {
-        return Err(failed("this is no revision"));
+        return Err(failed("invalid revision"));
     }
     let list = git(folder).map_err(|error| failed(&error))?;
     let list = list.arguments(&["ls-tree", "-r", "-l", "-z"]).operands(&[revision, path]);
@@ -180,22 +184,22 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
     for entry in list.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
         let entry = String::from_utf8_lossy(entry).into_owned();
         let Some((facts, file)) = entry.split_once('\t') else {
-            return Err(failed("`git ls-tree` wrote a line that cannot be read"));
+            return Err(failed("unexpected output of `git ls-tree`"));
         };
         let [mode, _, object, size] = facts.split_whitespace().collect::<Vec<_>>()[..] else {
-            return Err(failed("`git ls-tree` wrote a line that cannot be read"));
+            return Err(failed("unexpected output of `git ls-tree`"));
         };
         // Links and submodules are no files.
         if !mode.starts_with("100") {
             continue;
         }
-        let size: u64 = size.parse().map_err(|_| failed("`git ls-tree` tells no size"))?;
+        let size: u64 = size.parse().map_err(|_| failed("`git ls-tree` printed no size"))?;
         bytes += size;
         limit(path, bytes, files.len())?;
         files.push((file.to_owned(), object.to_owned(), size));
     }
     if files.is_empty() {
-        return Err(failed("it has no files there"));
+        return Err(failed("no files in this revision"));
     }
 
     let objects: String = files.iter().map(|(_, object, _)| format!("{object}\n")).collect();
@@ -212,7 +216,7 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
             Some((content.to_vec(), rest.strip_prefix(b"\n")?))
         });
         let Some((content, after)) = content else {
-            return Err(failed(&format!("the repository does not have the content of `{file}`")));
+            return Err(failed(&format!("the content of `{file}` is not in the repository")));
         };
         rest = after;
         tree.insert(file, content);
@@ -220,11 +224,10 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
     Ok(tree)
 }
 
-/// `git` in a folder, so that the configuration of the repository, which may be a stranger's,
-/// starts no program: no hooks, no file system monitor, no transport, no bare repository that
-/// came as files of another.
+/// Prepares `git` so that the configuration of an untrusted repository starts no programs: no
+/// hooks, no file system monitor, no transports, no embedded bare repositories.
 fn git(folder: &Path) -> Result<Program, String> {
-    // What the user set for all repositories stays, `safe.directory` for one.
+    // Keep the user's global settings, for example `safe.directory`.
     let own = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME"];
     let program = Program::find("git", None).map_err(|error| format!("git: {error}"))?;
     Ok(program
@@ -239,7 +242,7 @@ fn git(folder: &Path) -> Result<Program, String> {
         .arguments(&["-c", "safe.bareRepository=explicit", "--literal-pathspecs", "--no-pager"]))
 }
 
-/// Standard output of a program that must succeed, else what it said.
+/// Returns the stdout of a successful program, else its error output.
 fn output_of(program: Program) -> Result<Vec<u8>, String> {
     let done = program.run().map_err(|error| error.to_string())?;
     if done.status.success() {
@@ -248,15 +251,15 @@ fn output_of(program: Program) -> Result<Vec<u8>, String> {
     Err(String::from_utf8_lossy(&done.errors).into_owned())
 }
 
-/// Whether Helm takes a name for that of a chart (its `create` has the rule), and no program takes
-/// it for an option or a folder.
+/// Returns true for chart names that Helm allows (as in `helm create`), and that no program can
+/// mistake for an option or a path.
 fn is_chart_name(name: &str) -> bool {
     (1..=250).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// Whether a name is one of a namespace: a label of RFC 1123.
+/// Returns true if the name is a valid namespace: an RFC 1123 label.
 fn is_namespace(name: &str) -> bool {
     let is_end = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
     let bytes = name.as_bytes();
@@ -266,16 +269,16 @@ fn is_namespace(name: &str) -> bool {
         && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
 }
 
-/// What `helm template` makes of a chart: one text, with a `# Source:` line for each document.
+/// Renders a chart with `helm template`: one text, with a `# Source:` line for each document.
 ///
-/// The chart is a stranger's. Nothing of it is on the command line: the release has the same name
-/// whatever the chart is called, so that names which templates derive from it are the same on both
-/// sides of a comparison. Helm sees no configuration, plugins, cluster or proxy of the user, and
-/// leaves `values.schema.json` alone, whose `$ref` may name any address or file.
+/// The chart is untrusted, so nothing of it is on the command line. The release name is fixed, so
+/// that names derived from it are the same on both sides of a comparison. Helm has no access to the
+/// user's configuration, plugins, cluster or proxy, and skips `values.schema.json`, whose `$ref`
+/// can point to any URL or file.
 ///
 /// # Errors
-/// When there is no `helm`, or it fails; the message has what it said. When the chart or the
-/// namespace has a name that cannot be one.
+/// If `helm` is missing or fails (the message has its output), or if the chart or the namespace has
+/// an invalid name.
 pub fn helm_template(
     name: &str,
     tree: &ChartTree,
@@ -283,19 +286,20 @@ pub fn helm_template(
     values: &str,
 ) -> Result<String, Diagnostics> {
     if !is_chart_name(name) {
-        let message = format!("`{}` is not the name of a chart", name.escape_debug());
-        let hint = "write letters, digits, `-`, `_` and `.` as `name` in Chart.yaml, and start with a letter or digit";
+        let message = format!("invalid chart name `{}`", name.escape_debug());
+        let hint = "set `name` in Chart.yaml to letters, digits, `-`, `_` and `.`, starting with a \
+            letter or digit";
         return Err(failure(Code::ChartUnreadable, message, hint));
     }
     if !is_namespace(namespace) {
-        let message = format!("`{}` is not the name of a namespace", namespace.escape_debug());
-        let hint = "write lower-case letters, digits and `-` with `--namespace`";
+        let message = format!("invalid namespace `{}`", namespace.escape_debug());
+        let hint = "use lower-case letters, digits and `-` in `--namespace`";
         return Err(failure(Code::InvalidValue, message, hint));
     }
     let own = |error: io::Error| {
         failure(
             Code::HelmFailed,
-            format!("a folder for helm cannot be made: {error}"),
+            format!("cannot create a temporary directory for helm: {error}"),
             "Free space.",
         )
     };
@@ -316,11 +320,14 @@ pub fn helm_template(
         Ok(helm) => helm,
         Err(ProgramError::Missing) => {
             let message =
-                format!("the chart `{name}` needs the `helm` program, which is not on PATH");
-            let hint = "Install Helm; only charts that bundle2chart wrote can be compared without.";
+                format!("the chart `{name}` requires the `helm` program, which is not in PATH");
+            let hint = "install Helm: only charts generated by bundle2chart can be compared \
+                without it";
             return Err(failure(Code::HelmMissing, message, hint));
         }
-        Err(error) => return Err(failed(&error.to_string(), "Run `helm version` by hand.")),
+        Err(error) => {
+            return Err(failed(&error.to_string(), "run `helm version` to find the cause"));
+        }
     };
     let mut helm = helm
         .folder(folder.path())
@@ -336,29 +343,31 @@ pub fn helm_template(
     }
     let done = match helm.run() {
         Ok(done) => done,
-        Err(error @ (ProgramError::Overdue(_) | ProgramError::TooMuch(_))) => {
-            let hint = "look for loops in its templates, or render it by hand with `helm template`";
+        Err(error @ (ProgramError::TimedOut(_) | ProgramError::TooMuch(_))) => {
+            let hint = "check its templates for infinite loops, or run `helm template`";
             return Err(failed(&error.to_string(), hint));
         }
-        Err(error) => return Err(failed(&error.to_string(), "Run `helm version` by hand.")),
+        Err(error) => {
+            return Err(failed(&error.to_string(), "run `helm version` to find the cause"));
+        }
     };
     if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.errors);
-        let said = said.trim().replace(&folder.path().display().to_string(), "");
-        let hint = if said.contains("unknown flag") {
+        let errors = String::from_utf8_lossy(&done.errors);
+        let errors = errors.trim().replace(&folder.path().display().to_string(), "");
+        let hint = if errors.contains("unknown flag") {
             "install Helm 3.16 or later"
         } else {
-            "Give the values that it needs with `--values FILE`."
+            "pass the values that it requires with `--values FILE`"
         };
-        return Err(failed(&said, hint));
+        return Err(failed(&errors, hint));
     }
     String::from_utf8(done.output).map_err(|_| {
-        let message = format!("what helm makes of the chart `{name}` is not UTF-8");
-        failure(Code::HelmFailed, message, "Look for binary files in its templates.")
+        let message = format!("the rendered chart `{name}` is not UTF-8");
+        failure(Code::HelmFailed, message, "check its templates for binary files")
     })
 }
 
-/// Names of the folders in a folder, sorted; none when it does not exist.
+/// Returns the names of the subdirectories, sorted; none if the directory does not exist.
 pub fn folders(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -369,7 +378,7 @@ pub fn folders(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A file of values.
+/// Returns a file of values.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -379,7 +388,7 @@ pub fn read_values(file: &Path) -> Result<String, Diagnostics> {
         String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
     });
     text.map_err(|error| {
-        let message = format!("the values `{shown}` cannot be read: {error}");
-        failure(Code::ValuesUnreadable, message, "Name a YAML file that you may read.")
+        let message = format!("cannot read values `{shown}`: {error}");
+        failure(Code::ValuesUnreadable, message, "pass a readable YAML file")
     })
 }

@@ -1,4 +1,4 @@
-//! Decompression by what the bytes are, not by what they are called.
+//! Decompression by content, not by file name or media type.
 
 use super::limits::{exceeded, in_bytes};
 use flate2::bufread::MultiGzDecoder;
@@ -6,7 +6,7 @@ use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
-/// How a stream is compressed.
+/// The compression of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
     None,
@@ -28,7 +28,7 @@ impl Compression {
         let unsupported = |name: &str| {
             Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                format!("it is compressed with {name}; only gzip and zstd are read"),
+                format!("unsupported compression {name}: only gzip and zstd are supported"),
             ))
         };
         match start {
@@ -44,11 +44,11 @@ impl Compression {
     }
 }
 
-/// The stored bytes, with the few that were read to recognise the compression put back.
+/// The stored bytes, including those already read to detect the compression.
 type Stored<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
 
-/// A stream decompressed as its first bytes ask for. All members of a gzip stream and all frames
-/// of a zstd stream are read, and anything after them is an error.
+/// A stream decompressed by its magic number. Reads all members of a gzip stream and all frames of
+/// a zstd stream; trailing data is an error.
 pub(super) enum Decoder<R: Read> {
     Plain(Stored<R>),
     Gzip(MultiGzDecoder<Stored<R>>),
@@ -56,7 +56,7 @@ pub(super) enum Decoder<R: Read> {
 }
 
 impl<R: Read> Decoder<R> {
-    /// Recognises the compression. A zstd frame may ask for a window of `zstd_window` bytes.
+    /// Detects the compression. Zstd frames can use a window of up to `zstd_window` bytes.
     pub(super) fn new(mut stored: R, zstd_window: u64) -> io::Result<Self> {
         let mut start = Vec::with_capacity(6);
         stored.by_ref().take(6).read_to_end(&mut start)?;
@@ -77,7 +77,7 @@ impl<R: Read> Decoder<R> {
         }
     }
 
-    /// The stored stream, at or before the end of what was decoded.
+    /// Returns the stored stream, at or before the end of what was decoded.
     pub(super) fn into_inner(self) -> R {
         let stored = match self {
             Decoder::Plain(stored) => stored,
@@ -134,23 +134,23 @@ impl<R: BufRead> ZstdFrames<R> {
             }
             Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) => {
                 return Err(exceeded(format!(
-                    "a zstd frame asks for a window of {}; the limit is {}",
+                    "a zstd frame requires a window of {}; the limit is {}",
                     in_bytes(requested),
                     in_bytes(self.decoder.max_window_size())
                 )));
             }
             Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
         }
+
         Ok(true)
     }
 
     fn end_frame(&mut self) -> io::Result<()> {
         self.in_frame = false;
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
-            (Some(stored), Some(computed)) if stored != computed => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the checksum of a zstd frame is wrong",
-            )),
+            (Some(stored), Some(computed)) if stored != computed => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "wrong checksum of a zstd frame"))
+            }
             _ => Ok(()),
         }
     }

@@ -14,23 +14,21 @@ pub(super) enum Hasher {
 }
 
 impl Hasher {
-    /// A hash in the usual algorithm.
+    /// Returns a hash in the usual algorithm.
     pub(super) fn sha256() -> Self {
         Hasher::Sha256(Sha256::new())
     }
 
-    /// A hash to compare with `digest`; an error for algorithms other than sha256 and sha512, the
-    /// two that the OCI image specification registers.
+    /// Returns a hash to compare with `digest`; an error for algorithms other than sha256 and
+    /// sha512, the two that the OCI image specification registers.
     pub(super) fn like(digest: &Digest) -> Result<Self, Diagnostics> {
         match digest.algorithm() {
             DigestAlgorithm::Sha256 => Ok(Hasher::Sha256(Sha256::new())),
             DigestAlgorithm::Sha512 => Ok(Hasher::Sha512(Sha512::new())),
             other => Err(failure(
                 Code::InvalidLayout,
-                format!(
-                    "the digest `{digest}` uses the algorithm `{other}`, which cannot be checked"
-                ),
-                "Use an image whose digests are sha256 or sha512.",
+                format!("unsupported digest algorithm in `{digest}`: `{other}`"),
+                "use an image with sha256 or sha512 digests",
             )),
         }
     }
@@ -42,7 +40,7 @@ impl Hasher {
         }
     }
 
-    /// The digest of what went in, with its algorithm.
+    /// Returns the digest of what went in, with its algorithm.
     pub(super) fn finish(self) -> String {
         match self {
             Hasher::Sha256(hash) => format!("sha256:{}", hexadecimal(&hash.finalize())),
@@ -65,7 +63,8 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// The digest of texts one after the other; what is in one never counts as part of the next.
+/// Returns the digest of texts one after the other; what is in one never counts as part of the
+/// next.
 pub(crate) fn digest_of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> String {
     let mut hasher = Hasher::sha256();
     for part in parts {
@@ -75,14 +74,14 @@ pub(crate) fn digest_of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> 
     hasher.finish()
 }
 
-/// How a blob differs from its descriptor.
+/// The difference between a blob and its descriptor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mismatch {
-    /// It has this many bytes.
+    /// The blob is shorter: its actual size.
     Shorter(u64),
-    /// It has more bytes than announced; the rest was not read.
+    /// The blob is longer than the descriptor says; the rest was not read.
     Longer,
-    /// It has this digest.
+    /// The actual digest.
     Digest(String),
 }
 
@@ -134,7 +133,7 @@ impl<R: Read> Read for CheckedBlob<R> {
 }
 
 fn longer() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the blob is longer than announced")
+    io::Error::new(io::ErrorKind::InvalidData, "the blob is longer than its descriptor says")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A bundle in a folder.
+//! A bundle in a directory.
 
 use super::folders::{Folders, named_in};
 use super::limits::Limits;
@@ -12,13 +12,13 @@ use std::io::{self, Read};
 use std::path::Path;
 use walkdir::WalkDir;
 
-/// Whether a folder looks like a bundle.
+/// Returns true if the directory looks like a bundle.
 pub(super) fn is_bundle(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join("manifests")).is_ok()
         || folder.join("metadata/annotations.yaml").is_file()
 }
 
-/// Reads the bundle in `folder`, which messages call `shown`.
+/// Reads the bundle in `folder`, named `shown` in messages.
 pub(super) fn read(
     folder: &Path,
     shown: &str,
@@ -45,14 +45,14 @@ pub(super) fn read(
     Ok((decided.files(tree, &BTreeMap::new())?, warnings))
 }
 
-/// Adds a folder and what is in it, in the order of the names.
+/// Adds a directory and its contents, sorted by name.
 fn add(
     tree: &mut Tree,
     base: &Path,
     name: &str,
     limits: &Limits,
 ) -> Result<(), (String, io::Error)> {
-    // The folders on the way: a symbolic link there is recorded, and nothing below it.
+    // The directories on the way: a symbolic link there is recorded, and nothing below it.
     let mut path = String::new();
     for part in name.split('/') {
         path = if path.is_empty() { part.to_owned() } else { format!("{path}/{part}") };
@@ -62,7 +62,7 @@ fn add(
             Err(error) => return Err((path, error)),
         };
         if !kind.is_dir() {
-            let what = if kind.is_symlink() { "is a symbolic link" } else { "is not a folder" };
+            let what = if kind.is_symlink() { "is a symbolic link" } else { "is not a directory" };
             return tree
                 .refuse(path.clone().into_bytes(), 0, what.to_owned())
                 .map_err(|error| (path, error));
@@ -98,7 +98,7 @@ fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     regular_file::open(path)?.take(limit + 1).read_to_end(&mut content)?;
     if content.len() as u64 > limit {
         let limit = super::limits::in_bytes(limit);
-        return Err(super::limits::exceeded(format!("it has more than {limit}")));
+        return Err(super::limits::exceeded(format!("it is larger than {limit}")));
     }
     Ok(content)
 }
@@ -108,7 +108,7 @@ fn failed(shown: &str, path: &str, error: &io::Error) -> Diagnostics {
         return failure(
             Code::SourceLimit,
             format!("`{shown}/{path}`: {error}"),
-            "No real bundle needs as much. Is this the right folder?",
+            "check that this is the right directory: no real bundle is as large",
         );
     }
     unreadable(&format!("{shown}/{path}"), error)

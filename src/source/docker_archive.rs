@@ -56,35 +56,38 @@ fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e En
                     if name.rsplit_once(':').is_some_and(|(_, its)| its == tag))
         }),
     };
+
     let found: Vec<&Entry> = entries.iter().filter(fits).collect();
     let names: Vec<String> = entries.iter().flat_map(tags).map(|n| format!("`{n}`")).collect();
     let has = match names.as_slice() {
-        [] => "Its images have no names; `@sha256:…` with the digest of a configuration picks one."
+        [] => "use `@sha256:…` with the digest of an image configuration: the images have no names"
             .to_owned(),
-        names => format!("It has: {}.", names.join(", ").escape_debug()),
+        names => format!("it has {}", names.join(", ").escape_debug()),
     };
+
     match found.as_slice() {
         [one] => Ok(one),
         [] => Err(failure(
             Code::ImageNotFound,
-            format!("the Docker archive `{shown}` has no image that fits"),
+            format!("no matching image in the Docker archive `{shown}`"),
             has,
         )),
         more => Err(failure(
             Code::AmbiguousImage,
-            format!("the Docker archive `{shown}` has {} images that fit", more.len()),
-            format!("Say which one: `{shown}:TAG`. {has}"),
+            format!("the Docker archive `{shown}` has {} matching images", more.len()),
+            format!("select one with `{shown}:TAG`; {has}"),
         )),
     }
 }
 
-/// The hexadecimal digest that names an entry's configuration: `HEX.json` or `blobs/sha256/HEX`.
+/// Returns the hexadecimal digest that names an entry's configuration: `HEX.json` or
+/// `blobs/sha256/HEX`.
 fn config_of(entry: &Entry) -> &str {
     let name = entry.config.rsplit('/').next().unwrap_or_default();
     name.strip_suffix(".json").unwrap_or(name)
 }
 
-/// The image as one with a manifest, and where its blobs are.
+/// Returns the image as one with a manifest, and where its blobs are.
 fn image_of<'a>(
     archive: &'a Tarball,
     shown: &str,
@@ -104,12 +107,13 @@ fn image_of<'a>(
     let layers = entry.layers.clone().unwrap_or_default();
     if layers.len() != parsed.rootfs.diff_ids.len() {
         let message = format!(
-            "`{shown}`: manifest.json lists {} layers, the configuration {}",
+            "`{shown}`: manifest.json lists {} layers, but the image configuration {}",
             layers.len(),
             parsed.rootfs.diff_ids.len()
         );
         return Err(damaged(message));
     }
+
     let mut blobs = ArchiveBlobs { archive, files: BTreeMap::new(), made: BTreeMap::new() };
     let mut descriptors = Vec::new();
     for (file, diff_id) in layers.iter().zip(parsed.rootfs.diff_ids) {
@@ -122,6 +126,7 @@ fn image_of<'a>(
         blobs.files.insert(diff_id.to_string(), file.clone());
         descriptors.push(Descriptor::new(MediaType::ImageLayer, size, diff_id));
     }
+
     let config = blobs.add(MediaType::ImageConfig, config)?;
     let manifest = ImageManifestBuilder::default()
         .schema_version(SCHEMA_VERSION)
@@ -131,11 +136,12 @@ fn image_of<'a>(
         .build()
         .and_then(|manifest| manifest.to_string())
         .map_err(|error| damaged(format!("`{shown}`: {error}")))?;
+
     let root = blobs.add(MediaType::ImageManifest, manifest.into_bytes())?;
     Ok((blobs, root))
 }
 
-/// Blobs of an archive: layers where they are, and what was put together in memory.
+/// Blobs of an archive: layers in the file, and documents generated in memory.
 struct ArchiveBlobs<'a> {
     archive: &'a Tarball,
     /// File of each layer by digest.
@@ -183,12 +189,17 @@ fn document(
     let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
     read.map_err(|error| image::broken(&name, &error))?;
     if bytes.len() as u64 > limits.document_bytes {
-        let message = format!("{name} has more than {}", in_bytes(limits.document_bytes));
-        return Err(failure(Code::SourceLimit, message, "This is no archive of a bundle image."));
+        let message = format!("{name} is larger than {}", in_bytes(limits.document_bytes));
+        return Err(failure(
+            Code::SourceLimit,
+            message,
+            "check that this is the archive of a bundle \
+            image",
+        ));
     }
     Ok(bytes)
 }
 
 fn damaged(message: String) -> Diagnostics {
-    failure(Code::InvalidLayout, message, "Save the image again.")
+    failure(Code::InvalidLayout, message, "save the image again")
 }

@@ -1,4 +1,4 @@
-//! Which folders of an image or a tree are the manifests and the metadata.
+//! Finds the manifests and metadata directories of an image or tree.
 
 use super::limits::Limits;
 use super::tree::{Tree, normalise};
@@ -8,9 +8,9 @@ use crate::yaml::{Event, Events};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Label and annotation that name the manifests folder.
+/// Label and annotation with the path of the manifests directory.
 const MANIFESTS_KEY: &str = "operators.operatorframework.io.bundle.manifests.v1";
-/// Label and annotation that name the metadata folder.
+/// Label and annotation with the path of the metadata directory.
 const METADATA_KEY: &str = "operators.operatorframework.io.bundle.metadata.v1";
 /// Label of a catalog image, which people mistake for a bundle.
 const CATALOG_KEY: &str = "operators.operatorframework.io.index.configs.v1";
@@ -19,7 +19,7 @@ const DEFAULT_MANIFESTS: &str = "manifests";
 const DEFAULT_METADATA: &str = "metadata";
 const ANNOTATIONS_FILE: &str = "annotations.yaml";
 
-/// The folders as the image's labels name them.
+/// The directories from the image's labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Folders {
     manifests: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// Reads the labels; an error when one names no folder of the image.
+    /// Reads the labels; returns an error for an invalid path.
     pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Diagnostics> {
         let read = |key: &str| {
             labels
@@ -41,7 +41,7 @@ impl Folders {
         Ok(Folders { manifests: read(MANIFESTS_KEY)?, metadata: read(METADATA_KEY)? })
     }
 
-    /// The folders worth keeping before annotations.yaml has been seen.
+    /// Returns the directories to keep before annotations.yaml has been read.
     pub(super) fn candidates(&self) -> Vec<String> {
         let mut folders = vec![DEFAULT_MANIFESTS.to_owned(), DEFAULT_METADATA.to_owned()];
         for name in [&self.manifests, &self.metadata].into_iter().flatten() {
@@ -52,8 +52,8 @@ impl Folders {
         folders
     }
 
-    /// The metadata folder and the text of annotations.yaml in it: the folder of the label when
-    /// the file is there, else the usual one.
+    /// Returns the metadata directory and the text of its annotations.yaml: the directory from the
+    /// label if the file exists there, else the default one.
     fn annotations<'t>(&'t self, tree: &'t Tree) -> (&'t str, Option<&'t [u8]>) {
         let labelled = self.metadata.as_deref().unwrap_or(DEFAULT_METADATA);
         [labelled, DEFAULT_METADATA]
@@ -64,7 +64,7 @@ impl Folders {
             .unwrap_or((labelled, None))
     }
 
-    /// Decides on the folders; annotations.yaml is right where it and the labels differ.
+    /// Determines the directories; annotations.yaml takes precedence over the labels.
     pub(super) fn decide(&self, tree: &Tree) -> Result<(Decided, Diagnostics), Diagnostics> {
         let mut warnings = Diagnostics::new();
         let (metadata, text) = self.annotations(tree);
@@ -89,18 +89,19 @@ impl Folders {
                 Diagnostic::warning(
                     Code::FolderMismatch,
                     format!(
-                        "the image's label says that the manifests are in `{labelled}`, \
-                         {ANNOTATIONS_FILE} says `{annotated}`"
+                        "the image label names the manifests directory `{labelled}`, but \
+                            {ANNOTATIONS_FILE} `{annotated}`"
                     ),
                 )
                 .at(Place::file(file.clone()))
                 .hint(format!(
-                    "`{annotated}` was used: {ANNOTATIONS_FILE} is authoritative. Make \
-                     `{MANIFESTS_KEY}` the same in both."
+                    "set `{MANIFESTS_KEY}` to the same value in both: `{annotated}` was used, \
+                        because {ANNOTATIONS_FILE} takes precedence"
                 )),
             );
         }
-        // The file cannot move itself: where it was found is the metadata folder.
+        // annotations.yaml cannot change its own place: the directory where it was found is the
+        // metadata directory.
         let other = metadata_named.as_deref().filter(|named| *named != metadata);
         if text.is_some()
             && let Some(other) = other.or(self.metadata.as_deref().filter(|m| *m != metadata))
@@ -109,12 +110,12 @@ impl Folders {
                 Diagnostic::warning(
                     Code::FolderMismatch,
                     format!(
-                        "`{METADATA_KEY}` says that the metadata are in `{other}`, but \
-                         {ANNOTATIONS_FILE} is in `{metadata}`"
+                        "`{METADATA_KEY}` names the metadata directory `{other}`, but \
+                            {ANNOTATIONS_FILE} is in `{metadata}`"
                     ),
                 )
                 .at(Place::file(file))
-                .hint(format!("`{metadata}` was used. Make `{METADATA_KEY}` name it.")),
+                .hint(format!("set `{METADATA_KEY}` to `{metadata}`, which was used")),
             );
         }
         let stated = manifests.is_some() || self.manifests.is_some();
@@ -125,17 +126,17 @@ impl Folders {
     }
 }
 
-/// The folders of a bundle.
+/// The directories of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decided {
     pub(super) manifests: String,
     pub(super) metadata: String,
-    /// Whether a label or an annotation names the manifests folder.
+    /// True if a label or an annotation names the manifests directory.
     stated: bool,
 }
 
 impl Decided {
-    /// The bundle's files from a tree that keeps both folders.
+    /// Returns the bundle's files from a tree that keeps both directories.
     pub(super) fn files(
         self,
         tree: Tree,
@@ -158,7 +159,7 @@ impl Decided {
         if !problems.is_empty() {
             return Err(problems);
         }
-        // Now the files are nobody else's, and their content need not be copied.
+        // The tree is the only other owner of the files, so that their content need not be copied.
         drop(tree);
         let owned = |files: BTreeMap<String, Rc<Vec<u8>>>| {
             files.into_iter().map(|(name, content)| (name, Rc::unwrap_or_clone(content))).collect()
@@ -180,31 +181,31 @@ impl Decided {
         let folder = &self.manifests;
         let (message, hint) = if labels.contains_key(CATALOG_KEY) {
             (
-                "this is a catalog of operators, not a bundle".to_owned(),
-                "Name the image of one bundle of the catalog.",
+                "this is an operator catalog, not a bundle".to_owned(),
+                "use the image of one bundle of the catalog",
             )
         } else if self.stated {
             (
-                format!(
-                    "this is no bundle: it says that its manifests are in `{folder}`, but no file is there"
-                ),
-                "The bundle was built wrongly; look at its Dockerfile and at annotations.yaml.",
+                format!("no files in the bundle's manifests directory `{folder}`"),
+                "check the bundle's Dockerfile and annotations.yaml",
             )
         } else {
             (
                 format!(
-                    "this is no bundle: nothing says where its manifests are, and no file is in `{folder}`"
+                    "not a bundle: no label or annotation names the manifests directory, and \
+                        `{folder}` has no files"
                 ),
-                "A bundle (registry+v1) has a folder `manifests` with a ClusterServiceVersion. An \
-                 operator's own image is not its bundle; the bundle's name often ends in `-bundle`.",
+                "use a registry+v1 bundle, which has a directory `manifests` with a \
+                    ClusterServiceVersion; the bundle image of an operator often has the suffix \
+                    `-bundle`",
             )
         };
         failure(Code::NoManifests, message, hint)
     }
 }
 
-/// A folder of the image as a label or an annotation spells it (`manifests/`, `/manifests`);
-/// `None` when it is none: empty, the root itself, with `..` or with control characters.
+/// Normalizes a directory from a label or an annotation (`manifests/`, `/manifests`). Returns
+/// `None` for invalid ones: empty, the root, with `..` or with control characters.
 fn folder_name(value: &str) -> Option<String> {
     let (path, climbs) = normalise(value.trim().as_bytes());
     let path = String::from_utf8(path).ok()?;
@@ -215,10 +216,10 @@ fn bad_name(place: Place, what: &str, key: &str, value: &str) -> Diagnostics {
     let value: String = value.chars().take(200).collect();
     Diagnostic::error(
         Code::UnexpectedEntry,
-        format!("{what} `{key}` is {value:?}, which is no folder inside the bundle"),
+        format!("{what} `{key}` is not a directory in the bundle: {value:?}"),
     )
     .at(place)
-    .hint("It is normally `manifests/` or `metadata/`.")
+    .hint("use `manifests/` or `metadata/`")
     .into()
 }
 
@@ -229,8 +230,8 @@ struct Annotated {
     metadata: Option<String>,
 }
 
-/// Reads the two folder names from annotations.yaml, as far as the text can be understood: a later
-/// stage reads the file in earnest and reports what is wrong with it.
+/// Reads the two directory names from annotations.yaml on a best-effort basis: a later stage parses
+/// the file strictly and reports errors.
 fn annotated(text: &[u8]) -> Annotated {
     let mut found = Annotated::default();
     let Ok(text) = std::str::from_utf8(text) else { return found };
@@ -274,7 +275,8 @@ fn annotated(text: &[u8]) -> Annotated {
     found
 }
 
-/// The folders that annotations.yaml of a bundle folder names, before any tree is built.
+/// Returns the directories that annotations.yaml of a bundle directory names, before the tree is
+/// built.
 pub(super) fn named_in(text: &[u8], limits: &Limits) -> Vec<String> {
     if text.len() as u64 > limits.kept_file_bytes {
         return Vec::new();

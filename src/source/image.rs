@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Where blobs come from. What it gives is not trusted: size and digest are checked here.
+/// A source of blobs. It is not trusted: size and digest are checked here.
 pub(super) trait Blobs {
     /// Opens a blob; `None` when there is none of this digest.
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics>;
 
-    /// Is told which blobs will be opened, so that they can be fetched side by side.
+    /// Announces the blobs that will be opened, so that they can be fetched in parallel.
     fn prepare(&self, _descriptors: &[Descriptor]) -> Result<(), Diagnostics> {
         Ok(())
     }
@@ -40,13 +40,14 @@ pub(super) const MANIFEST_TYPES: [&str; 4] =
 /// Indexes inside indexes that are followed; one level is usual.
 const DEEPEST_INDEX: usize = 8;
 
-/// Whether a descriptor is that of a manifest or an index, which registries keep apart from blobs.
+/// Returns true for descriptors of manifests and indexes, which registries store separately from
+/// blobs.
 pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
     let media_type = descriptor.media_type().to_string();
     MANIFEST_TYPES.contains(&media_type.as_str())
 }
 
-/// How a layer of this media type is compressed; `None` for what is no layer of files.
+/// Returns the compression of a layer media type; `None` if it is not a layer.
 fn layer_compression(media_type: &str) -> Option<Compression> {
     let suffix = [
         "application/vnd.oci.image.layer.v1.tar",
@@ -78,7 +79,7 @@ pub(super) fn read(
     let mut tree = unpack(blobs, layers, named.candidates(), limits, &mut warnings)?;
     let (mut decided, mut mismatches) = named.decide(&tree)?;
     if !tree.keeps(&decided.manifests) {
-        // annotations.yaml names a folder that neither a label names nor is usual: once more.
+        // annotations.yaml names a directory that neither a label names nor is usual: once more.
         let mut folders = named.candidates();
         folders.push(decided.manifests.clone());
         tree = unpack(blobs, layers, folders, limits, &mut Diagnostics::new())?;
@@ -100,7 +101,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// What identifies the image that was found at `root`.
+    /// Returns the identity of the image found at `root`.
     pub(super) fn identity(&self, root: &Descriptor) -> ImageIdentity {
         let Opened { descriptor, layers, config, .. } = self;
         let is_index = descriptor.digest() != root.digest();
@@ -133,10 +134,11 @@ pub(super) fn open(
     let config = read_config(blobs, manifest.config(), limits)?;
     let labels = config.config.unwrap_or_default().labels.unwrap_or_default();
     let diff_ids = config.rootfs.unwrap_or_default().diff_ids.unwrap_or_default();
+
     if !diff_ids.is_empty() {
         if diff_ids.len() != layers.len() {
             let message = format!(
-                "the configuration {} lists {} layers, the manifest {} lists {}",
+                "the image configuration {} lists {} layers, but the manifest {} lists {}",
                 manifest.config().digest(),
                 diff_ids.len(),
                 descriptor.digest(),
@@ -148,6 +150,7 @@ pub(super) fn open(
             layer.diff_id = Some(diff_id);
         }
     }
+
     Ok(Opened { descriptor, layers, config: manifest.config().clone(), labels })
 }
 
@@ -169,12 +172,12 @@ fn resolve(
             }
         }
     }
-    let message = format!("the index {} leads to more than {DEEPEST_INDEX} others", root.digest());
+    let message = format!("the index {} nests more than {DEEPEST_INDEX} levels", root.digest());
     Err(rebuilt(message))
 }
 
-/// The entry for linux/amd64, else the first that is an image: a bundle has no programs, so any
-/// platform's will do.
+/// Returns the entry for linux/amd64, else the first that is an image: a bundle has no programs, so
+/// any platform's will do.
 pub(super) fn choose_platform(entries: &[Descriptor]) -> Option<&Descriptor> {
     let is = |entry: &&Descriptor, os: &str, architecture: &str| {
         entry.platform().as_ref().is_some_and(|platform| {
@@ -184,7 +187,7 @@ pub(super) fn choose_platform(entries: &[Descriptor]) -> Option<&Descriptor> {
     entries
         .iter()
         .find(|entry| is(entry, "linux", "amd64"))
-        // Attestations of a build stand beside the images under this platform.
+        // Build attestations are entries of the index under this platform.
         .or_else(|| entries.iter().find(|entry| !is(entry, "unknown", "unknown")))
         .or(entries.first())
 }
@@ -195,7 +198,7 @@ pub(super) enum Document {
     Manifest(Box<ImageManifest>),
 }
 
-/// What a document says that it is.
+/// The self-described type of a document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outline {
@@ -223,7 +226,7 @@ pub(super) fn read_document(
         || (outline.manifests.is_some() && outline.layers.is_some())
     {
         let message = format!(
-            "the blob {} is announced as `{media_type}`, but its content says otherwise",
+            "the blob {} has media type `{media_type}` in its descriptor, but contains another one",
             descriptor.digest()
         );
         return Err(rebuilt(message));
@@ -266,11 +269,11 @@ fn read_config(
     parse(&bytes, descriptor.digest().as_ref())
 }
 
-/// Reads JSON; `name` says what it is.
+/// Parses JSON; `name` is for messages.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, Diagnostics> {
     serde_json::from_slice(bytes).map_err(|error| {
         let why: String = show(error.to_string().as_bytes()).chars().take(300).collect();
-        rebuilt(format!("`{name}` cannot be read as JSON of its kind: {why}"))
+        rebuilt(format!("`{name}` is not valid JSON of its type: {why}"))
     })
 }
 
@@ -290,7 +293,7 @@ pub(super) fn read_small(
     let reader = blobs.open(descriptor)?.ok_or_else(|| missing(&name))?;
     let mut checked = CheckedBlob::new(reader, digest, descriptor.size())?;
     let mut bytes = Vec::new();
-    // What is too long is found by the check.
+    // The check reports blobs that are too long.
     let outcome = checked.read_to_end(&mut bytes);
     check(checked, &name, descriptor.size())?;
     outcome.map_err(|error| broken(&name, &error))?;
@@ -316,7 +319,7 @@ pub(super) struct Layer {
     descriptor: Descriptor,
     compression: Compression,
     diff_id: Option<Digest>,
-    /// How messages name it.
+    /// The name in messages.
     name: String,
 }
 
@@ -326,13 +329,14 @@ impl Layer {
     }
 }
 
-/// The layers of a manifest, all of media types that are understood.
+/// Returns the layers of a manifest, all of media types that are understood.
 fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagnostics> {
     let count = manifest.layers().len();
     if count > limits.layers {
         let message = format!("the image has {count} layers; the limit is {}", limits.layers);
         return Err(too_much(message));
     }
+
     let mut problems = Diagnostics::new();
     let mut layers = Vec::new();
     let mut size = 0_u64;
@@ -346,12 +350,14 @@ fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagn
         let name = format!("layer {} of {count} ({})", index + 1, descriptor.digest());
         layers.push(Layer { descriptor: descriptor.clone(), compression, diff_id: None, name });
     }
+
     if size > limits.stored_bytes {
         let limit = in_bytes(limits.stored_bytes);
         let message =
             format!("the layers of the image have {}; the limit is {limit}", in_bytes(size));
         problems.append(too_much(message));
     }
+
     if problems.is_empty() { Ok(layers) } else { Err(problems) }
 }
 
@@ -393,7 +399,7 @@ pub(super) fn walk_layer(
     {
         return Err(too_much(format!("{}: {error}", layer.name)));
     }
-    // A blob that is not what was announced explains why it cannot be unpacked.
+    // A blob that does not match its descriptor explains why it cannot be unpacked.
     let (stored, diff_id) = stream.into_parts();
     check(stored, &layer.name, size)?;
     outcome.map_err(|error| broken(&layer.name, &error))?;
@@ -404,9 +410,10 @@ pub(super) fn walk_layer(
         return Err(failure(
             Code::BlobMismatch,
             format!(
-                "{name}: its content has the digest {found}, the image's configuration says {expected}"
+                "{name}: content digest {found} does not match {expected} in the image \
+                    configuration"
             ),
-            "The image was put together wrongly. Build or copy it again.",
+            "build or copy the image again",
         ));
     }
     if compression != layer.compression {
@@ -416,7 +423,7 @@ pub(super) fn walk_layer(
                 Code::LayerType,
                 format!("{}: it is {found}, but its media type is `{stated}`", layer.name),
             )
-            .hint("It was read as what it is. Other tools may refuse it: build the image again."),
+            .hint("build the image again: other tools may reject this layer"),
         );
     }
     Ok(())
@@ -431,14 +438,14 @@ fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Dia
             format!("{name} has {}, but its descriptor says {announced}", in_bytes(found))
         }
         Err(Mismatch::Longer) => {
-            format!("{name} has more than the {announced} that its descriptor says")
+            format!("{name} is longer than the {announced} in its descriptor")
         }
-        Err(Mismatch::Digest(found)) => format!("{name} has the digest {found}"),
+        Err(Mismatch::Digest(found)) => format!("{name} has digest {found}"),
     };
     Err(failure(
         Code::BlobMismatch,
         message,
-        "The blob is damaged, cut short or not the one that was asked for. Copy the image again.",
+        "copy the image again: the blob is corrupt, truncated or a different one",
     ))
 }
 
@@ -446,7 +453,7 @@ fn missing(name: &str) -> Diagnostics {
     failure(
         Code::MissingBlob,
         format!("{name} is missing"),
-        "The copy of the image is not complete. Copy it again.",
+        "copy the image again: the copy is incomplete",
     )
 }
 
@@ -454,40 +461,38 @@ fn unknown_media_type(digest: &Digest, media_type: &str) -> Diagnostics {
     let media_type = media_type.escape_debug();
     failure(
         Code::UnknownMediaType,
-        format!(
-            "the blob {digest} has the media type `{media_type}`, which is not part of a bundle image"
-        ),
-        "A bundle image has an OCI or Docker (schema 2) manifest and layers that are tars, plain or compressed with gzip or zstd.",
+        format!("blob {digest} has media type `{media_type}`, which bundle images do not use"),
+        "use a bundle image with an OCI or Docker (schema 2) manifest and tar layers, uncompressed \
+            or compressed with gzip or zstd",
     )
 }
 
 fn rebuilt(message: String) -> Diagnostics {
-    failure(Code::InvalidLayout, message, "Build or copy the image again.")
+    failure(Code::InvalidLayout, message, "build or copy the image again")
 }
 
 fn too_much(message: String) -> Diagnostics {
     failure(
         Code::SourceLimit,
         message,
-        "No real bundle needs as much; this looks like an image of something else, or one made to \
-         exhaust what reads it.",
+        "check that this is a bundle image: no real bundle is as large",
     )
 }
 
-/// An error of reading or unpacking `name`, or of a limit passed on the way.
+/// Returns an error of reading or unpacking `name`, or of a limit passed on the way.
 pub(super) fn broken(name: &str, error: &io::Error) -> Diagnostics {
     if is_exceeded(error) {
         return too_much(format!("{name}: {error}"));
     }
-    // Readers quote what they could not read, as it is.
+    // Parser errors quote the input, which must be escaped.
     let quoted: String = show(error.to_string().as_bytes()).chars().take(300).collect();
     let why = match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("it ends too early ({quoted})"),
+        io::ErrorKind::UnexpectedEof => format!("unexpected end of file ({quoted})"),
         _ => quoted,
     };
     failure(
         Code::BrokenArchive,
-        format!("{name} cannot be unpacked: {why}"),
-        "The file is damaged, or not what it is said to be. Build or copy it again.",
+        format!("cannot unpack {name}: {why}"),
+        "build or copy it again: the file is corrupt or has the wrong media type",
     )
 }

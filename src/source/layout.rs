@@ -1,4 +1,4 @@
-//! OCI image layouts, in a folder or in a tar, and finding an image in one.
+//! OCI image layouts, in a directory or in a tar, and finding an image in one.
 //!
 //! <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>
 
@@ -21,7 +21,8 @@ pub(super) const MARKER: &str = "oci-layout";
 
 /// The name of an image in a layout.
 pub(super) const REF_NAME: &str = "org.opencontainers.image.ref.name";
-/// The full name of an image where the one above is only its tag, written by containerd and Docker.
+/// Annotation with the full name of an image, if the annotation above only has its tag; written by
+/// containerd and Docker.
 const IMAGE_NAME: &str = "io.containerd.image.name";
 
 /// Names that an error lists.
@@ -32,7 +33,7 @@ const MOST_INDEXES: usize = 256;
 
 /// An image layout.
 pub(super) struct Layout {
-    /// How messages name it.
+    /// The name in messages.
     shown: String,
     files: Files,
 }
@@ -42,7 +43,7 @@ enum Files {
     Tar(Box<Tarball>),
 }
 
-/// Which image of a layout.
+/// Selects an image of a layout.
 #[derive(Debug)]
 pub(super) enum Wanted {
     /// The only one.
@@ -51,11 +52,11 @@ pub(super) enum Wanted {
     Digest(Digest),
     /// The one with a name.
     Named {
-        /// How messages name it.
+        /// The name in messages.
         shown: String,
-        /// Its names, any of which will do.
+        /// The accepted names.
         exact: Vec<String>,
-        /// What will do when no exact name is there and exactly one image has it.
+        /// Fallback if there is no exact match and exactly one image matches it.
         loose: Loose,
     },
 }
@@ -71,7 +72,7 @@ pub(super) enum Loose {
 }
 
 impl Wanted {
-    /// The image of a reference, of whose name `rest` comes after the mirror's prefix.
+    /// Returns the image of a reference, of whose name `rest` comes after the mirror's prefix.
     pub(super) fn mirrored(reference: &Reference, rest: &str) -> Self {
         if let Some(digest) = &reference.digest {
             return Wanted::Digest(digest.clone());
@@ -89,15 +90,15 @@ impl Wanted {
         Wanted::Named { shown, exact, loose }
     }
 
-    /// The image that a suffix of a path asks for: `:TAG`, `:NAME` or `@DIGEST`.
+    /// Parses the suffix of a path: `:TAG`, `:NAME` or `@DIGEST`.
     pub(super) fn of_suffix(suffix: &str) -> Result<Self, Diagnostics> {
         if let Some((_, digest)) = suffix.rsplit_once('@') {
             return Digest::try_from(digest).map(Wanted::Digest).map_err(|error| {
                 let digest = digest.escape_debug();
                 failure(
                     Code::InvalidReference,
-                    format!("`{digest}` is not a digest: {error}"),
-                    "A digest is `sha256:` and 64 lower-case hexadecimal digits.",
+                    format!("invalid digest `{digest}`: {error}"),
+                    "write `sha256:` and 64 lower-case hexadecimal digits",
                 )
             });
         }
@@ -108,12 +109,12 @@ impl Wanted {
 }
 
 impl Layout {
-    /// The layout in a folder.
+    /// Opens the layout in a directory.
     pub(super) fn folder(path: PathBuf, shown: &str) -> Self {
         Layout { shown: shown.to_owned(), files: Files::Folder(path) }
     }
 
-    /// The layout in a tar.
+    /// Returns the layout in a tar.
     pub(super) fn tar(tarball: Tarball, shown: &str) -> Self {
         Layout { shown: shown.to_owned(), files: Files::Tar(Box::new(tarball)) }
     }
@@ -130,7 +131,7 @@ impl Layout {
         Ok((files, warnings))
     }
 
-    /// The descriptor of the wanted image, and a note when it was found by a guess.
+    /// Returns the descriptor of the wanted image, and a note when it was found by a guess.
     pub(super) fn locate(
         &self,
         wanted: &Wanted,
@@ -150,8 +151,8 @@ impl Layout {
             let (shown, version) = (&self.shown, marker.version.escape_debug());
             return Err(failure(
                 Code::InvalidLayout,
-                format!("`{shown}` is an OCI image layout of version `{version}`"),
-                "This version of bundle2chart reads layouts of version 1.0.0.",
+                format!("unsupported version of OCI image layout `{shown}`: `{version}`"),
+                "use a layout of version 1.0.0",
             ));
         }
         image::parse(&self.document("index.json", limits)?, &self.name("index.json"))
@@ -167,7 +168,7 @@ impl Layout {
             failure(
                 Code::InvalidLayout,
                 format!("`{name}` is missing"),
-                "An OCI image layout has `oci-layout`, `index.json` and `blobs/`. Copy it again.",
+                "copy the layout again: it needs `oci-layout`, `index.json` and `blobs/`",
             )
         })?;
         let mut bytes = Vec::new();
@@ -177,7 +178,7 @@ impl Layout {
             let limit = in_bytes(limits.document_bytes);
             return Err(Diagnostic::error(
                 Code::SourceLimit,
-                format!("`{name}` has more than {limit}"),
+                format!("`{name}` is larger than {limit}"),
             )
             .into());
         }
@@ -196,7 +197,7 @@ impl Layout {
         }
     }
 
-    /// The descriptor of the wanted image, and a note when it was found by a guess.
+    /// Returns the descriptor of the wanted image, and a note when it was found by a guess.
     fn find(
         &self,
         index: &ImageIndex,
@@ -241,8 +242,8 @@ impl Layout {
         let Some(first) = entries.first() else {
             return Err(failure(
                 Code::ImageNotFound,
-                format!("the layout `{}` has no image", self.shown),
-                "Copy an image into it, for example with `skopeo copy docker://… oci:DIR:NAME`.",
+                format!("the layout `{}` has no images", self.shown),
+                "copy an image into it, for example with `skopeo copy docker://… oci:DIR:NAME`",
             ));
         };
         if entries.iter().all(|entry| entry.digest() == first.digest()) {
@@ -251,13 +252,14 @@ impl Layout {
         let platforms =
             entries.iter().all(|entry| entry.platform().is_some() && names(entry) == names(first));
         let candidates: Vec<Descriptor> = entries.iter().map(|entry| (*entry).clone()).collect();
+
         match choose_platform(&candidates) {
             Some(chosen) if platforms => Ok(chosen.clone()),
             _ => Err(failure(
                 Code::AmbiguousImage,
-                format!("the layout `{}` has {} images that fit", self.shown, entries.len()),
+                format!("the layout `{}` has {} matching images", self.shown, entries.len()),
                 format!(
-                    "Say which one, by name or by digest (`@sha256:…`). It has: {}.",
+                    "select one by name or digest (`@sha256:…`): {}",
                     listed(if entries.len() == all.len() { all } else { &candidates }, "")
                 ),
             )),
@@ -293,11 +295,11 @@ impl Layout {
     }
 
     fn not_found(&self, wanted: &str, all: &[Descriptor]) -> Diagnostics {
-        let message = format!("the layout `{}` has no image `{wanted}`", self.shown);
+        let message = format!("the image `{wanted}` is not in the layout `{}`", self.shown);
         let hint = if all.is_empty() {
-            "It has no image at all.".to_owned()
+            "the layout has no images".to_owned()
         } else {
-            format!("It has: {}.", listed(all, wanted))
+            format!("the layout has {}", listed(all, wanted))
         };
         failure(Code::ImageNotFound, message, hint)
     }
@@ -306,11 +308,11 @@ impl Layout {
         let shown = &self.shown;
         Diagnostic::note(
             Code::BareTag,
-            format!("`{wanted}` was found in the layout `{shown}` by its tag alone"),
+            format!("`{wanted}` was found in the layout `{shown}` by tag only"),
         )
         .hint(format!(
-            "The layout does not say which repository the image came from. Copy it under its full \
-             name, for example with `skopeo copy docker://{wanted} oci:{shown}:{wanted}`."
+            "copy the image under its full name, for example with `skopeo copy docker://{wanted} \
+                oci:{shown}:{wanted}`: the layout does not record its repository"
         ))
     }
 }
@@ -339,7 +341,7 @@ impl Loose {
     }
 }
 
-/// The names of an entry.
+/// Returns the names of an entry.
 fn names(entry: &Descriptor) -> Vec<&str> {
     let annotations = entry.annotations().as_ref();
     [REF_NAME, IMAGE_NAME]
@@ -349,7 +351,8 @@ fn names(entry: &Descriptor) -> Vec<&str> {
         .collect()
 }
 
-/// The entries by name, or by digest where they have none; those most like `wanted` first.
+/// Returns the entries by name, or by digest if they have no name; those most similar to `wanted`
+/// first.
 fn listed(entries: &[Descriptor], wanted: &str) -> String {
     let (repository, tag) = wanted.rsplit_once(':').unwrap_or((wanted, ""));
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
@@ -373,6 +376,7 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
             (rank, format!("`{}`", name.escape_debug()))
         })
         .collect();
+
     shown.sort();
     shown.dedup();
     let more = shown.len().saturating_sub(MOST_NAMES);
@@ -381,18 +385,17 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
     if more > 0 {
         text.push_str(&format!(" and {more} more"));
     }
+
     text
 }
 
-/// Opens a regular file at `file` below `folder`, following no symbolic link on the way.
+/// Opens a regular file at `file` below `folder` without following symbolic links.
 fn open_inside(folder: &Path, file: &str) -> io::Result<File> {
     let mut path = folder.to_owned();
     for part in file.split('/') {
         path.push(part);
         if fs::symlink_metadata(&path)?.is_symlink() {
-            return Err(io::Error::other(
-                "it is, or is in, a symbolic link, and those are not followed inside a layout",
-            ));
+            return Err(io::Error::other("symbolic links inside a layout are not followed"));
         }
     }
     regular_file::open(&path)

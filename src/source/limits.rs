@@ -1,12 +1,11 @@
-//! How much a source may cost.
+//! Resource limits for reading sources.
 
 use std::io;
 
-/// What reading one bundle may cost; past a limit, reading stops with an error.
+/// Limits for reading one bundle; reading stops with an error when one is exceeded.
 ///
-/// The defaults leave ample room for real bundles, also for those that stand on the layers of an
-/// operating system, and stop a hostile image within seconds and within a few hundred MiB of
-/// memory.
+/// The defaults are ample for real bundles, including those based on operating system images, and
+/// stop a malicious image within seconds and a few hundred MiB of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of an index, a manifest or a configuration (default 4 MiB, what registries allow).
@@ -17,9 +16,9 @@ pub struct Limits {
     pub stored_bytes: u64,
     /// Bytes of all layers of an image once decompressed, kept or skipped (default 4 GiB).
     pub expanded_bytes: u64,
-    /// How many times its stored size a layer may expand to (default 100) once it has given
+    /// Maximum decompression ratio of a layer (default 100), once it has
     /// [`expansion_floor`](Self::expansion_floor) bytes. Gzip reaches 1000 on zeros and about 10 on
-    /// the content of real layers.
+    /// real layers.
     pub expansion_ratio: u64,
     /// Bytes that a layer may expand to at any ratio (default 64 MiB).
     pub expansion_floor: u64,
@@ -32,7 +31,8 @@ pub struct Limits {
     pub name_bytes: u64,
     /// Bytes of the window of a zstd frame (default 64 MiB; usual encoders stay within 8 MiB).
     pub zstd_window_bytes: u64,
-    /// Files kept: those of the manifests and metadata folders (default 4,096).
+    /// Maximum number of kept files: those in the manifests and metadata directories (default
+    /// 4,096).
     pub kept_files: u64,
     /// Bytes of one kept file (default 16 MiB).
     pub kept_file_bytes: u64,
@@ -67,18 +67,18 @@ impl Default for Limits {
     }
 }
 
-/// The error of a stream that passed a limit. Readers of archives hand it through, and
+/// Returns the error of a stream that passed a limit. Readers of archives hand it through, and
 /// [`is_exceeded`] recognises it at the other end.
 pub(super) fn exceeded(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::QuotaExceeded, message)
 }
 
-/// Whether an error was made by [`exceeded`].
+/// Returns true if the error was created by [`exceeded`].
 pub(super) fn is_exceeded(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::QuotaExceeded
 }
 
-/// A number of bytes for people, exact or in the largest unit that loses nothing.
+/// Returns a number of bytes for people, exact or in the largest unit that loses nothing.
 pub(super) fn in_bytes(count: u64) -> String {
     match count {
         0 => "0 bytes".to_owned(),

@@ -1,22 +1,22 @@
-//! What a path names: a bundle folder, an image layout, a tar of either, or a Docker archive.
+//! Local sources: a bundle directory, an image layout, a tar of either, or a Docker archive.
 
 use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
-use super::tarball::{Holds, Tarball};
+use super::tarball::{TarContent, Tarball};
 use super::{BundleFiles, directory, docker_archive, failure, unreadable};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostics};
 use std::io;
 use std::path::{Path, PathBuf};
 
-const EXPECTED: &str = "A path names a bundle folder (with `manifests/`), an OCI image layout (with \
-                        `oci-layout`; `:TAG` or `@sha256:…` after the path picks an image), or a \
-                        tar of either or a Docker archive (plain, gzip or zstd).";
+const EXPECTED: &str = "use a bundle directory (with `manifests/`), an OCI image layout (with \
+    `oci-layout`; `:TAG` or `@sha256:…` after the path selects an image), or a tar of either or a \
+    Docker archive (uncompressed, gzip or zstd)";
 
-/// Names in a folder that are looked at for one that may be meant.
+/// Maximum number of directory entries to search for a similar name.
 const MOST_NAMES: usize = 1_000;
 
-/// A path that exists, and what stands after it: `:TAG` or `@DIGEST`.
+/// An existing path and its suffix: `:TAG` or `@DIGEST`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found<'t> {
     pub(super) path: PathBuf,
@@ -44,11 +44,12 @@ pub(super) fn read(
     let Some(Found { path, shown, suffix }) = find(text, base) else {
         let message = format!("`{}` does not exist", text.escape_debug());
         let hint = match beside(text, base) {
-            Some(near) => format!("Did you mean `{near}`?"),
+            Some(near) => format!("did you mean `{near}`?"),
             None => EXPECTED.to_owned(),
         };
         return Err(failure(Code::SourceNotFound, message, hint));
     };
+
     let kind = path.metadata().map_err(|error| unreadable(shown, &error))?;
     let layout = if kind.is_dir() {
         let has_marker = path.join(MARKER).symlink_metadata().is_ok();
@@ -62,31 +63,32 @@ pub(super) fn read(
         Layout::folder(path, shown)
     } else if kind.is_file() {
         let tarball = Tarball::open_file(path, shown, limits)?;
-        match tarball.holds() {
-            Holds::Layout => Layout::tar(tarball, shown),
-            Holds::Bundle => {
+        match tarball.content() {
+            TarContent::Layout => Layout::tar(tarball, shown),
+            TarContent::Bundle => {
                 no_suffix(shown, suffix)?;
                 return tarball.read_bundle();
             }
-            Holds::DockerArchive => {
+            TarContent::DockerArchive => {
                 let wanted = wanted(suffix)?;
                 return docker_archive::read(&tarball, shown, &wanted, limits);
             }
-            Holds::Unknown => return Err(unknown(shown)),
+            TarContent::Unknown => return Err(unknown(shown)),
         }
     } else {
-        let error = io::Error::other("it is neither a file nor a folder");
+        let error = io::Error::other("it is neither a file nor a directory");
         return Err(unreadable(shown, &error));
     };
+
     layout.read(&wanted(suffix)?, limits)
 }
 
-/// The image that a suffix asks for.
+/// Parses the suffix that selects an image.
 fn wanted(suffix: &str) -> Result<Wanted, Diagnostics> {
     if suffix.is_empty() { Ok(Wanted::Only) } else { Wanted::of_suffix(suffix) }
 }
 
-/// What exists where `text` points to and has a name like its last part.
+/// Finds an existing path with a similar last component.
 fn beside(text: &str, base: &Path) -> Option<String> {
     let path = Path::new(text);
     let folder = path.parent()?;
@@ -106,10 +108,18 @@ fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostics> {
         return Ok(());
     }
     let suffix = suffix.escape_debug();
-    let message = format!("`{shown}` is a bundle folder, so `{suffix}` after it has no meaning");
+    let message =
+        format!("`{shown}` is a bundle directory, so the suffix `{suffix}` is not allowed");
     Err(failure(Code::SourceNotFound, message, format!("Write `{shown}`.")))
 }
 
 fn unknown(shown: &str) -> Diagnostics {
-    failure(Code::UnknownSource, format!("`{shown}` is nothing that holds a bundle"), EXPECTED)
+    failure(
+        Code::UnknownSource,
+        format!(
+            "`{shown}` is not a bundle directory, OCI layout or \
+        archive"
+        ),
+        EXPECTED,
+    )
 }

@@ -1,4 +1,4 @@
-//! Manifests in files and folders.
+//! Manifests in files and directories.
 
 use super::limits::Limits;
 use super::{failure, unreadable};
@@ -9,12 +9,11 @@ use std::io::{self, Read};
 use std::path::Path;
 use walkdir::WalkDir;
 
-/// The name for standard input.
+/// The name for stdin.
 const STANDARD_INPUT: &str = "-";
 
-/// The YAML and JSON files at `path` (a file, a folder with all below it, or `-` for standard
-/// input), each with its name as shown, in the order of their names. Symbolic links are not
-/// followed.
+/// Reads the YAML and JSON files at `path` (a file, a directory with all subdirectories, or `-` for
+/// stdin), sorted by name, each with its name in messages. Symbolic links are not followed.
 pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagnostics) {
     let mut files = Vec::new();
     let mut found = Diagnostics::new();
@@ -26,8 +25,8 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
         match read {
             Ok(bytes) if bytes as u64 > limit => found.append(failure(
                 Code::SourceLimit,
-                format!("`{shown}` has more than {}", super::limits::in_bytes(limit)),
-                "No manifests need as much. Is this the right folder?",
+                format!("`{shown}` is larger than {}", super::limits::in_bytes(limit)),
+                "check that this is the right directory",
             )),
             Ok(bytes) => {
                 left = left.saturating_sub(bytes as u64);
@@ -35,18 +34,20 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => found.append(failure(
                 Code::SourceUnreadable,
-                format!("`{shown}` cannot be read: {error}"),
+                format!("cannot read `{shown}`: {error}"),
                 "write the manifests to a file, or pass `-` to read them from stdin",
             )),
             Err(error) => found.append(unreadable(&shown, &error)),
         }
     };
+
     let open =
         |path: &Path| -> io::Result<Box<dyn Read>> { Ok(Box::new(regular_file::open(path)?)) };
     if path == STANDARD_INPUT {
         take("standard input".to_owned(), Ok(Box::new(io::stdin())));
         return (files, found);
     }
+
     let root = Path::new(path);
     match fs::metadata(root) {
         Ok(metadata) if metadata.is_dir() => {
@@ -74,11 +75,12 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
                 found.append(failure(
                     Code::SourceLimit,
                     format!("`{path}` has more than {} manifests", limits.kept_files),
-                    "Name a folder further down.",
+                    "pass a subdirectory",
                 ));
             }
         }
         _ => take(path.to_owned(), open(root)),
     }
+
     (files, found)
 }

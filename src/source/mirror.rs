@@ -1,10 +1,10 @@
-//! Which `[[mirror]]`s may have the bytes of a reference.
+//! Selects the `[[mirror]]`s for a reference.
 
 use super::reference::Reference;
 use crate::config::Mirror;
 
-/// The mirrors that serve a reference, and the rest of the reference's name: longest prefix first,
-/// then in the order of the configuration.
+/// Returns the mirrors that serve a reference, and the rest of the reference's name: longest prefix
+/// first, then in the order of the configuration.
 pub(super) fn find<'m, 'r>(
     mirrors: &'m [Mirror],
     reference: &'r Reference,

@@ -1,8 +1,8 @@
-//! Bytes: the only reads of bundles, from folders, tars, OCI image layouts and registries.
+//! Reads bundles from directories, tars, OCI image layouts and registries.
 //!
-//! Nothing is ever unpacked to disk, and only the regular files of a bundle's manifests and
-//! metadata folders are kept, in memory. What is read is not trusted: digests and sizes of blobs
-//! are checked, and [`Limits`] bound what reading may cost.
+//! Nothing is unpacked to disk, and only the regular files in a bundle's manifests and metadata
+//! directories are kept, in memory. Input is not trusted: digests and sizes of blobs are checked,
+//! and [`Limits`] bound the resources.
 
 mod access;
 mod archive;
@@ -49,15 +49,15 @@ use std::sync::Arc;
 /// The files of a bundle, in memory, and what is known of the image that they came in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BundleFiles {
-    /// Regular files of the manifests folder by path relative to it.
+    /// Regular files in the manifests directory, by relative path.
     pub manifests: BTreeMap<String, Vec<u8>>,
-    /// Regular files of the metadata folder by path relative to it.
+    /// Regular files in the metadata directory, by relative path.
     pub metadata: BTreeMap<String, Vec<u8>>,
-    /// Name of the manifests folder as the bundle has it, for places; normally `manifests`.
+    /// Name of the manifests directory in the bundle, for places; usually `manifests`.
     pub manifests_dir: String,
-    /// Name of the metadata folder as the bundle has it, for places; normally `metadata`.
+    /// Name of the metadata directory in the bundle, for places; usually `metadata`.
     pub metadata_dir: String,
-    /// Labels of the image; empty for a folder.
+    /// Labels of the image; empty for a directory.
     pub labels: BTreeMap<String, String>,
     /// The image, when the bundle came in one.
     pub image: Option<ImageIdentity>,
@@ -65,12 +65,12 @@ pub struct BundleFiles {
     pub reference: Option<String>,
     /// The image of the catalog, when the bundle came in that.
     pub catalog: Option<ImageIdentity>,
-    /// What the configuration keeps beside the bundle, in its order.
+    /// Overlay files of the configuration, in its order.
     pub overlays: Vec<OverlayFile>,
 }
 
 impl BundleFiles {
-    /// A digest of all files, for a bundle that came in no image.
+    /// Returns a digest of all files, for a bundle that came in no image.
     pub fn digest(&self) -> String {
         let folders = [("manifests", &self.manifests), ("metadata", &self.metadata)];
         digest_of_parts(folders.into_iter().flat_map(|(folder, files)| {
@@ -81,7 +81,7 @@ impl BundleFiles {
     }
 }
 
-/// What identifies the image that a bundle came in.
+/// The identity of the image of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageIdentity {
     /// Digest of the manifest, for example `sha256:…`.
@@ -90,7 +90,7 @@ pub struct ImageIdentity {
     pub size: u64,
     /// Digest of the index that the manifest was picked from, when there was one.
     pub index: Option<String>,
-    /// Which of the index's platforms was picked, for example `linux/amd64`.
+    /// The platform selected from an index, for example `linux/amd64`.
     pub platform: Option<String>,
     /// Digest and size in bytes of the image's configuration.
     pub config: (String, u64),
@@ -117,32 +117,32 @@ pub fn fetch(
 /// Name of the text that findings about an argument point into.
 const ARGUMENT: &str = "command line";
 
-/// What an argument of the command line names: an existing path, with or without `:TAG` or
-/// `@DIGEST` and relative to the working folder, else a reference.
+/// Parses a command line argument: an existing path, with or without `:TAG` or `@DIGEST` and
+/// relative to the working directory, else a reference.
 pub fn from_argument(argument: &str) -> Source {
     let text = Arc::new(SourceText { name: ARGUMENT.to_owned(), text: argument.to_owned() });
     let span = Span::new(&text, 0..argument.len());
-    // What is spelt like a path is one also when it does not exist, for the better message.
-    let spelt = ["/", "./", "../", "~"].iter().any(|start| argument.starts_with(start))
+    // Text that looks like a path is a path even if it does not exist, for a better message.
+    let is_path_like = ["/", "./", "../", "~"].iter().any(|start| argument.starts_with(start))
         || matches!(argument, "" | "." | "..")
         || [".tar", ".tgz", ".tar.gz", ".tar.zst"].iter().any(|end| argument.ends_with(end));
-    if spelt || local::find(argument, Path::new("")).is_some() {
+    if is_path_like || local::find(argument, Path::new("")).is_some() {
         Source::Path { path: argument.to_owned(), span }
     } else {
         Source::Image { reference: argument.to_owned(), span }
     }
 }
 
-/// An error that says what to do about it.
+/// Returns an error that says what to do about it.
 fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Diagnostics {
     Diagnostic::error(code, message).hint(hint).into()
 }
 
-/// An error of the operating system about a file.
+/// Returns an error of the operating system about a file.
 fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
     failure(
         Code::SourceUnreadable,
-        format!("`{name}` cannot be read: {error}"),
-        "Check that the path is right, and that you may read it.",
+        format!("cannot read `{name}`: {error}"),
+        "check the path and its permissions",
     )
 }

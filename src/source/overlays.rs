@@ -1,4 +1,4 @@
-//! Files that are kept by hand beside a bundle.
+//! Files of overlays.
 
 use super::{Supply, failure, unreadable};
 use crate::config::{Overlay, OverlaySource};
@@ -10,28 +10,28 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
-/// Most files of one overlay: a folder of more is another folder than was meant.
+/// Maximum number of files of one overlay.
 const MOST_FILES: usize = 1_000;
-/// What the names of files in a folder end in.
+/// File extensions of manifests in a directory.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// A file of an overlay, in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverlayFile {
-    /// Its path as places show it, unique among those of a bundle.
+    /// The path in places, unique in a bundle.
     pub name: String,
-    /// Its content.
+    /// The content of the file.
     pub content: Vec<u8>,
-    /// When its objects are installed.
+    /// The installation phase of its objects.
     pub phase: Phase,
-    /// Where it stands in the configuration, when it is no file.
+    /// The place in the configuration, for inline overlays.
     pub inline: Option<Span>,
     /// The bundle's table that declares it.
     pub span: Span,
 }
 
 impl Supply {
-    /// The files of these overlays, in their order; all that cannot be read is reported.
+    /// Returns the files of these overlays, in their order; all that cannot be read is reported.
     pub fn overlays(&self, overlays: &[Overlay]) -> (Vec<OverlayFile>, Diagnostics) {
         read(overlays, &self.base, self.limits.kept_file_bytes)
     }
@@ -88,23 +88,24 @@ fn read(overlays: &[Overlay], base: &Path, limit: u64) -> (Vec<OverlayFile>, Dia
 }
 
 fn twice(name: &str, span: &Span, first: &Span) -> Diagnostic {
-    Diagnostic::error(Code::OverlayUnreadable, format!("`{name}` is read by two overlays"))
+    Diagnostic::error(Code::OverlayUnreadable, format!("`{name}` is in two overlays"))
         .at(Place::span(span.clone()))
-        .related(Place::span(first.clone()), "the first one")
-        .hint("its objects can be in the chart only once: remove one of the overlays")
+        .related(Place::span(first.clone()), "the other overlay")
+        .hint("remove one of the overlays: an object can be in the chart only once")
 }
 
-/// The files at `path`, by the names that places show.
+/// Returns the files at `path`, by the names that places show.
 fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>)>, Diagnostics> {
     let root = base.join(path);
     let metadata = fs::metadata(&root).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => failure(
             Code::OverlayUnreadable,
             format!("the overlay `{path}` does not exist"),
-            "paths are relative to the folder of this file",
+            "check the path: it is relative to the directory of this file",
         ),
         _ => unreadable(path, &error),
     })?;
+
     let folder = link_boundary(path, base).map_err(|error| unreadable(path, &error))?;
     if !is_inside(&root, &folder) {
         return Err(leaves(path, &folder));
@@ -136,20 +137,23 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
     } else {
         paths.push(root.clone());
     }
+
     if paths.is_empty() {
         return Err(failure(
             Code::OverlayUnreadable,
-            format!("the overlay `{path}` has no file that ends in .yaml, .yml or .json"),
-            "name the file, or give it one of these endings",
+            format!("the overlay `{path}` has no .yaml, .yml or .json file"),
+            "use a file, or rename it to one of these extensions",
         ));
     }
+
     if paths.len() > MOST_FILES {
         return Err(failure(
             Code::OverlayUnreadable,
             format!("the overlay `{path}` has {} files; the limit is {MOST_FILES}", paths.len()),
-            "is this the right folder?",
+            "check that this is the right directory",
         ));
     }
+
     let mut files = Vec::with_capacity(paths.len());
     for file in paths {
         let below = file.strip_prefix(&root).unwrap_or(Path::new(""));
@@ -161,17 +165,18 @@ fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>
         if content.len() as u64 > limit {
             return Err(failure(
                 Code::OverlayUnreadable,
-                format!("`{name}` has more than {limit} bytes"),
-                "no object that a cluster takes is as large; is this the right file?",
+                format!("`{name}` is larger than {limit} bytes"),
+                "check that this is the right file: no cluster accepts objects as large",
             ));
         }
         files.push((name, content));
     }
+
     Ok(files)
 }
 
-/// The folder that links of an overlay must not leave: that of the configuration. A path that the
-/// configuration itself has lead elsewhere is its own boundary.
+/// Returns the directory that symbolic links of an overlay must not leave: the directory of the
+/// configuration, or the overlay's target if the configured path itself leads elsewhere.
 fn link_boundary(path: &str, base: &Path) -> io::Result<PathBuf> {
     let leads_elsewhere = |part| !matches!(part, Component::Normal(_) | Component::CurDir);
     if Path::new(path).components().any(leads_elsewhere) {
@@ -180,8 +185,8 @@ fn link_boundary(path: &str, base: &Path) -> io::Result<PathBuf> {
     if base.as_os_str().is_empty() { Path::new(".").canonicalize() } else { base.canonicalize() }
 }
 
-/// Whether a path is below a folder once all links are followed. What leads nowhere leaves nothing,
-/// and is reported when it is read.
+/// Returns true if a path is below a directory after resolving symbolic links. Dangling links count
+/// as inside; reading them reports the error.
 fn is_inside(path: &Path, folder: &Path) -> bool {
     path.canonicalize().map_or(true, |target| target.starts_with(folder))
 }
@@ -189,12 +194,12 @@ fn is_inside(path: &Path, folder: &Path) -> bool {
 fn leaves(name: &str, folder: &Path) -> Diagnostics {
     failure(
         Code::OverlayUnreadable,
-        format!("`{name}` is a link that leads out of `{}`", folder.display()),
-        "copy what it links to into the overlay, or name that path in an overlay of its own",
+        format!("`{name}` is a symbolic link that leaves `{}`", folder.display()),
+        "copy its target into the overlay, or add that path as another overlay",
     )
 }
 
-/// A path as places show it: with `/`, and never like one of the bundle's own files.
+/// Returns a path as places show it: with `/`, and never like one of the bundle's own files.
 fn shown(path: &str, below: &Path) -> String {
     let mut name = path.trim_end_matches('/').to_owned();
     for part in below {

@@ -22,14 +22,14 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Variables that say where a user's files are and how text is written.
+/// Environment variables for the user's directories and locale.
 const USUAL_VARIABLES: &[&str] = &["HOME", "LOGNAME", "PATH", "TMPDIR", "USER"];
 
-/// Bytes of standard error that are kept.
+/// Bytes of stderr that are kept.
 const ERROR_BYTES: usize = 64 << 10;
 
-/// Time for the last output of a program that has ended to come through its pipe, when a process
-/// that left its group holds the pipe open.
+/// Time to wait for the remaining output of an exited program, if a process outside its group keeps
+/// the pipe open.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Time between two looks at whether a program has ended.
@@ -43,25 +43,25 @@ pub(super) struct Program {
     output_bytes: u64,
 }
 
-/// What a program left behind.
+/// The result of a program.
 pub(super) struct Finished {
-    /// How it ended.
+    /// The exit status.
     pub(super) status: ExitStatus,
-    /// Its standard output.
+    /// The stdout of the program.
     pub(super) output: Vec<u8>,
-    /// The start of its standard error.
+    /// The start of its stderr.
     pub(super) errors: Vec<u8>,
 }
 
-/// Why a program has no result.
+/// The reason why a program has no result.
 #[derive(Debug)]
 pub(super) enum ProgramError {
-    /// It is in no folder of `PATH`.
+    /// It is not in `PATH`.
     Missing,
     /// The operating system does not start it, or loses it.
     System(io::Error),
-    /// It did not end in time.
-    Overdue(Duration),
+    /// It timed out.
+    TimedOut(Duration),
     /// It wrote more than this many bytes.
     TooMuch(u64),
 }
@@ -69,10 +69,10 @@ pub(super) enum ProgramError {
 impl fmt::Display for ProgramError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProgramError::Missing => formatter.write_str("there is no such program on the PATH"),
-            ProgramError::System(error) => write!(formatter, "it does not start: {error}"),
-            ProgramError::Overdue(time) => {
-                write!(formatter, "it did not end within {} seconds", time.as_secs())
+            ProgramError::Missing => formatter.write_str("program not found in PATH"),
+            ProgramError::System(error) => write!(formatter, "cannot start it: {error}"),
+            ProgramError::TimedOut(time) => {
+                write!(formatter, "it timed out after {} seconds", time.as_secs())
             }
             ProgramError::TooMuch(bytes) => {
                 write!(formatter, "it wrote more than {}", in_bytes(*bytes))
@@ -82,11 +82,11 @@ impl fmt::Display for ProgramError {
 }
 
 impl Program {
-    /// Finds a program in the folders of `path`, or of the `PATH` of this process. It starts with
-    /// an empty environment.
+    /// Finds a program in `path`, or in the `PATH` of this process. It starts with an empty
+    /// environment.
     ///
     /// # Errors
-    /// [`ProgramError::Missing`] when no folder has an executable file of this name.
+    /// [`ProgramError::Missing`] if no directory has an executable file with this name.
     pub(super) fn find(name: &str, path: Option<&str>) -> Result<Self, ProgramError> {
         let path = path.map(OsString::from).or_else(|| std::env::var_os("PATH"));
         let file = path.as_deref().and_then(|path| executable(name, path));
@@ -100,7 +100,7 @@ impl Program {
         })
     }
 
-    /// Limits its time and the bytes of its standard output.
+    /// Limits its time and the bytes of its stdout.
     pub(super) fn limits(mut self, time: Duration, output_bytes: u64) -> Self {
         (self.time, self.output_bytes) = (time, output_bytes);
         self
@@ -112,8 +112,8 @@ impl Program {
         self
     }
 
-    /// Adds an option as one argument, `NAME=VALUE`, so that the value cannot be an option of its
-    /// own.
+    /// Adds an option as one argument, `NAME=VALUE`, so that the value cannot be parsed as another
+    /// option.
     pub(super) fn option(mut self, name: &'static str, value: &str) -> Self {
         self.command.arg(format!("{name}={value}"));
         self
@@ -125,13 +125,13 @@ impl Program {
         self
     }
 
-    /// Sets its working folder.
+    /// Sets the working directory.
     pub(super) fn folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Sets its standard input, which is empty else.
+    /// Sets its stdin, which is empty else.
     pub(super) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
@@ -217,14 +217,14 @@ impl Program {
             }
             if ended.is_none() && running.has_ended().map_err(ProgramError::System)? {
                 ended = Some(Instant::now());
-                // What it started and left behind holds the pipes open.
+                // Child processes that are still running keep the pipes open.
                 running.kill();
             }
             if begun.elapsed() > self.time {
                 if ended.is_some() {
                     break;
                 }
-                return Err(ProgramError::Overdue(self.time));
+                return Err(ProgramError::TimedOut(self.time));
             }
         }
         let status = running.child.wait().map_err(ProgramError::System)?;
@@ -238,7 +238,7 @@ enum Chunk {
     Error(Vec<u8>),
 }
 
-/// Sends what comes through a pipe, until its end or until nobody listens.
+/// Forwards the data of a pipe until its end, or until the receiver is dropped.
 fn forward(mut pipe: impl Read, to: &SyncSender<Chunk>, chunk: fn(Vec<u8>) -> Chunk) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(count @ 1..) = pipe.read(&mut buffer) {
@@ -255,7 +255,8 @@ struct Running {
 }
 
 impl Running {
-    /// Whether the program has ended. It is not reaped, so that its id stays its own.
+    /// Returns true if the program has exited. It is not reaped, so that its process ID is not
+    /// reused.
     fn has_ended(&self) -> io::Result<bool> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?.is_some())
@@ -263,7 +264,7 @@ impl Running {
 
     fn kill(&self) {
         let leader = self.leader.as_ref().map_or(&self.child, |leader| &leader.shell);
-        // What cannot be killed has ended.
+        // An error means that the group has already exited.
         let _ = kill_process_group(Pid::from_child(leader), Signal::KILL);
     }
 }
@@ -275,17 +276,17 @@ impl Drop for Running {
     }
 }
 
-/// The leader of a process group: a shell that waits for the end of its standard input, a pipe
-/// that only this process holds open, and then kills the group. The operating system closes the
-/// pipe however this process ends, also when it is killed. `prctl(PR_SET_PDEATHSIG)` would need
-/// `unsafe`, is for Linux only, and forgets grandchildren.
+/// The leader of a process group: a shell that waits for the end of its stdin, a pipe that only
+/// this process holds open, and then kills the group. The operating system closes the pipe however
+/// this process ends, even if it is killed. `prctl(PR_SET_PDEATHSIG)` would require `unsafe`, only
+/// works on Linux, and does not reach grandchildren.
 struct Leader {
     shell: Child,
 }
 
 impl Leader {
-    /// Starts the shell. Without one (an image that holds only programs), a program leads its own
-    /// group, which is killed like any other unless this process is killed first.
+    /// Starts the shell. Without a shell (distroless images), a program leads its own group, which
+    /// is killed like any other unless this process is killed first.
     fn start() -> Option<Self> {
         let shell = Command::new("/bin/sh")
             .args(["-c", "read -r end; kill -s KILL 0"])
@@ -311,8 +312,8 @@ impl Drop for Leader {
     }
 }
 
-/// The executable file of a program in the folders of a `PATH`. Those that are relative do not
-/// count: what is in the working folder may be a stranger's, as Go's `os/exec` says too.
+/// Finds the executable file of a program in the directories of a `PATH`. Relative directories are
+/// ignored, as in Go's `os/exec`: files in the working directory are not trusted.
 fn executable(name: &str, path: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
@@ -358,7 +359,7 @@ mod tests {
             .folder(folder.path())
             .limits(Duration::from_secs(1), 1 << 10)
             .run();
-        assert!(matches!(outcome, Err(ProgramError::Overdue(_))));
+        assert!(matches!(outcome, Err(ProgramError::TimedOut(_))));
         assert!(begun.elapsed() < Duration::from_secs(30));
         assert_ends(std::fs::read_to_string(folder.path().join("pid")).unwrap().trim());
     }

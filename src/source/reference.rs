@@ -22,28 +22,30 @@ impl Reference {
     /// the machine.
     pub fn parse(text: &str) -> Result<Self, Diagnostics> {
         let invalid = |why: &str, hint: &str| {
-            let message =
-                format!("`{}` is not a reference to an image: {why}", text.escape_debug());
+            let message = format!("invalid image reference `{}`: {why}", text.escape_debug());
             Err(failure(Code::InvalidReference, message, hint))
         };
         if let Some((scheme, rest)) = text.split_once("://") {
             return invalid(
                 &format!("it starts with `{}://`", scheme.escape_debug()),
-                &format!("Write it without: `{}`.", rest.escape_debug()),
+                &format!("write `{}`", rest.escape_debug()),
             );
         }
+
         let host = text
             .split_once('/')
             .map(|(host, _)| host)
             .filter(|host| host.contains('.') || host.contains(':') || *host == "localhost");
         if host.is_none() {
             return invalid(
-                "it does not name the registry's host",
-                "Write the host too, for example `registry.redhat.io/team/operator-bundle:1.0`.",
+                "it has no registry host",
+                "write the full reference, for example \
+                    `registry.redhat.io/team/operator-bundle:1.0`",
             );
         }
-        let whole = "Write it as HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 \
-                     lower-case hexadecimal digits.";
+
+        let whole = "write HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 lower-case \
+            hexadecimal digits";
         let (rest, digest) = match text.split_once('@') {
             None => (text, None),
             Some((rest, digest)) => match Digest::from_str(digest) {
@@ -59,37 +61,40 @@ impl Reference {
         };
         let (host, repository) = name.split_once('/').unwrap_or_default();
         if repository.len() > LONGEST_REPOSITORY {
-            let why = format!("its repository has more than {LONGEST_REPOSITORY} characters");
+            let why = format!("the repository has more than {LONGEST_REPOSITORY} characters");
             return invalid(&why, whole);
         }
+
         if !is_repository(repository) && is_repository(&repository.to_lowercase()) {
             return invalid(
-                "a repository has lower-case letters only",
-                "Write the name as the registry has it.",
+                "the repository has upper-case letters",
+                "write the name as it is in the registry",
             );
         }
+
         if !is_host(host) || !is_repository(repository) || !tag.is_none_or(is_tag) {
             return invalid("invalid reference format", whole);
         }
         let tag = tag.map(str::to_owned);
+
         Ok(Reference { name: name.to_owned(), tag, digest })
     }
 
-    /// Whether a cluster can read the reference: as [`Reference::parse`], but without a host it is
-    /// of Docker Hub, or of where the cluster is configured to look.
+    /// Returns true if a cluster accepts the reference: like [`Reference::parse`], but the host is
+    /// optional (Docker Hub, or the cluster's default registries).
     pub fn is_valid(text: &str) -> bool {
         Self::parse(text).is_ok() || Self::parse(&format!("docker.io/{text}")).is_ok()
     }
 
-    /// The part of the name after `prefix`, which must end on a `/` boundary; empty when `prefix`
-    /// is the whole name.
+    /// Returns the part of the name after `prefix`, which must end on a `/` boundary; empty when
+    /// `prefix` is the whole name.
     pub fn after(&self, prefix: &str) -> Option<&str> {
         let rest = self.name.strip_prefix(prefix.trim_end_matches('/'))?;
         if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
     }
 }
 
-/// What registries take, as the reference implementation has it (distribution, `reference`).
+/// Maximum length of a repository name (distribution, package `reference`).
 const LONGEST_REPOSITORY: usize = 255;
 
 /// Dot-separated names of letters, digits and inner dashes, or an IPv6 address in brackets, and
@@ -127,7 +132,8 @@ fn is_repository(path: &str) -> bool {
     })
 }
 
-/// At most 128 letters, digits, `_`, `.` and `-`, and neither of the last two first.
+/// Returns true for valid tags: at most 128 letters, digits, `_`, `.` and `-`, not starting with
+/// `.` or `-`.
 fn is_tag(tag: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     (1..=128).contains(&tag.len()) && tag.bytes().all(fits) && !tag.starts_with(['.', '-'])
@@ -169,7 +175,7 @@ mod tests {
             ("ubuntu", "host"),
             ("team/operator:1", "host"),
             ("docker://quay.io/a/b:1", "docker://"),
-            ("quay.io/Team/b:1", "lower-case"),
+            ("quay.io/Team/b:1", "upper-case"),
             ("quay.io/a/b:", "format"),
             ("quay.io/a b:1", "format"),
             ("quay.io/a/../b:1", "format"),

@@ -1,4 +1,4 @@
-//! Where the bytes of sources come from: folders, layouts, mirrors, registries, in that order.
+//! Resolves sources: directories, layouts, mirrors, registries, in this order.
 
 use super::access::Access;
 use super::cache::Cache;
@@ -27,23 +27,23 @@ pub struct Supply {
     client: OnceLock<Result<Client, Diagnostics>>,
 }
 
-/// What a lock says of an image.
+/// The locked identity of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pin<'p> {
-    /// Its reference.
+    /// The reference of the image.
     pub reference: &'p str,
     /// The digest of its manifest.
     pub digest: &'p str,
-    /// Whether it is the image of the catalog that holds the bundle, and not the bundle's own.
+    /// True for the image of a catalog that embeds the bundle, false for the bundle's own image.
     pub is_catalog: bool,
 }
 
 /// An image that was found, and its blobs.
 pub(super) struct Located<'s> {
     pub(super) blobs: Box<dyn Blobs + 's>,
-    /// Of its manifest or index.
+    /// The descriptor of its manifest or index.
     pub(super) root: Descriptor,
-    /// How it was found, when that needs to be said.
+    /// Notes about the lookup, if any.
     pub(super) notes: Diagnostics,
 }
 
@@ -68,7 +68,7 @@ impl Supply {
         }
     }
 
-    /// As a configuration says, with the usual limits.
+    /// Creates a resolver for a configuration, with the default limits.
     pub fn of(config: &Config, access: Access) -> Self {
         Supply::new(
             &config.base,
@@ -80,12 +80,10 @@ impl Supply {
         )
     }
 
-    /// Reads the bundle that `source` names; there are no files when there is an error. With a
-    /// `pin`, an image is read by its digest, whatever its tag says now, and no catalog is asked
-    /// unless it holds the bundle itself.
+    /// Reads the bundle of `source`; there are no files if there is an error. With a `pin`, an
+    /// image is read by its digest, and the catalog is only read if it embeds the bundle.
     ///
-    /// Findings name the place in the configuration, or the file inside the bundle, that they are
-    /// about.
+    /// Findings have places in the configuration or in a file of the bundle.
     pub fn fetch(
         &self,
         source: &Source,
@@ -151,8 +149,8 @@ impl Supply {
         let mut reference = Reference::parse(reference)?;
         if let Some(pin) = pin {
             reference.digest = Some(Digest::from_str(pin).map_err(|error| {
-                let message = format!("`{}` is not a digest: {error}", pin.escape_debug());
-                failure(Code::InvalidReference, message, "A digest is `sha256:` and 64 digits.")
+                let message = format!("invalid digest `{}`: {error}", pin.escape_debug());
+                failure(Code::InvalidReference, message, "write `sha256:` and 64 digits")
             })?);
         }
         let mut missed = Diagnostics::new();
@@ -178,7 +176,7 @@ impl Supply {
             }
         }
         self.open_registry(&reference).map_err(|mut found| {
-            // What was tried before may be the place where it should have been.
+            // The earlier attempts may include the place where the image was expected.
             found.append(missed);
             found
         })
@@ -222,9 +220,9 @@ impl Supply {
     }
 }
 
-/// Whether a finding says that an image cannot be had there, and not that something is wrong with
-/// it. Registries refuse what they do not have when nobody is logged in, and those before them
-/// answer for the ones that are down.
+/// Returns true if a finding means that the image is not available there, in contrast to an invalid
+/// image. Registries deny access to missing images without credentials, and proxies answer for
+/// registries that are down.
 fn is_absence(found: &Diagnostic) -> bool {
     use Code::{ImageNotFound, Offline, RegistryDenied, RegistryFailed, RegistryUnreachable};
     matches!(
@@ -233,14 +231,14 @@ fn is_absence(found: &Diagnostic) -> bool {
     )
 }
 
-/// Says of an image that is gone that it was asked for as it was locked.
+/// Adds to the hint of a missing image that its digest is from the lock file.
 fn of_lock(found: Diagnostics) -> Diagnostics {
     let say = |mut found: Diagnostic| {
         if found.code == Code::ImageNotFound {
             let hint = found.hint.take().unwrap_or_default();
             found = found.hint(format!(
-                "{hint} The lock file has this digest: bring it back, name a mirror that has it, or \
-                 take what the tag means now with `bundle2chart lock --upgrade`."
+                "{hint}; bundles.lock has this digest: push the image again, add a mirror that has \
+                    it, or use the current image of the tag with `bundle2chart lock --upgrade`"
             ));
         }
         found
@@ -260,23 +258,27 @@ fn placed(
     (files, found.into_iter().map(|found| place(found, span)).collect())
 }
 
-/// Places a finding that has no place of its own at the source's value.
+/// Sets the place of a finding without place to the source's value.
 pub(super) fn place(mut found: Diagnostic, span: &Span) -> Diagnostic {
     if found.place == Place::default() {
         found.place = Place::span(span.clone());
     } else {
-        found = found.related(Place::span(span.clone()), "the bundle comes from here");
+        found = found.related(Place::span(span.clone()), "the bundle is configured here");
     }
     found
 }
 
 fn no_layout(shown: &str, path: &Path, span: &Span) -> Diagnostics {
     let (what, hint) = if path.symlink_metadata().is_ok() {
-        ("is not an OCI image layout: it has no file `oci-layout`", "Name the folder that has it.")
+        ("is not an OCI image layout: it has no file `oci-layout`", "use a directory that has it")
     } else {
-        ("does not exist", "A relative path starts from the folder of the configuration file.")
+        (
+            "does not exist",
+            "check the path: it is relative to the directory of the configuration \
+            file",
+        )
     };
-    Diagnostic::error(Code::SourceNotFound, format!("the mirror's folder `{shown}` {what}"))
+    Diagnostic::error(Code::SourceNotFound, format!("the mirror directory `{shown}` {what}"))
         .at(Place::span(span.clone()))
         .hint(hint)
         .into()

@@ -1,4 +1,4 @@
-//! A tar file on disk, plain or compressed, with an image layout or a bundle folder in it.
+//! A tar file on disk, optionally compressed, with an image layout or a bundle directory.
 
 use super::archive::{EntryKind, Expanded, Meter, walk};
 use super::folders::Folders;
@@ -22,16 +22,16 @@ pub(super) struct Tarball {
     compressed: bool,
     /// Position in the expanded archive and size, by path.
     files: BTreeMap<Vec<u8>, (u64, u64)>,
-    /// The folder that everything is in; empty when it is the archive's root.
+    /// The common top directory; empty for the root of the archive.
     root: Vec<u8>,
 }
 
-/// What a tar file holds.
+/// The content of a tar file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum TarContent {
     Layout,
     Bundle,
-    /// What `docker save` wrote before Docker 25.
+    /// The format of `docker save` before Docker 25.
     DockerArchive,
     Unknown,
 }
@@ -55,14 +55,14 @@ impl Tarball {
         let stream = tarball.stream(&meter)?;
         tarball.compressed = stream.compression() != super::compression::Compression::None;
         let mut name_bytes = 0_u64;
-        // Of folders only the names matter, for finding the root.
+        // Of directories only the names matter, for finding the root.
         let mut folders = Vec::new();
         let (_, outcome) = walk(stream, &meter, &mut |entry| {
             let (path, climbs) = normalise(&entry.path);
             name_bytes += path.len() as u64 + 64;
             if name_bytes > limits.name_bytes {
                 let limit = in_bytes(limits.name_bytes);
-                return Err(exceeded(format!("its file names take more than {limit}")));
+                return Err(exceeded(format!("its file names are longer than {limit} in total")));
             }
             if entry.kind == EntryKind::File && !climbs {
                 tarball.files.insert(path, (entry.position, entry.size));
@@ -79,7 +79,7 @@ impl Tarball {
             }
             return Err(broken(&format!("`{shown}`"), &error));
         }
-        if tarball.holds() == Holds::Unknown
+        if tarball.content() == TarContent::Unknown
             && let Some(root) = common_root(tarball.files.keys().chain(&folders))
         {
             tarball.root = root;
@@ -87,20 +87,20 @@ impl Tarball {
         Ok(tarball)
     }
 
-    /// What is in it.
-    pub(super) fn holds(&self) -> Holds {
+    /// Returns the type of its content.
+    pub(super) fn content(&self) -> TarContent {
         let has = |name: &str| self.files.contains_key(&self.inside(name));
         let manifests = self.inside("manifests/");
         if has(MARKER) {
-            Holds::Layout
+            TarContent::Layout
         } else if has("metadata/annotations.yaml")
             || self.files.keys().any(|path| path.starts_with(&manifests))
         {
-            Holds::Bundle
+            TarContent::Bundle
         } else if has("manifest.json") {
-            Holds::DockerArchive
+            TarContent::DockerArchive
         } else {
-            Holds::Unknown
+            TarContent::Unknown
         }
     }
 
@@ -124,7 +124,7 @@ impl Tarball {
         }
     }
 
-    /// Reads the bundle folder in it.
+    /// Reads its bundle directory.
     pub(super) fn read_bundle(&self) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
         let named = Folders::default();
         let mut tree = self.tree(named.candidates())?;
@@ -138,7 +138,7 @@ impl Tarball {
         Ok((decided.files(tree, &BTreeMap::new())?, warnings))
     }
 
-    /// A path below the root as the archive has it.
+    /// Returns a path below the root as the archive has it.
     fn inside(&self, file: &str) -> Vec<u8> {
         let separator: &[u8] = if self.root.is_empty() { b"" } else { b"/" };
         [&self.root, separator, file.as_bytes()].concat()
@@ -170,7 +170,7 @@ impl Tarball {
     }
 }
 
-/// The first part that all paths have in common.
+/// Returns the first part that all paths have in common.
 fn common_root<'p>(paths: impl Iterator<Item = &'p Vec<u8>>) -> Option<Vec<u8>> {
     let mut firsts = paths
         .filter(|path| !path.is_empty())

@@ -1,9 +1,9 @@
-//! The part of an image's file system that matters to a bundle, in memory.
+//! The part of an image's file system that is relevant for a bundle, in memory.
 //!
-//! Layers, tars and folders all go through [`Tree`]: it keeps the regular files of a few folders,
-//! and of everything else only what decides how those folders look in the end. What may not be in
-//! a bundle becomes a node too, and an error only when it is still there at the end and in a folder
-//! that the bundle really uses.
+//! Layers, tars and directories are read into a [`Tree`]: it keeps the regular files of a few
+//! directories, and otherwise only the entries that affect these directories. Entries that are not
+//! allowed in a bundle become nodes too; they are errors only if they still exist at the end, in a
+//! directory that the bundle uses.
 
 mod folder;
 mod whiteout;
@@ -20,7 +20,7 @@ enum Node {
     Folder,
     File(Rc<Vec<u8>>),
     Symlink(Vec<u8>),
-    /// What may not be in a bundle, in words that follow "`path` ".
+    /// An entry that is not allowed in a bundle; the text continues "`path` ".
     Refused(String),
 }
 
@@ -29,7 +29,7 @@ enum Node {
 pub(super) struct Tree {
     nodes: BTreeMap<Vec<u8>, (usize, Node)>,
     folders: Vec<String>,
-    /// The folder of the archive that counts as the root of the image.
+    /// The directory of the archive that is treated as the root of the image.
     root: Vec<u8>,
     limits: Limits,
     symlinks: usize,
@@ -50,18 +50,18 @@ const MOST_LINKS: usize = 40;
 /// Symbolic links that all paths of an image may lead through; archivers write the real paths.
 const MOST_FOLLOWED: usize = 100_000;
 
-/// Where a path is, seen from the kept folders.
+/// The position of a path relative to the kept directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     /// Below one of them.
     Inside,
-    /// One of them, or a folder that leads to one.
+    /// A kept directory, or one of its parents.
     Above,
     Outside,
 }
 
 impl Tree {
-    /// An empty tree that keeps the files of `folders`.
+    /// Creates an empty tree that keeps the files of `folders`.
     pub(super) fn new(folders: Vec<String>, limits: &Limits) -> Self {
         Tree {
             nodes: BTreeMap::new(),
@@ -77,13 +77,13 @@ impl Tree {
         }
     }
 
-    /// The same for an archive that has everything in one folder.
+    /// Sets the root, for an archive with a common top directory.
     pub(super) fn rooted(mut self, root: &[u8]) -> Self {
         self.root = root.to_vec();
         self
     }
 
-    /// Whether the files of `folder` are kept.
+    /// Returns true if the files of `folder` are kept.
     pub(super) fn keeps(&self, folder: &str) -> bool {
         self.folders.iter().any(|f| f == folder)
     }
@@ -101,6 +101,7 @@ impl Tree {
                 _ => Err(exceeded(format!("a path of the bundle has {} bytes", path.len()))),
             };
         }
+
         if climbs && position != Position::Outside {
             return self.refuse(path, layer, climbing(&entry.path));
         }
@@ -122,7 +123,8 @@ impl Tree {
         }
     }
 
-    /// Of what is outside only symbolic links are remembered: a later entry may pass through one.
+    /// Applies an entry outside the kept directories. Only symbolic links are recorded, because
+    /// later entries may pass through them.
     fn apply_outside(&mut self, path: Vec<u8>, entry: &Entry<'_>, layer: usize) -> io::Result<()> {
         if let Some(target) = self.through_symlinks(&path)?
             && self.position(&target) != Position::Outside
@@ -154,7 +156,7 @@ impl Tree {
         self.insert(path.to_vec(), 0, Node::File(Rc::new(content)))
     }
 
-    /// Adds a folder.
+    /// Adds a directory.
     pub(super) fn add_folder(&mut self, path: &[u8]) -> io::Result<()> {
         self.insert(path.to_vec(), 0, Node::Folder)
     }
@@ -164,7 +166,7 @@ impl Tree {
         self.insert(path, layer, Node::Refused(what))
     }
 
-    /// The content of a kept file.
+    /// Returns the content of a kept file.
     pub(super) fn file(&self, path: &str) -> Option<&[u8]> {
         match self.nodes.get(path.as_bytes()) {
             Some((_, Node::File(content))) => Some(content),
@@ -172,7 +174,7 @@ impl Tree {
         }
     }
 
-    /// A path of the archive as one from the root, and whether it climbs.
+    /// Returns a path of the archive as one from the root, and whether it climbs.
     fn locate(&self, path: &[u8]) -> (Vec<u8>, bool) {
         let (path, climbs) = normalise(path);
         if self.root.is_empty() {
@@ -195,7 +197,7 @@ impl Tree {
         position
     }
 
-    /// Puts a node in its place: what was there goes, unless a folder meets a folder.
+    /// Inserts a node and replaces the existing one, unless both are directories.
     fn insert(&mut self, path: Vec<u8>, layer: usize, node: Node) -> io::Result<()> {
         if !matches!(node, Node::Folder) {
             self.remove_below(&path);
@@ -205,7 +207,9 @@ impl Tree {
             self.kept_files += 1;
             if self.kept_files > self.limits.kept_files {
                 let limit = self.limits.kept_files;
-                return Err(exceeded(format!("more than {limit} files in the bundle's folders")));
+                return Err(exceeded(format!(
+                    "more than {limit} files in the bundle's directories"
+                )));
             }
         }
         self.insert_parents(&path, layer)?;
@@ -217,8 +221,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Archives need not mention the folders of a file: a layer that has the file has them, too.
-    /// A symbolic link on the way stays, to be reported.
+    /// Inserts the parent directories of a file, which archives can omit. Symbolic links in the
+    /// path are kept, to be reported.
     fn insert_parents(&mut self, path: &[u8], layer: usize) -> io::Result<()> {
         for (end, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             let parent = &path[..end];
@@ -238,11 +242,11 @@ impl Tree {
     }
 
     fn count_name(&mut self, length: usize) -> io::Result<()> {
-        // What a node costs besides its path, roughly.
+        // Approximate cost of a node, in addition to its path.
         self.name_bytes += length as u64 + 64;
         if self.name_bytes > self.limits.name_bytes {
             return Err(exceeded(format!(
-                "its file names and links take more than {}",
+                "its file names and links are longer than {} in total",
                 in_bytes(self.limits.name_bytes)
             )));
         }
@@ -257,12 +261,12 @@ impl Tree {
         }
         if self.kept_bytes.saturating_add(size) > all {
             let limit = in_bytes(all);
-            return Err(exceeded(format!("the bundle's files have more than {limit}")));
+            return Err(exceeded(format!("the bundle's files are larger than {limit} in total")));
         }
         Ok(())
     }
 
-    /// What a hard link at `path` is.
+    /// Resolves a hard link at `path`.
     fn linked(&self, path: &[u8], target: &[u8]) -> io::Result<Node> {
         match self.nodes.get(&self.locate(target).0) {
             Some((_, Node::File(content))) => {
@@ -276,8 +280,7 @@ impl Tree {
         }
     }
 
-    /// Where a path leads when the symbolic links on the way to it are followed; `None` when there
-    /// are none.
+    /// Resolves symbolic links in the parents of a path; `None` if there are none.
     fn through_symlinks(&mut self, path: &[u8]) -> io::Result<Option<Vec<u8>>> {
         if self.symlinks == 0 {
             return Ok(None);
@@ -300,13 +303,14 @@ impl Tree {
             self.followed += 1;
             if self.followed > MOST_FOLLOWED {
                 return Err(exceeded(format!(
-                    "more than {MOST_FOLLOWED} of its paths lead through symbolic links"
+                    "more than {MOST_FOLLOWED} paths lead through symbolic links"
                 )));
             }
             if path.len() > LONGEST_PATH {
                 return Ok(None);
             }
         }
+
         Ok(None)
     }
 
@@ -326,7 +330,7 @@ impl Tree {
     }
 }
 
-/// The range of all paths below `path`; the root's is everything.
+/// Returns the range of all paths below `path`; the root's is everything.
 fn below(path: &[u8]) -> (std::ops::Bound<Vec<u8>>, std::ops::Bound<Vec<u8>>) {
     use std::ops::Bound::{Excluded, Unbounded};
     if path.is_empty() {
@@ -355,8 +359,8 @@ pub(super) fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
     if parent.is_empty() { name.to_vec() } else { [parent, b"/", name].concat() }
 }
 
-/// A path of an archive as one from the root of the image, and whether it climbed with `..`; the
-/// root is its own parent.
+/// Returns a path of an archive as one from the root of the image, and whether it climbed with
+/// `..`; the root is its own parent.
 pub(super) fn normalise(path: &[u8]) -> (Vec<u8>, bool) {
     let mut parts: Vec<&[u8]> = Vec::new();
     let mut climbs = false;

@@ -6,12 +6,12 @@ use crate::ir::CertificateField;
 /// Name of the named template.
 pub(super) const NAME: &str = "bundle2chart.certificate";
 
-/// A file of a chart that defines the template that [`crate::ir::Expr::Certificate`] is spelled
-/// with. Its argument is a list: the root context, the Service, the Secret, and the key.
+/// The template file that defines the template of [`crate::ir::Expr::Certificate`]. Its argument is
+/// a list: the root context, the Service, the Secret, and the key.
 ///
-/// The Secret of an earlier install is kept, so that an upgrade changes nothing; Helm can look it
-/// up only when it talks to a cluster. What is generated is put into the root context, which all
-/// templates of a chart share while one render lasts, so that every place gets the same.
+/// The Secret of an earlier installation is kept, so that an upgrade changes nothing; Helm can look
+/// it up only with cluster access. The generated certificate is stored in the root context, which
+/// all templates of a chart share during one render, so that it is the same everywhere.
 pub const CERTIFICATE_TEMPLATE: &str = r#"{{- /* A certificate for a Service: that of an earlier install, or a new one, once per render. */ -}}
 {{- define "bundle2chart.certificate" -}}
 {{- $root := index . 0 -}}
@@ -35,7 +35,7 @@ pub const CERTIFICATE_TEMPLATE: &str = r#"{{- /* A certificate for a Service: th
 {{- end -}}
 "#;
 
-/// A call of the template.
+/// Returns a call of the template.
 pub(super) fn include(service: &str, secret: &str, field: CertificateField) -> String {
     let [name, service, secret, field] = [NAME, service, secret, field.as_str()].map(quoted);
     format!("include {name} (list $ {service} {secret} {field})")

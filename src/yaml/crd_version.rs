@@ -26,8 +26,8 @@ pub const CRD_VERSION_TEMPLATE: &str = r#"{{- /* Fails where the CRD of the clus
 {{- end -}}
 "#;
 
-/// Returns the template file of a CRD, after a check of its version where it has the annotation.
-/// `allowed` is the value that permits a downgrade.
+/// Returns the template file of a CRD, with a version check if it has the annotation. `allowed` is
+/// the value that permits a downgrade.
 pub fn crd_template(crd: &Object, allowed: &ValuesPath) -> String {
     let template = |first_line| write::template_after(first_line, &crd.root, crd.when.as_ref());
     let annotations = crd.metadata("annotations");

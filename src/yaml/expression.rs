@@ -2,9 +2,9 @@
 
 use crate::ir::{Condition, Expr, ImageReference, Part, Value, ValuesPath};
 
-/// Appends literal text to a template file: whatever it contains, Helm renders it as it is.
+/// Appends literal text to a template file, escaped so that Helm renders it unchanged.
 ///
-/// Only `{{` begins an action, so only `{{` is escaped.
+/// Only `{{` starts an action, so only `{{` is escaped.
 pub(super) fn escape_into(out: &mut String, text: &str) {
     // One search for a byte is all that nearly every text needs.
     if memchr::memchr(b'{', text.as_bytes()).is_none() {
@@ -26,8 +26,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A string of an object as it stands in a text for people, such as NOTES.txt; nothing for values
-/// that have no short form.
+/// Returns a string of an object for text such as NOTES.txt; `None` for values without a short
+/// form.
 pub fn in_text(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(escape(text)),
@@ -47,7 +47,7 @@ pub(super) fn escape_before_action(text: &str) -> String {
     out
 }
 
-/// An expression for a path of the values.
+/// Returns an expression for a path of the values.
 pub(super) fn values(path: &ValuesPath) -> String {
     if path.segments().iter().all(|segment| is_identifier(segment)) {
         return format!(".Values.{path}");
@@ -56,7 +56,7 @@ pub(super) fn values(path: &ValuesPath) -> String {
     format!("(index .Values {})", segments.join(" "))
 }
 
-/// An expression for a condition.
+/// Returns an expression for a condition.
 pub(super) fn condition(condition: &Condition) -> String {
     let operands = |conditions: &[Condition]| -> String {
         conditions
@@ -80,7 +80,7 @@ pub(super) fn condition(condition: &Condition) -> String {
     }
 }
 
-/// A call that composes a string of these parts.
+/// Returns a call that composes a string of these parts.
 pub(super) fn printf(parts: &[Part]) -> String {
     let mut format = String::new();
     let mut arguments = String::new();
@@ -100,7 +100,7 @@ pub(super) fn printf(parts: &[Part]) -> String {
     format!("printf {}{arguments}", quoted(&format))
 }
 
-/// An expression for a reference to an image.
+/// Returns an expression for a reference to an image.
 pub(super) fn image(image: &ImageReference) -> String {
     let [own, registry] = [&image.own, &image.registry].map(values);
     let format = quoted(&format!("%s/{}", image.path));
@@ -113,7 +113,7 @@ pub(super) fn image(image: &ImageReference) -> String {
     }
 }
 
-/// A Go string literal.
+/// Returns a Go string literal.
 pub(crate) fn quoted(text: &str) -> String {
     let mut literal = String::from("\"");
     for character in text.chars() {

@@ -3,7 +3,7 @@
 use super::{Error, Event, MAX_DEPTH, Mark, Style};
 use std::borrow::Cow;
 
-/// What comes next in an open list or map.
+/// The next expected token in an open list or map.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Items {
@@ -48,7 +48,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Where the parser is; after the last event, the end of the value.
+    /// Returns the current position; after the last event, the end of the value.
     pub(super) fn mark(&self) -> Mark {
         Mark { offset: self.pos, line: self.line, line_start: self.line_start }
     }
@@ -198,12 +198,14 @@ impl<'t> Parser<'t> {
                 None => return Err(Error::new("unclosed string", mark)),
             }
         }
+
         let last = &self.text[run..self.pos];
         self.pos += 1;
         let text = match owned {
             None => Cow::Borrowed(last),
             Some(text) => Cow::Owned(text + last),
         };
+
         Ok((scalar(text, Style::Quoted), mark))
     }
 
@@ -274,7 +276,7 @@ fn scalar(text: Cow<'_, str>, style: Style) -> Event<'_> {
     Event::Scalar { text, style, anchor: 0, tag: None }
 }
 
-/// Whether this is `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?`.
+/// Returns true for `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?`.
 fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = text.strip_prefix('-').unwrap_or(text);

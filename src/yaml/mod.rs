@@ -31,7 +31,7 @@ pub use write::{plain, plain_value, spell, template};
 
 use std::borrow::Cow;
 
-/// How deep lists and maps may nest. Go allows 10,000; the reader's own stack must not overflow.
+/// Nesting limit of lists and maps. Go allows 10,000; this limit protects the reader's own stack.
 pub(crate) const MAX_DEPTH: usize = 250;
 
 /// A place in a text.
@@ -53,13 +53,13 @@ impl Mark {
             + 1
     }
 
-    /// The column that the scanner compares indentation by: 0-based, in bytes. Only indentation
-    /// stands before what is compared, so that bytes are characters.
+    /// Returns the column for comparing indentation: 0-based, in bytes. Only indentation precedes
+    /// the compared tokens, so bytes equal characters.
     fn indentation(self) -> usize {
         self.offset - self.line_start
     }
 
-    /// The place `bytes` further on in the line.
+    /// Returns the place `bytes` further on in the line.
     fn after(self, bytes: usize) -> Mark {
         Mark { offset: self.offset + bytes, ..self }
     }
@@ -72,7 +72,7 @@ pub(crate) enum Event<'t> {
     DocumentStart(usize),
     /// A document ends.
     DocumentEnd,
-    /// A scalar. The anchor is 0 where there is none.
+    /// A scalar. The anchor is 0 if there is none.
     Scalar { text: Cow<'t, str>, style: Style, anchor: usize, tag: Option<Box<str>> },
     /// The value of an anchor again; the last definition before this place counts.
     Alias(usize),
@@ -86,7 +86,7 @@ pub(crate) enum Event<'t> {
     MappingEnd,
 }
 
-/// How a scalar is written, as far as its meaning depends on it.
+/// The style of a scalar, as far as it affects its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Without quotes: its meaning depends on its text.
@@ -97,14 +97,14 @@ pub(crate) enum Style {
     Json,
 }
 
-/// Why a text cannot be read.
+/// The reason why a text cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Error {
     /// The problem.
     pub message: Cow<'static, str>,
-    /// Its place.
+    /// The position.
     pub mark: Mark,
-    /// Whether a limit was reached (otherwise: a mistake in the text).
+    /// True if a limit was exceeded, false for a syntax error.
     pub limit: bool,
 }
 

@@ -5,7 +5,7 @@ use super::{Error, Event, MAX_DEPTH, Mark, Style};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What the parser expects next.
+/// The state of the parser: the next expected token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     DocumentStart,
@@ -22,7 +22,7 @@ enum State {
     FlowEntry {
         first: bool,
     },
-    /// In `[a: b]`, a map of one entry.
+    /// In `[a: b]`, a map with one entry.
     PairKey,
     PairValue,
     PairEnd,
@@ -40,9 +40,9 @@ type Next<'t> = Result<(Event<'t>, Mark), Error>;
 pub(super) struct Parser<'t> {
     scanner: Scanner<'t>,
     state: State,
-    /// What follows when the current node is complete.
+    /// States after the current node.
     states: Vec<State>,
-    /// Where the open lists and maps begin.
+    /// Start positions of the open lists and maps.
     open: Vec<Mark>,
     /// The last definition of each anchor.
     anchors: HashMap<&'t str, usize>,
@@ -117,7 +117,7 @@ impl<'t> Parser<'t> {
         self.node(true, false)
     }
 
-    /// Ends the document. Go stops reading here and drops what follows without a word.
+    /// Ends the document. Go stops reading here and drops what follows silently.
     fn document_end(&mut self) -> Next<'t> {
         let dropped = |found: &str, mark| {
             let message = format!(
@@ -412,7 +412,7 @@ impl<'t> Parser<'t> {
         self.empty(State::FlowKey { first: false }, mark)
     }
 
-    /// Takes the comma between two entries of a flow collection; none may stand before the first.
+    /// Reads the comma between two entries of a flow collection; a leading comma is an error.
     fn flow_separator(
         &mut self,
         first: bool,

@@ -20,9 +20,10 @@ use merge::{is_merge, merge};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// How large a file may become. Real bundles stay far below: the largest CRD known has 2.4 MB.
+/// Maximum number of values in a file. Real bundles stay far below: the largest known CRD has 2.4
+/// MB.
 const MAX_NODES: usize = 2_000_000;
-/// How many duplicate keys are reported; a file with more than a few was not written by a person.
+/// Maximum number of reported duplicate keys; files with more are not written by hand.
 const MAX_DUPLICATES: usize = 100;
 
 /// A document of a file.
@@ -34,7 +35,7 @@ pub(crate) struct Document {
     pub line: usize,
     /// 1-based line of each item of a top-level `items` list.
     pub item_lines: Vec<usize>,
-    /// Its content.
+    /// The content of the document.
     pub value: Value,
 }
 
@@ -51,10 +52,10 @@ pub(crate) struct DuplicateKey {
     pub last: (usize, usize),
 }
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// 1-based number of the document.
     pub document: usize,
@@ -62,16 +63,16 @@ pub(crate) struct Problem {
     pub line: usize,
     /// 1-based column.
     pub column: usize,
-    /// Whether a limit was reached (otherwise: a mistake in the text).
+    /// True if a limit was exceeded, false for a syntax error.
     pub limit: bool,
 }
 
-/// What was read of a file.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     /// The documents that are not empty.
     pub documents: Vec<Document>,
-    /// Keys that stand twice.
+    /// Duplicate keys.
     pub duplicates: Vec<DuplicateKey>,
 }
 
@@ -95,7 +96,7 @@ enum Frame {
 }
 
 impl Frame {
-    /// Whether this is a map whose next value is that of the key `items`.
+    /// Returns true in a map whose next value is that of the key `items`.
     fn is_at_items(&self) -> bool {
         let Frame::Map { key: Some(PendingKey { name: Name::Key(name), .. }), .. } = self else {
             return false;
@@ -196,7 +197,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// Resolves a scalar; takes its text where that is the result.
+    /// Resolves a scalar; moves its text into the result if it is a string.
     fn scalar(
         &self,
         text: &mut Cow<'_, str>,
@@ -241,17 +242,17 @@ impl<'t> Builder<'t> {
             Ok(resolved)
         } else {
             // The text itself may be a secret.
-            let message = format!("the value does not fit its tag `{}`", short_tag(tag));
+            let message = format!("the value does not match its tag `{}`", short_tag(tag));
             Err(self.problem(mark, message, false))
         }
     }
 
     fn not_json(&self, text: &str, mark: Mark) -> Box<Problem> {
-        let message = format!("`{text}` is a YAML number that JSON and Kubernetes cannot hold");
+        let message = format!("`{text}` is a YAML number that JSON and Kubernetes do not support");
         self.problem(mark, message, false)
     }
 
-    /// Puts a scalar where it belongs, as a key or a value.
+    /// Adds a scalar to the innermost collection, as a key or a value.
     fn place_scalar(
         &mut self,
         scalar: Scalar,
@@ -304,7 +305,7 @@ impl<'t> Builder<'t> {
         self.place(value, mark)
     }
 
-    /// Puts a finished value, which begins at `mark`, where it belongs.
+    /// Adds a complete value, which starts at `mark`, to the innermost collection.
     fn place(&mut self, value: Value, mark: Mark) -> Result<(), Box<Problem>> {
         match self.stack.last_mut() {
             None => {
@@ -385,7 +386,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// A tag as it is usually written.
+/// Returns the usual short form of a tag.
 fn short_tag(tag: &str) -> String {
     match tag.strip_prefix("tag:yaml.org,2002:") {
         Some(name) => format!("!!{name}"),
@@ -393,11 +394,10 @@ fn short_tag(tag: &str) -> String {
     }
 }
 
-/// The documents of a YAML or JSON text, without empty ones, as Kubernetes reads them: what
-/// [`load`] reads of a file, before it looks for objects.
+/// Parses the documents of a YAML or JSON text as Kubernetes does, without empty ones.
 ///
 /// # Errors
-/// When the text is no YAML or goes beyond the limits of a manifest; says where and why.
+/// If the text is not valid YAML or exceeds a limit of manifests, with line and reason.
 pub fn parse(text: &str) -> Result<Vec<Value>, String> {
     match read(text) {
         Ok(read) => Ok(read.documents.into_iter().map(|document| document.value).collect()),

@@ -1,4 +1,4 @@
-//! What an unquoted YAML scalar means to Kubernetes.
+//! Resolves unquoted YAML scalars as Kubernetes does.
 //!
 //! Kubernetes reads manifests with sigs.k8s.io/yaml, that is go-yaml v2 (YAML 1.1 with Go's number
 //! syntax) followed by a conversion to JSON. The rules here are those of go-yaml v2 `resolve.go`
@@ -6,14 +6,14 @@
 
 use crate::ir::{Number, Value};
 
-/// What a scalar resolves to.
+/// The result of resolving a scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Scalar {
     /// A JSON value.
     Value(Value),
     /// The merge key `<<`.
     Merge,
-    /// `.inf`, `-.inf` or `.nan`, which JSON cannot hold except as a key.
+    /// `.inf`, `-.inf` or `.nan`, which JSON only supports as a key.
     NotJson(&'static str),
 }
 
@@ -63,7 +63,7 @@ fn number(text: &str) -> Option<Number> {
         Some([b'0', _]) => (8, &digits[1..]),
         _ => (10, digits),
     };
-    // from_str_radix takes a sign of its own, which Go does only after `0b`.
+    // from_str_radix accepts a sign, which Go does only after `0b`.
     if body.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && let Ok(magnitude) = u64::from_str_radix(body, radix)
     {
@@ -84,7 +84,7 @@ fn number(text: &str) -> Option<Number> {
     i64::from_str_radix(signed, 2).ok().map(Number::Int)
 }
 
-/// A float that begins with a point, where Go takes underscores only between digits.
+/// Parses a float that starts with a point, where Go allows underscores only between digits.
 fn point_float(text: &str) -> Option<Number> {
     let bytes = text.as_bytes();
     let is_digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
@@ -119,7 +119,7 @@ fn parse_float(text: &str) -> Option<Number> {
     Some(Number::Float(value))
 }
 
-/// A value as it is after the way through JSON: a float without a fraction is an integer there.
+/// Converts a value as JSON does: a float without a fraction becomes an integer.
 pub(super) fn through_json(value: Value) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53: above it not every integer is a float.
     match value {
@@ -131,8 +131,8 @@ pub(super) fn through_json(value: Value) -> Value {
     }
 }
 
-/// The JSON key that a map key becomes; nothing for keys that cannot be one: to
-/// sigs.k8s.io/yaml these include integers beyond 63 bits.
+/// Returns the JSON key for a map key; `None` for unsupported keys, which in sigs.k8s.io/yaml
+/// include integers beyond 63 bits.
 pub(super) fn key(value: Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text),

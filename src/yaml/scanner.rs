@@ -43,24 +43,24 @@ pub(super) enum TokenKind<'t> {
     Quoted(Cow<'t, str>),
 }
 
-/// A place where a key without `?` may have begun, if a `:` follows.
+/// A position where a key without `?` may have started, if a `:` follows.
 #[derive(Clone, Copy)]
 struct SimpleKey {
-    /// Whether it still can be one.
+    /// True while it can still be a key.
     possible: bool,
-    /// Whether anything else is a mistake: it stands where the keys of the block map stand.
+    /// True if anything but a key is an error: it is in the column of the block map's keys.
     required: bool,
-    /// Whether a list or map is the key, which JSON cannot have.
+    /// True if the key is a list or map, which JSON does not support.
     collection: bool,
-    /// Whether its tokens wait for the `:`. go-yaml forgets to wait after a flow list or map in
-    /// which no key was possible.
+    /// True if its tokens wait for the `:`. go-yaml does not wait after a flow list or map in which
+    /// no key was possible.
     awaited: bool,
     /// Number of its first token, counted from the beginning of the document.
     token: usize,
     mark: Mark,
 }
 
-/// How far a `:` may be from the beginning of its key, in characters.
+/// Maximum distance between a `:` and the start of its key, in characters.
 const MAX_KEY: usize = 1024;
 
 pub(super) struct Scanner<'t> {
@@ -69,18 +69,17 @@ pub(super) struct Scanner<'t> {
     pos: usize,
     line: usize,
     line_start: usize,
-    /// Tokens that are not taken yet.
+    /// Queued tokens.
     queue: VecDeque<Token<'t>>,
-    /// How many tokens were taken.
+    /// Number of consumed tokens.
     taken: usize,
-    /// Whether the first token of the queue is known not to be preceded by one that is still to
-    /// be inserted.
+    /// True if no token can be inserted before the first token of the queue.
     ready: bool,
     ended: bool,
     /// Columns of the block lists and maps around the innermost one; -1 outside of all.
     indents: Vec<isize>,
     indent: isize,
-    /// How many flow lists and maps are open.
+    /// Number of open flow lists and maps.
     flow: usize,
     simple_key_allowed: bool,
     /// A possible key for the block context and for each open flow collection.
@@ -88,7 +87,7 @@ pub(super) struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    /// Starts at `start`; `text` ends where the document ends.
+    /// Starts at `start`; `text` ends at the end of the document.
     pub(super) fn new(text: &'t str, start: Mark) -> Self {
         let no_key = SimpleKey {
             possible: false,
@@ -123,7 +122,7 @@ impl<'t> Scanner<'t> {
             }
             self.ready = true;
         }
-        // After the end of the stream there is nothing to peek at, and nobody does.
+        // The parser does not peek after the end of the stream.
         Ok(&self.queue[0])
     }
 
@@ -151,7 +150,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Whether the key of a nesting level is still possible at the current place.
+    /// Returns true if the key of a nesting level is still possible at the current position.
     fn is_key_possible(&mut self, index: usize) -> Result<bool, Error> {
         let key = self.simple_keys[index];
         if !key.possible {
@@ -189,7 +188,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Gives up the possible key of the current nesting level.
+    /// Discards the possible key of the current nesting level.
     fn remove_simple_key(&mut self) -> Result<(), Error> {
         match self.simple_keys.last_mut() {
             Some(key) if key.possible && key.required => Err(no_colon(key.mark)),
@@ -201,8 +200,8 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Opens a block list or map if `column` is further in than the current one. Its token goes
-    /// before the token `number`, or to the end.
+    /// Opens a block list or map if `column` is further in than the current one. Its token is
+    /// inserted before the token `number`, or appended.
     fn roll_indent(&mut self, mark: Mark, number: Option<usize>, kind: TokenKind<'t>) {
         if self.flow == 0 && self.indent < column(mark) {
             self.indents.push(self.indent);
@@ -271,7 +270,7 @@ impl<'t> Scanner<'t> {
 
     fn fetch_end(&mut self) -> Result<(), Error> {
         self.unroll_indent(-1);
-        // What is required at the end is missing.
+        // A required key at the end of the stream is an error.
         self.remove_simple_key()?;
         self.simple_key_allowed = false;
         self.ended = true;
@@ -456,8 +455,8 @@ impl<'t> Scanner<'t> {
         Mark { offset: self.pos, line: self.line, line_start: self.line_start }
     }
 
-    /// The byte at an offset; 0 at the end, because no document has one. Every line ends in a line
-    /// break, also where the last one of the file does not.
+    /// Returns the byte at an offset; 0 at the end, because no document has one. Every line endings
+    /// in a line break, also where the last one of the file does not.
     fn byte(&self, offset: usize) -> u8 {
         match self.text.as_bytes().get(offset) {
             Some(byte) => *byte,
@@ -487,7 +486,7 @@ impl<'t> Scanner<'t> {
         self.is_blank(offset) || self.is_break_or_end(offset)
     }
 
-    /// Whether `---` or `...` stands here, at the beginning of a line.
+    /// Returns true if the line starts with `---` or `...` here.
     fn is_document_indicator(&self) -> bool {
         self.pos == self.line_start
             && matches!(self.text.as_bytes().get(self.pos..self.pos + 3), Some(b"---" | b"..."))
@@ -499,14 +498,14 @@ fn no_colon(mark: Mark) -> Error {
     Error::new("could not find expected ':' of the key that starts here", mark)
 }
 
-/// The number of blanks that a text begins with. Half of a manifest is indentation.
+/// Returns the number of blanks that a text begins with. Half of a manifest is indentation.
 fn blanks(text: &[u8]) -> usize {
     const EIGHT: [u8; 8] = [b' '; 8];
     let many = text.chunks_exact(8).take_while(|chunk| *chunk == EIGHT).count() * 8;
     many + text[many..].iter().take_while(|byte| **byte == b' ').count()
 }
 
-/// A place's column as it is compared with indentation.
+/// Returns the column of a position, as compared with indentation.
 fn column(mark: Mark) -> isize {
     isize::try_from(mark.indentation()).unwrap_or(isize::MAX)
 }

@@ -5,24 +5,25 @@ use super::scanner::Scanner;
 use super::{Error, Event, Mark, json, parser};
 use memchr::memmem::Finder;
 
-/// How far Go looks for the `{` that makes a text JSON.
+/// Maximum offset of the `{` that makes Go detect JSON.
 const GUESSED: usize = 4096;
 
 /// The events of all documents of a text, up to the first mistake.
 pub(crate) struct Events<'t> {
     text: &'t str,
-    /// Where the next document begins.
+    /// Start of the next document.
     next: Mark,
-    /// How many JSON values were read; nothing once the text is known to be YAML.
+    /// Number of JSON values read; `None` once YAML is detected.
     json: Option<usize>,
     document: Option<Document<'t>>,
     /// Number of the current document.
     current: usize,
-    /// How many documents have begun. A separator begins one, and so does a value without one.
+    /// Number of started documents. A separator starts one, and so does a value without a
+    /// separator.
     begun: usize,
-    /// Whether a separator, but no value yet, has begun the last of them.
+    /// True if a separator has started the last document, and no value has followed yet.
     separated: bool,
-    /// Whether the separator before the next document has been passed.
+    /// True if the separator before the next document has been read.
     passed: bool,
     separator: Finder<'static>,
     failed: bool,
@@ -108,8 +109,8 @@ impl<'t> Events<'t> {
         self.next_yaml()
     }
 
-    /// Finds the next JSON value; nothing if YAML follows. Go is sure that a text is JSON only
-    /// after two values. After one it also reads YAML without a separator, which nobody means.
+    /// Finds the next JSON value; `None` if YAML follows. Go only commits to JSON after two values.
+    /// After one value, it accepts YAML without a separator, which is never intended.
     fn next_json(&mut self, read: usize) -> Result<Option<bool>, Error> {
         let rest = self.text[self.next.offset..].trim_start_matches([' ', '\t', '\r', '\n']);
         if rest.is_empty() {
@@ -137,6 +138,7 @@ impl<'t> Events<'t> {
                 Err(_) => return Ok(None),
             }
         }
+
         self.next = checked.mark();
         self.json = Some(read + 1);
         self.begin(Document::Json(json::Parser::new(self.text, start)));
@@ -145,7 +147,7 @@ impl<'t> Events<'t> {
 
     /// Skips the space before YAML that looked like JSON, up to the end of the line.
     fn skip_line_space(&mut self) -> Result<(), Error> {
-        // Go gives up where less is left, because it reads characters four bytes at a time.
+        // Go stops if fewer bytes are left, because it decodes characters four bytes at a time.
         const READ: usize = 4;
         let rest = &self.text[self.next.offset..];
         let end = rest.find(|c: char| !c.is_whitespace() || c == '\n').unwrap_or(rest.len());
@@ -251,7 +253,7 @@ impl<'t> Events<'t> {
     }
 }
 
-/// The characters of YAML 1.1.
+/// Returns true for the characters that YAML 1.1 allows.
 fn is_allowed(character: char) -> bool {
     matches!(
         character,

@@ -15,16 +15,16 @@ use std::fmt::Write as _;
 /// over 1,024 characters (YAML 1.2, section 8.2.2).
 const LONGEST_IMPLICIT_KEY: usize = 800;
 
-/// The tree holds an expression, but the file is not a template.
+/// Error: the tree contains an expression, but the file is not a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpressionInPlainFile;
 
-/// The text of a template file with this object, present only while `when` holds.
+/// Returns the template file of this object, rendered only if `when` is true.
 pub fn template(root: &Map, when: Option<&Condition>) -> String {
     template_after(String::new(), root, when)
 }
 
-/// [`template`] after what `out` holds, which ends with a line end: large objects are not copied.
+/// Appends the [`template`] to `out`, which ends with a line break: avoids copying large objects.
 pub(super) fn template_after(out: String, root: &Map, when: Option<&Condition>) -> String {
     let literal = !root.values().any(Value::has_expression);
     let mut writer = Writer { out, template: true, literal, held: Vec::new() };
@@ -35,18 +35,18 @@ pub(super) fn template_after(out: String, root: &Map, when: Option<&Condition>) 
     writer.out
 }
 
-/// The text of a plain YAML file with this object.
+/// Returns a plain YAML file with this object.
 ///
 /// # Errors
-/// When the object holds expressions: those need [`template`].
+/// If the object contains expressions, which require [`template`].
 pub fn plain(root: &Map) -> Result<String, ExpressionInPlainFile> {
     plain_text(root.values().any(Value::has_expression), |writer| writer.root(root))
 }
 
-/// The text of a plain YAML file with this value of any type.
+/// Returns a plain YAML file with this value of any type.
 ///
 /// # Errors
-/// When the value holds expressions: those need [`template`].
+/// If the value contains expressions, which require [`template`].
 pub fn plain_value(value: &Value) -> Result<String, ExpressionInPlainFile> {
     plain_text(value.has_expression(), |writer| match value {
         Value::Map(map) => writer.root(map),
@@ -78,7 +78,7 @@ const BLANKS: &str = match std::str::from_utf8(&[b' '; 64]) {
 struct Writer {
     out: String,
     template: bool,
-    /// Whether there are no expressions, so that everything is always present.
+    /// True if there are no expressions, so that everything is always rendered.
     literal: bool,
     /// Conditions of the guards around what is being written.
     held: Vec<Condition>,
@@ -117,6 +117,7 @@ impl Writer {
             let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
             return;
         }
+
         let spelled = spelled(key);
         self.indent(indent);
         if spelled.len() > LONGEST_IMPLICIT_KEY {
@@ -127,6 +128,7 @@ impl Writer {
         } else {
             self.escaped(&spelled);
         }
+
         self.out.push(':');
         match value {
             Value::Map(map) if !map.is_empty() => {
@@ -184,7 +186,7 @@ impl Writer {
         }
     }
 
-    /// `- ` and then a block; where the block begins with a guard, on a line of its own.
+    /// Writes `- ` and a block; if the block starts with a guard, on a separate line.
     fn nested_item(&mut self, indent: usize, guarded: bool, block: impl FnOnce(&mut Self)) {
         if guarded {
             self.indent(indent);
@@ -197,8 +199,8 @@ impl Writer {
         }
     }
 
-    /// `if … end` around what `body` writes. The opening trims the line end before it, which only
-    /// a string that ends in several line ends would notice: those are never literal blocks.
+    /// `if … end` around what `body` writes. The opening trims the line end before it, which only a
+    /// string that ends in several line endings would notice: those are never literal blocks.
     fn guard(&mut self, condition: &Condition, indent: usize, body: impl FnOnce(&mut Self)) {
         if self.held.contains(condition) {
             return body(self);
@@ -316,7 +318,7 @@ impl Writer {
     }
 }
 
-/// A string on one line: plain when that is safe, otherwise double-quoted.
+/// Returns a string on one line: plain when that is safe, otherwise double-quoted.
 pub fn spell(text: &str) -> String {
     spelled(text).into_owned()
 }
@@ -325,7 +327,7 @@ fn spelled(text: &str) -> Cow<'_, str> {
     if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
 }
 
-/// A string in double quotes.
+/// Returns a string in double quotes.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -356,8 +358,8 @@ fn quote_into(out: &mut String, text: &str) {
     }
 }
 
-/// Printable in both YAML versions, not a line break in either, and seen by whoever reads the file:
-/// a character that shows nothing, or turns the direction of what follows, is spelled by its code.
+/// Returns true for characters that are printable in both YAML versions, not line breaks in either,
+/// and visible to readers: invisible characters and direction changes are escaped by code.
 fn is_printable(character: char) -> bool {
     match character {
         ' '..='~' => true,
@@ -366,8 +368,8 @@ fn is_printable(character: char) -> bool {
     }
 }
 
-/// Whether a string may stand without quotes: one line, and nothing in it that any YAML reader
-/// could take for a boolean, null, number, timestamp, key, comment or other syntax.
+/// Returns true if a string can be written without quotes: one line, and nothing in it that any
+/// YAML reader could parse as a boolean, null, number, timestamp, key, comment or other syntax.
 fn is_plain(text: &str) -> bool {
     // Flags such as `--leader-elect` and `-c` are everywhere in arguments.
     let word = text.strip_prefix("--").or_else(|| text.strip_prefix('-'));
@@ -403,7 +405,8 @@ fn is_word_with_meaning(text: &str) -> bool {
     text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// Whether multi-line text survives as a literal block under every reader and template engine.
+/// Returns true if multi-line text is preserved in a literal block by all readers and template
+/// engines.
 fn is_clean_block(text: &str) -> bool {
     memchr::memchr(b'\n', text.as_bytes()).is_some()
         && !text.starts_with(['\n', ' ', '\t'])

@@ -135,7 +135,7 @@ fn every_limit_holds() {
     limited(|l| l.entries = 4, &two(), &["layer 2 of 2", "more than 4 entries"]);
     limited(|l| l.kept_files = 2, &two(), &["more than 2 files"]);
     limited(|l| l.kept_file_bytes = 1999, &two(), &["manifests/b", "2000 bytes", "1999 bytes"]);
-    limited(|l| l.kept_bytes = 2000, &two(), &["more than 2000 bytes"]);
+    limited(|l| l.kept_bytes = 2000, &two(), &["larger than 2000 bytes"]);
     limited(|l| l.expanded_bytes = 5000, &two(), &["expands to more than 5000 bytes"]);
     limited(|l| l.stored_bytes = 100, &two(), &["layers of the image have", "100 bytes"]);
     limited(|l| l.document_bytes = 300, &two(), &["300 bytes"]);

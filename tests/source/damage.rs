@@ -49,7 +49,7 @@ fn a_changed_layer_is_found() {
         assert!(error.message.contains(&digest), "{position}: {error:?}");
     }
     fs::write(&path, [&bytes[..], b"more"].concat()).unwrap();
-    assert_error(&layout.read(), Code::BlobMismatch, &["layer 1 of 1", "more than"]);
+    assert_error(&layout.read(), Code::BlobMismatch, &["layer 1 of 1", "longer than"]);
     fs::remove_file(&path).unwrap();
     assert_error(&layout.read(), Code::MissingBlob, &["layer 1 of 1", &digest]);
 }
@@ -82,7 +82,7 @@ fn wrong_sizes_and_digests_of_descriptors_are_found() {
         move |layer: &mut Value| layer["size"] = json!(layer["size"].as_i64().unwrap() + change)
     };
     assert_error(&with_descriptor(size(1)), Code::BlobMismatch, &["layer 1 of 1", "descriptor"]);
-    assert_error(&with_descriptor(size(-1)), Code::BlobMismatch, &["layer 1 of 1", "more than"]);
+    assert_error(&with_descriptor(size(-1)), Code::BlobMismatch, &["layer 1 of 1", "longer than"]);
     let digest = |digest: &str| {
         let digest = digest.to_owned();
         with_descriptor(move |layer| layer["digest"] = json!(digest))
@@ -100,7 +100,11 @@ fn wrong_sizes_and_digests_of_descriptors_are_found() {
         assert_error(&digest(bad), Code::InvalidLayout, &["JSON"]);
     }
     for unknown in ["md5:d41d8cd98f00b204e9800998ecf8427e", "blake3:00"] {
-        assert_error(&digest(unknown), Code::InvalidLayout, &["cannot be checked", unknown]);
+        assert_error(
+            &digest(unknown),
+            Code::InvalidLayout,
+            &["unsupported digest algorithm", unknown],
+        );
     }
 }
 
@@ -185,7 +189,7 @@ fn broken_streams_with_right_digests_are_found() {
         let errors = layout.read().expect_err(what);
         let error = errors.iter().next().unwrap();
         assert_eq!(error.code, Code::BrokenArchive, "{what}: {error:?}");
-        assert!(error.message.starts_with("layer 1 of 1 (sha256:"), "{what}: {error:?}");
+        assert!(error.message.contains("layer 1 of 1 (sha256:"), "{what}: {error:?}");
     }
 }
 
@@ -226,7 +230,7 @@ fn documents_that_contradict_themselves_are_refused() {
     disguised["mediaType"] = json!(OCI_INDEX);
     layout.list(disguised, Some("disguised"));
     for name in [":both", ":disguised"] {
-        assert_error(&layout.read_suffix(name), Code::InvalidLayout, &["says otherwise"]);
+        assert_error(&layout.read_suffix(name), Code::InvalidLayout, &["contains another one"]);
     }
 }
 

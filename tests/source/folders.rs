@@ -67,7 +67,7 @@ fn metadata_are_where_annotations_yaml_is() {
 fn what_is_no_bundle_is_said_to_be_none() {
     let operator = Image::of([Tar::new().file("manager", "ELF").end()]).no_labels();
     let outcome = LayoutDir::with(&operator).read();
-    assert_error(&outcome, Code::NoManifests, &["no bundle", "`manifests`", "-bundle"]);
+    assert_error(&outcome, Code::NoManifests, &["not a bundle", "`manifests`", "-bundle"]);
     let catalog = Image::of([Tar::new().file("configs/x/catalog.yaml", "").end()])
         .no_labels()
         .label("operators.operatorframework.io.index.configs.v1", "/configs");

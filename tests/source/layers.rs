@@ -183,7 +183,7 @@ fn only_regular_files_may_be_in_the_folders() {
         (Tar::new().file("manifests/a\nb", ""), &["control characters"]),
         (
             Tar::new().folder("manifests/sub/").file("manifests/sub/x", ""),
-            &["`manifests/sub` is a folder", "OLM"],
+            &["`manifests/sub` is a directory", "OLM"],
         ),
     ];
     for (tar, words) in cases {
@@ -192,7 +192,7 @@ fn only_regular_files_may_be_in_the_folders() {
         assert!(error.place.file.is_some());
     }
     let outcome = read_layers([bundle_tar().end(), Tar::new().file("manifests/sub/x", "").end()]);
-    assert_error(&outcome, Code::UnexpectedEntry, &["`manifests/sub` is a folder"]);
+    assert_error(&outcome, Code::UnexpectedEntry, &["`manifests/sub` is a directory"]);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn nothing_gets_into_the_folders_through_a_link() {
             bundle_tar().symlink("x", "manifests").end(),
             Tar::new().folder(at).file(name, "").end(),
         ]);
-        assert_error(&outcome, Code::BrokenArchive, &["hides", name]);
+        assert_error(&outcome, Code::BrokenArchive, &["deletes files", name]);
     }
     // A folder in the place of the link ends it.
     let outcome = read_layers([
@@ -374,7 +374,7 @@ fn a_whiteout_after_its_siblings_hides_no_folder_of_its_own_layer() {
     let lower = bundle_tar().folder("manifests/sub/").end();
     let upper = Tar::new().file("manifests/sub/x", "").file("manifests/.wh..wh..opq", "");
     let outcome = read_layers([lower, upper.file("manifests/csv.yaml", "").end()]);
-    assert_error(&outcome, Code::UnexpectedEntry, &["`manifests/sub` is a folder"]);
+    assert_error(&outcome, Code::UnexpectedEntry, &["`manifests/sub` is a directory"]);
 }
 
 fn folders_with_bundle(more: &Tar) -> Vec<u8> {

@@ -45,7 +45,11 @@ fn a_bare_tag_will_do_only_where_it_is_unambiguous() {
     assert_eq!(found, [(Code::BareTag, Severity::Note)]);
     // A mirror of one repository has nothing to guess.
     assert_eq!(mark(fetch("quay.io/a/b:1.0", "quay.io/a/b")), "1");
-    assert_error(&fetch("quay.io/a/b:2.0", "quay.io"), Code::AmbiguousImage, &["2 images", "2.0"]);
+    assert_error(
+        &fetch("quay.io/a/b:2.0", "quay.io"),
+        Code::AmbiguousImage,
+        &["2 matching images", "2.0"],
+    );
     // A bare tag beside the full name of another repository is that repository's.
     let mut entry = layout.store(&image("4"));
     entry["annotations"] = json!({
@@ -193,7 +197,7 @@ fn indexes_do_not_nest_without_end() {
         entry = layout.json_blob(&index, OCI_INDEX);
     }
     layout.list(entry, None);
-    assert_error(&layout.read(), Code::InvalidLayout, &["leads to more than"]);
+    assert_error(&layout.read(), Code::InvalidLayout, &["nests more than"]);
 }
 
 #[test]

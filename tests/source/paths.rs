@@ -82,7 +82,7 @@ fn only_regular_files_may_be_in_a_folder() {
         (|dir| symlink("a", dir.join("metadata/x")).unwrap(), "`metadata/x` is a symbolic link"),
         (
             |dir| fs::create_dir_all(dir.join("manifests/sub/deep")).unwrap(),
-            "`manifests/sub` is a folder",
+            "`manifests/sub` is a directory",
         ),
         (
             |dir| {
@@ -151,8 +151,12 @@ fn what_holds_no_bundle_is_said_to_hold_none() {
     assert_error(&read_bytes(b""), Code::UnknownSource, &[]);
     assert_error(&read_bytes(&Tar::new().file("x", "y").end()), Code::UnknownSource, &[]);
     let other = b"apiVersion: v1\nkind: List\n".repeat(100);
-    assert_error(&read_bytes(&other), Code::UnknownSource, &["nothing that holds a bundle"]);
-    let words = ["cannot be unpacked"];
+    assert_error(
+        &read_bytes(&other),
+        Code::UnknownSource,
+        &["not a bundle directory, OCI layout or archive"],
+    );
+    let words = ["cannot unpack"];
     assert_error(&read_bytes(&gzip(&other)), Code::BrokenArchive, &words);
     let docker = Tar::new().file("manifest.json", "[]").file("abc/layer.tar", "").end();
     assert_error(&read_bytes(&docker), Code::ImageNotFound, &["Docker archive", "no names"]);
@@ -196,7 +200,7 @@ fn a_tar_of_a_bundle_folder_is_read() {
     assert_error(
         &read_bytes(&gzip(&bundle_tar().end())[..200]),
         Code::BrokenArchive,
-        &["ends too early"],
+        &["unexpected end of file"],
     );
     let bomb = gzip_bomb(&bundle_tar().cut(), 200 << 20, b"");
     assert_error(&read_bytes(&bomb), Code::SourceLimit, &["100 times"]);
@@ -237,7 +241,11 @@ fn docker_archives_are_read() {
     let images = [("quay.io/a/b:1.0", layers("1")), ("quay.io/a/c:2.0", layers("2"))];
     std::fs::write(folder.path().join("both.tar"), docker_archive(&images).end()).unwrap();
     let read = |path: &str| fetch_path(path, folder.path(), &Limits::default());
-    assert_error(&read("both.tar"), Code::AmbiguousImage, &["2 images", "quay.io/a/c:2.0"]);
+    assert_error(
+        &read("both.tar"),
+        Code::AmbiguousImage,
+        &["2 matching images", "quay.io/a/c:2.0"],
+    );
     for path in ["both.tar:2.0", "both.tar:quay.io/a/c:2.0"] {
         assert_eq!(manifests(read(path))["mark"], "2", "{path}");
     }
@@ -313,7 +321,7 @@ fn a_path_that_exists_literally_wins() {
     assert!(manifests(read("plain:two")).contains_key("two"));
     let bundle = folder(&[("b/manifests/a", "")]);
     let outcome = fetch_path("b:1.0", bundle.path(), &Limits::default());
-    assert_error(&outcome, Code::SourceNotFound, &["bundle folder", ":1.0"]);
+    assert_error(&outcome, Code::SourceNotFound, &["bundle directory", ":1.0"]);
 }
 
 #[test]

@@ -314,7 +314,7 @@ spec:
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     assert!(seen.stderr.contains("warning[namespace-literal]"), "{}", seen.text());
     let policy =
-        "warning[namespace-literal]: NetworkPolicy/policy names the namespace `lamp-system`";
+        "warning[namespace-literal]: hard-coded namespace in NetworkPolicy/policy: `lamp-system`";
     assert!(seen.stderr.contains(policy), "{}", seen.text());
     let read = |name: &str| {
         let file = case.path("out/lamp-operator/1.2.3/templates").join(name);

@@ -615,7 +615,7 @@ fn output_folder_without_permission() {
     assert_eq!(seen.code, Some(2), "{}", seen.text());
     assert!(seen.stderr.contains("error[output-failed]"), "{}", seen.stderr);
     assert!(seen.stderr.contains("Permission denied"), "{}", seen.stderr);
-    assert!(seen.stderr.contains("choose another folder with `--out`"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("use another directory with `--out`"), "{}", seen.stderr);
     assert_eq!(case.listing("closed"), "");
 }
 

@@ -298,7 +298,7 @@ fn an_application_set_prunes_where_it_is_told_to() {
     case.replace("bundles.toml", "style = \"app-of-apps\"\n", "");
     run(&case, &["build"], 0);
     let set = case.read("out/argocd/applicationset.yaml");
-    assert!(!set.contains("automated") && set.contains("nothing comes by itself"), "{set}");
+    assert!(!set.contains("automated") && set.contains("nothing is synced automatically"), "{set}");
     assert!(set.contains("preserveResourcesOnDeletion: true"), "{set}");
     case.replace("bundles.toml", "[deploy.flux]", "prune = true\n[deploy.flux]");
     run(&case, &["build"], 0);
@@ -307,7 +307,7 @@ fn an_application_set_prunes_where_it_is_told_to() {
     // The controller of ApplicationSets takes the policy away, and prunes as it says.
     let policy = &parsed["spec"]["template"]["spec"]["syncPolicy"];
     assert_eq!(policy["automated"]["prune"], true, "{set}");
-    assert!(set.contains("all charts come at once"), "{set}");
+    assert!(set.contains("all charts are synced at once"), "{set}");
 }
 
 /// Each object of Flux against the CustomResourceDefinitions that Flux 2.3 comes with.

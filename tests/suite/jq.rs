@@ -18,7 +18,7 @@ fn build(more: &str) -> (Case, Seen) {
 fn stopped(program: &str, more: &str, causes: &[&str]) {
     let (case, seen) = build(more);
     assert_eq!(seen.code, Some(2), "{program}: {}", seen.text());
-    let said = format!("error[filter-budget]: the jq program `{program}` was stopped on ");
+    let said = format!("error[filter-budget]: jq program `{program}` stopped on ");
     assert!(seen.stderr.starts_with(&said), "{program}: {}", seen.stderr);
     let told = causes.iter().any(|cause| seen.stderr.contains(cause));
     assert!(told, "{program}: {}", seen.stderr);
@@ -32,15 +32,15 @@ fn filters(programs: &[&str], causes: &[&str]) {
     }
 }
 
-const DEPTH: &[&str] = &[": it calls itself too deeply"];
-const MEMORY: &[&str] = &[": it used more than 1024 MiB of memory"];
-const TIME: &[&str] = &["of processor time"];
+const DEPTH: &[&str] = &[": its recursion is too deep"];
+const MEMORY: &[&str] = &[": it exceeded 1024 MiB of memory"];
+const TIME: &[&str] = &["of CPU time"];
 /// Without optimisation, it depends on the machine which limit is reached first. Steps alone are
 /// tested in src/jq/tests.rs, with a small budget.
 const STEPS: &[&str] = if cfg!(debug_assertions) {
-    &[": it took more than 50 million steps", "of processor time"]
+    &[": it exceeded 50 million steps", "of CPU time"]
 } else {
-    &[": it took more than 50 million steps"]
+    &[": it exceeded 50 million steps"]
 };
 
 #[test]
@@ -155,14 +155,14 @@ fn a_sound_filter_is_not_stopped_by_a_busy_machine() {
 #[test]
 fn a_filter_that_is_no_condition_is_an_error() {
     for (filter, given, hint) in [
-        ("\"Route\"", "gives a string", "to exclude a kind, write '.kind == \"Route\"'"),
-        (".kind", "gives a string", "a filter is a condition, such as `.kind == \"Route\"`"),
-        (".spec.replicas // 0", "gives a number", "for a field that is set"),
+        ("\"Route\"", "returns a string", "to exclude a kind, write '.kind == \"Route\"'"),
+        (".kind", "returns a string", "write a condition, such as `.kind == \"Route\"`"),
+        (".spec.replicas // 0", "returns a number", "to test that a field is set"),
     ] {
         for key in ["exclude", "include"] {
             let (case, seen) = build(&format!("{key} = ['{filter}']\n"));
             assert_eq!(seen.code, Some(2), "{filter}: {}", seen.text());
-            let said = format!("error[filter-failed]: the filter `{filter}` {given} for ");
+            let said = format!("error[filter-failed]: filter `{filter}` {given} for ");
             assert!(seen.stderr.starts_with(&said), "{filter}: {}", seen.stderr);
             assert!(seen.stderr.contains(hint), "{filter}: {}", seen.stderr);
             assert!(!case.path("out").exists(), "{filter}");
@@ -183,16 +183,16 @@ fn filters_that_leave_nothing_are_an_error_and_too_little_is_a_warning() {
     for (more, said) in [
         ("exclude = ['true']\n", "`exclude` filter `true` removes "),
         ("exclude = ['.']\n", "`exclude` filter `.` removes "),
-        ("include = ['.kind == \"Rout\"']\n", "no `include` filter is true for "),
+        ("include = ['.kind == \"Rout\"']\n", "no `include` filter matches "),
         (
             "include = ['.kind == \"Deployment\"']\nexclude = ['.kind == \"Deployment\"']\n",
-            "no `include` filter is true for ",
+            "no `include` filter matches ",
         ),
     ] {
         let (case, seen) = build(more);
         assert_eq!(seen.code, Some(2), "{more}: {}", seen.text());
         assert!(
-            seen.stderr.contains("error[filtered-out]: filters leave none of "),
+            seen.stderr.contains("error[filtered-out]: filters remove all "),
             "{}",
             seen.stderr
         );
@@ -202,20 +202,20 @@ fn filters_that_leave_nothing_are_an_error_and_too_little_is_a_warning() {
     for (more, said) in [
         (
             "exclude = ['.kind == \"Deployment\"']\n".to_owned(),
-            "none of 1 Deployments: `exclude` filter",
+            "all 1 Deployments: `exclude` filter",
         ),
         (
             "exclude = ['.kind == \"CustomResourceDefinition\"']\n".to_owned(),
-            "none of 1 CRDs: `exclude` filter",
+            "all 1 CRDs: `exclude` filter",
         ),
         (
             format!("include = ['.kind | IN({kinds}[])', '.kind == \"Deployment\"']\n"),
-            "none of 1 CRDs: no `include` filter",
+            "all 1 CRDs: no `include` filter",
         ),
     ] {
         let (case, seen) = build(&more);
         assert_eq!(seen.code, Some(0), "{more}: {}", seen.text());
-        let warning = format!("warning[filtered-out]: filters leave {said}");
+        let warning = format!("warning[filtered-out]: filters remove {said}");
         assert!(seen.stderr.contains(&warning), "{more}: {}", seen.stderr);
         assert!(case.path("out").exists(), "{more}");
     }

@@ -339,11 +339,11 @@ fn what_the_api_server_refuses_in_pods() {
 fn what_server_side_apply_loses() {
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd}\ndata:\n";
     for (data, told) in [
-        ("a: \"x\\x7fy\"", "U+007F at .data.a, which is refused"),
-        ("a: \"x\\x80y\"", "U+0080 at .data.a, which is refused"),
-        ("a: \"x\\x9fy\"", "U+009F at .data.a, which is refused"),
-        ("a: \"x\\uffffy\"", "U+FFFF at .data.a, which is refused"),
-        ("a: \"x\\x85y\"", "U+0085 at .data.a, which is a blank"),
+        ("a: \"x\\x7fy\"", "U+007F at .data.a, which server-side apply rejects"),
+        ("a: \"x\\x80y\"", "U+0080 at .data.a, which server-side apply rejects"),
+        ("a: \"x\\x9fy\"", "U+009F at .data.a, which server-side apply rejects"),
+        ("a: \"x\\uffffy\"", "U+FFFF at .data.a, which server-side apply rejects"),
+        ("a: \"x\\x85y\"", "U+0085 at .data.a, which server-side apply turns into a space"),
     ] {
         let said = said(&with_manifest(&format!("{map}  {data}\n")));
         let expected = format!("warning[control-character]: ConfigMap/odd has {told}");

@@ -254,7 +254,7 @@ fn a_write_that_fails_in_the_middle_leaves_the_old_tree() {
         text.contains("output-failed: cannot write `out/.bundle2chart-stage/new/one/"),
         "{text}"
     );
-    assert!(text.contains("hint: make room"), "{text}");
+    assert!(text.contains("hint: free disk space"), "{text}");
     assert!(files(&out) == before);
     assert_eq!(names(home.path()), ["out"]);
 }
@@ -323,11 +323,11 @@ fn a_read_only_disk_is_reported_and_can_still_be_checked() {
     let Some(text) = with_mounts(script) else { return };
     let (before, after) = text.split_once("unchanged").unwrap();
     assert!(!before.contains("refused"), "{text}");
-    assert!(after.contains("output-failed: cannot lock the output folder with `disk/"), "{text}");
     assert!(
-        after.contains("hint: the output folder and the charts in it must be writable"),
+        after.contains("output-failed: cannot lock the output directory with `disk/"),
         "{text}"
     );
+    assert!(after.contains("hint: make the output directory and its charts writable"), "{text}");
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn mount_points_are_kept_and_never_replaced() {
     // The chart before it is put back.
     assert!(third.contains("refused 1"), "{text}");
     assert!(third.contains("output-failed: cannot replace `out/two/1.0.0`"), "{text}");
-    assert!(third.contains("hint: a chart cannot be replaced when its folder is a mount"));
+    assert!(third.contains("a chart cannot be replaced if its directory is a mount"));
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn a_release_beyond_its_secret_says_what_each_remedy_leaves() {
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     let crd = "out/lamp-operator/1.2.3/charts/crds/crds/lamps.light.example.com.yaml";
     assert!(case.read(crd).contains("namespace: lamp-operator"));
-    assert!(seen.stderr.contains("in the namespace `lamp-operator`"), "{}", seen.text());
+    assert!(seen.stderr.contains("in namespace `lamp-operator`"), "{}", seen.text());
 
     for (placement, hint) in [
         (
@@ -238,7 +238,7 @@ fn what_filters_and_patches_match_is_counted() {
     assert_eq!(
         lines(&["build", "-v"]),
         [
-            "lamp-operator: the filter `.kind == \"Service\"` is true for 0 objects",
+            "lamp-operator: the filter `.kind == \"Service\"` matches 0 objects",
             "lamp-operator: the patch for `.kind | startswith(\"ClusterRole\")` matches 2 objects",
         ]
     );
@@ -276,7 +276,7 @@ fn links_of_overlays_stay_in_the_folder_of_the_configuration() {
         link(&target, case.path("project").join(name));
         let seen = case.run(&build);
         assert_eq!(seen.code, Some(2), "{}", seen.text());
-        let wanted = format!("error[overlay-unreadable]: `{name}` is a link that leads out of");
+        let wanted = format!("error[overlay-unreadable]: `{name}` is a symbolic link that leaves");
         assert!(seen.stderr.contains(&wanted), "{}", seen.text());
         assert_eq!(case.listing("project/out"), "");
     }

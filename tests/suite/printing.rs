@@ -263,7 +263,7 @@ fn a_namespace_is_no_command() {
     let seen = run(&case, &["build"]);
     assert_eq!(seen.code, Some(2), "{}", seen.text());
     assert!(
-        seen.stderr.contains("error[invalid-name]: the suggested namespace"),
+        seen.stderr.contains("error[invalid-name]: invalid suggested namespace"),
         "{}",
         seen.text()
     );

@@ -166,7 +166,7 @@ fn limits() {
         "{all: {constraints: [".repeat(50),
         "]}}".repeat(50)
     );
-    assert!(shown(&[("dependencies.yaml", &deep)], "").contains("more than 32 deep"));
+    assert!(shown(&[("dependencies.yaml", &deep)], "").contains("deeper than 32"));
     let wide = format!(
         "dependencies: [{{type: olm.constraint, value: {{any: {{constraints: [{}]}}}}}}]",
         "{cel: {}}, ".repeat(2_000)

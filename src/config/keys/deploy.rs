@@ -5,14 +5,14 @@ use super::{Kind, NAMESPACE, SECRET, Table, optional, required};
 /// Values of `style`, the default first.
 pub(in crate::config) const STYLES: &[&str] = &["application-set", "app-of-apps"];
 
-/// A folder inside of another one.
+/// A relative subdirectory.
 const FOLDER: &str = "^[^/\\\\\\s][^\\\\\\s]*$";
 
 /// `[[deploy.argocd.ignore-differences]]`
 pub static IGNORE_DIFFERENCES: Table = Table {
     header: "[[deploy.argocd.ignore-differences]]",
-    doc: "Fields that something in the cluster writes and that are no difference to Git. Those \
-        that cert-manager, service-ca and operators fill with an authority are always ignored.",
+    doc: "Fields that something in the cluster writes and that Argo CD ignores when comparing. CA \
+        bundles injected by cert-manager, service-ca and operators are always ignored.",
     exactly_one_of: &[],
     keys: &[
         optional("group", Kind::String(Some(SECRET)), "API group. Default: the core group."),
@@ -35,21 +35,21 @@ pub static IGNORE_DIFFERENCES: Table = Table {
 /// `[deploy.argocd]`
 pub static ARGOCD: Table = Table {
     header: "[deploy.argocd]",
-    doc: "Writes objects of Argo CD that install the charts in the order of `depends-on`.",
+    doc: "Generates Argo CD objects that install the charts in the order of `depends-on`.",
     exactly_one_of: &[],
     keys: &[
         required(
             "repo",
             Kind::String(None),
-            "URL of the Git repository with the charts, as Argo CD reads it.",
+            "URL of the Git repository with the charts, as used by Argo CD.",
         ),
         optional("revision", Kind::String(None), "Branch, tag or commit. Default: `HEAD`."),
         optional(
             "style",
             Kind::OneOf(STYLES),
-            "`application-set` (default): one ApplicationSet, whose steps need progressive syncs \
-             switched on. `app-of-apps`: an Application of Applications with sync waves, which \
-             need the health check of Applications.",
+            "`application-set` (default): one ApplicationSet, whose steps require progressive \
+                syncs to be enabled. `app-of-apps`: an Application of Applications with sync \
+                waves, which require a health check for Applications.",
         ),
         optional(
             "name",
@@ -71,13 +71,13 @@ pub static ARGOCD: Table = Table {
         optional(
             "prune",
             Kind::Boolean,
-            "Whether objects that are no longer in a chart are deleted, CustomResourceDefinitions \
-             and all that is of their kind among them. Default: false.",
+            "Prune objects that are no longer in a chart, including CustomResourceDefinitions with \
+                all their custom resources. Default: false.",
         ),
         optional(
             "dir",
             Kind::String(Some(FOLDER)),
-            "Folder of the objects in the output folder. Default: `argocd`.",
+            "Directory for the objects in the output directory. Default: `argocd`.",
         ),
         optional("ignore-differences", Kind::Tables(&IGNORE_DIFFERENCES), IGNORE_DIFFERENCES.doc),
     ],
@@ -86,7 +86,7 @@ pub static ARGOCD: Table = Table {
 /// `[deploy.flux]`
 pub static FLUX: Table = Table {
     header: "[deploy.flux]",
-    doc: "Writes a HelmRelease of Flux for each chart, in the order of `depends-on`.",
+    doc: "Generates a Flux HelmRelease for each chart, in the order of `depends-on`.",
     exactly_one_of: &[],
     keys: &[
         required(
@@ -97,7 +97,7 @@ pub static FLUX: Table = Table {
         optional(
             "source-namespace",
             Kind::String(Some(NAMESPACE)),
-            "Its namespace. Default: that of the HelmReleases.",
+            "Namespace of the GitRepository. Default: the namespace of the HelmReleases.",
         ),
         optional(
             "namespace",
@@ -107,17 +107,17 @@ pub static FLUX: Table = Table {
         optional(
             "interval",
             Kind::String(Some(super::super::deploy::DURATION)),
-            "How often Flux looks for changes, for example `1h`. Default: `10m`.",
+            "Reconcile interval, for example `1h`. Default: `10m`.",
         ),
         optional(
             "timeout",
             Kind::String(Some(super::super::deploy::DURATION)),
-            "How long a release may take to become ready. Default: `10m`.",
+            "Timeout for a release to become ready. Default: `10m`.",
         ),
         optional(
             "dir",
             Kind::String(Some(FOLDER)),
-            "Folder of the objects in the output folder. Default: `flux`.",
+            "Directory for the objects in the output directory. Default: `flux`.",
         ),
     ],
 };
@@ -125,33 +125,33 @@ pub static FLUX: Table = Table {
 /// `[deploy]`
 pub static DEPLOY: Table = Table {
     header: "[deploy]",
-    doc: "What installs the charts, in the order of `depends-on`: files beside the charts.",
+    doc: "Deployment with helmfile, Argo CD or Flux: generates files next to the charts that \
+        install them in the order of `depends-on`.",
     exactly_one_of: &[],
     keys: &[
         optional(
             "helmfile",
             Kind::Switch("^[^/\\\\\\s]+\\.yaml(\\.gotmpl)?$"),
-            "Whether a file for helmfile is written: `true` for `helmfile.yaml`, or its name. \
-             Default: false.",
+            "Generate a helmfile: `true` for `helmfile.yaml`, or a file name. Default: false.",
         ),
         optional(
             "server-side",
             Kind::Boolean,
-            "Whether helmfile has Helm apply on the server and win conflicts; needs Helm 4, and a \
-             helmfile that knows `serverSide`. Default: what Helm does by itself.",
+            "Server-side apply with forced conflicts in the helmfile; requires Helm 4 and a \
+                helmfile version that supports `serverSide`. Default: Helm's default.",
         )
         .with(&["helmfile"]),
         optional(
             "values",
             Kind::String(Some(FOLDER)),
-            "Folder, relative to this file, of values for the charts: NAME.yaml is used where it \
-             exists. Default: none.",
+            "Directory with values files for the charts, relative to this file: NAME.yaml is used \
+                if it exists. Default: none.",
         ),
         optional(
             "repository-path",
             Kind::String(Some(FOLDER)),
-            "Folder of this file in its Git repository, for Argo CD and Flux. Default: the \
-             repository's own.",
+            "Directory of this file in its Git repository, for Argo CD and Flux. Default: the root \
+                of the repository.",
         ),
         optional("argocd", Kind::Table(&ARGOCD), ARGOCD.doc),
         optional("flux", Kind::Table(&FLUX), FLUX.doc),

@@ -7,7 +7,7 @@ use super::{
 use crate::config::keys::serving as keys;
 use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
 use crate::config::serving::profile;
-use crate::config::tree::{At, Fields, Reader};
+use crate::config::tree::{Fields, Located, Reader};
 use crate::diag::{Code, Span};
 use crate::ir::{is_label_value, label_fault};
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
@@ -21,7 +21,7 @@ use toml::de::DeTable;
 const NAME_LIMIT: usize = 40;
 
 impl Reader<'_> {
-    /// A `[[serving]]` table; nothing when it cannot be used at all.
+    /// Reads a `[[serving]]` table; `None` if it has fatal errors.
     pub(in crate::config) fn serving<'t>(
         &mut self,
         fields: &Fields<'t>,
@@ -53,6 +53,7 @@ impl Reader<'_> {
             };
             shape
         });
+
         let accelerator_fields =
             self.table_in(fields, "accelerator", &keys::ACCELERATOR, &mut spans);
         let epp_fields = self.table_in(fields, "epp", &keys::EPP, &mut spans);
@@ -66,25 +67,26 @@ impl Reader<'_> {
         if let (Some((_, range)), true) =
             (elsewhere, route.as_ref().is_some_and(|route| route.gateway_class.is_some()))
         {
-            let message = "`gateway-class` makes the Gateway in the namespace of the release";
-            let hint =
-                "remove `gateway-namespace`, or `gateway-class` when the Gateway is there already";
+            let message = "`gateway-class` creates the Gateway in the release namespace";
+            let hint = "remove `gateway-namespace`, or remove `gateway-class` if the Gateway already \
+                    exists";
             self.error(Code::InvalidValue, &range, message, hint);
         }
         if let (Some(table), Some("gke")) =
             (&policy_fields, route.as_ref().map(|route| route.provider.as_str()))
         {
-            let message = "a NetworkPolicy cannot let GKE's Gateways in, which are no pods";
-            let hint = "remove `network-policy`, or write one by hand for the ranges of addresses \
-                        of your load balancers";
+            let message = "a NetworkPolicy cannot allow GKE Gateways, because they have no pods";
+            let hint = "remove `network-policy`, or write one by hand for the IP ranges of your \
+                load balancers";
             self.error(Code::InvalidValue, &table.header, message, hint);
         }
         if let Some(table) = &policy_fields
             && Self::strings(table, "monitoring-namespaces").is_none_or(|names| names.is_empty())
             && (monitoring_fields.is_some() || scaling_fields.is_some())
         {
-            let message = "this NetworkPolicy keeps Prometheus out, which `monitoring` and `autoscaling` need";
-            let hint = "name its namespace: `monitoring-namespaces = [\"monitoring\"]`";
+            let message = "this NetworkPolicy blocks Prometheus, which `monitoring` and \
+                `autoscaling` need";
+            let hint = "add its namespace: `monitoring-namespaces = [\"monitoring\"]`";
             self.error(Code::InvalidValue, &table.header, message, hint);
         }
         let own_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
@@ -94,6 +96,7 @@ impl Reader<'_> {
         };
         let namespace = fields.text("namespace").and_then(|at| self.namespace(at));
         let chart_version = fields.text("chart-version").and_then(|at| self.version(at));
+
         Some(ServingConfig {
             name,
             model,
@@ -136,7 +139,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Remembers where keys are, and holds texts against the patterns of their keys.
+    /// Records the spans of keys, and checks strings against the patterns of their keys.
     fn note_spans(
         &mut self,
         fields: &Fields<'_>,
@@ -161,14 +164,14 @@ impl Reader<'_> {
             for (text, range) in texts {
                 if !Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text)) {
                     let message =
-                        format!("`{}` is not a value of `{}`", text.escape_debug(), key.name);
+                        format!("invalid value `{}` of `{}`", text.escape_debug(), key.name);
                     self.error(Code::InvalidValue, &range, message, key.doc);
                 }
             }
         }
     }
 
-    /// The fields of a table in the table.
+    /// Returns the fields of a table in the table.
     fn table_in<'t>(
         &mut self,
         fields: &Fields<'t>,
@@ -176,27 +179,27 @@ impl Reader<'_> {
         table: &'static Table,
         spans: &mut BTreeMap<String, Span>,
     ) -> Option<Fields<'t>> {
-        let (tree, header): At<&'t DeTable<'t>> = fields.table(key)?;
+        let (tree, header): Located<&'t DeTable<'t>> = fields.table(key)?;
         let inner = self.fields(table, header, tree);
         self.note_spans(&inner, &format!("{key}."), spans);
         Some(inner)
     }
 
-    fn serving_name(&mut self, at: &At<&str>) {
+    fn serving_name(&mut self, at: &Located<&str>) {
         self.name(at);
         let (name, range) = at;
         let letter = name.starts_with(|c: char| c.is_ascii_lowercase());
         if name.len() > NAME_LIMIT || (!letter && !name.is_empty()) {
-            let message = format!("`{name}` cannot be the name of a model's objects");
+            let message = format!("`{name}` is not a valid name for a model");
             let hint = format!(
-                "names of LeaderWorkerSets begin with a letter, and with what is added to them must \
-                 stay DNS labels: take at most {NAME_LIMIT} characters"
+                "start with a letter and use at most {NAME_LIMIT} characters: the names of \
+                    LeaderWorkerSets and their pods must be DNS labels"
             );
             self.error(Code::InvalidValue, range, message, hint);
         }
     }
 
-    fn model(&mut self, (text, range): At<&str>) -> Option<Model> {
+    fn model(&mut self, (text, range): Located<&str>) -> Option<Model> {
         let hint = "write `hf://ORGANISATION/NAME`, `oci://IMAGE`, `pvc://CLAIM/FOLDER` or \
                     `s3://BUCKET/FOLDER`";
         let rest = |scheme: &str| text.strip_prefix(scheme).filter(|rest| !rest.is_empty());
@@ -216,7 +219,7 @@ impl Reader<'_> {
             rest("s3://").map(|_| Model::Bucket(text.to_owned()))
         };
         if found.is_none() {
-            let message = format!("`{text}` is not the place of a model");
+            let message = format!("invalid model source `{text}`");
             self.error(Code::InvalidValue, &range, message, hint);
         }
         found
@@ -249,6 +252,7 @@ impl Reader<'_> {
             node_selector,
             tolerations: list(tolerations),
         };
+
         Some((engine, Self::strings(fields, "args").unwrap_or_default(), resources))
     }
 
@@ -280,8 +284,9 @@ impl Reader<'_> {
         let vendor = fields.and_then(|fields| fields.text("vendor"));
         for (key, range) in fields.into_iter().flat_map(Fields::places) {
             if key.name != "vendor" && matches!(vendor, Some(("none", _))) {
-                let message = format!("there is no accelerator that `{}` could be about", key.name);
-                self.error(Code::InvalidValue, &range, message, "remove it, or name a `vendor`");
+                let message =
+                    format!("`{}` requires an accelerator, but `vendor` is \"none\"", key.name);
+                self.error(Code::InvalidValue, &range, message, "remove it, or set a `vendor`");
             }
         }
         let number = |key: &str| fields.and_then(|fields| fields.integer(key));
@@ -308,9 +313,10 @@ impl Reader<'_> {
         let Some(fields) = fields else { return usual };
         let config = fields.json("config");
         if let (Some(_), Some((_, range))) = (fields.text("preset"), &config) {
-            let message = "`preset` and `config` both say how the picker works";
+            let message = "`preset` and `config` are mutually exclusive";
             self.error(Code::InvalidValue, range, message, "remove one of them");
         }
+
         let mut flags = JsonMap::new();
         if let Some((Json::Object(given), range)) = fields.json("flags") {
             for (name, value) in given {
@@ -319,11 +325,12 @@ impl Reader<'_> {
                     flags.insert(name, value);
                 } else {
                     let message = format!("`{name}` is not a flag with one value");
-                    let hint = "write `flags = { tracing = false }`, without dashes in front";
+                    let hint = "write `flags = { tracing = false }`, without leading dashes";
                     self.error(Code::InvalidValue, &range, message, hint);
                 }
             }
         }
+
         PickerConfig {
             preset: Self::string(fields, "preset"),
             config: config.map(|(json, _)| json),
@@ -361,8 +368,9 @@ impl Reader<'_> {
         for (name, priority) in given {
             let number = priority.as_i64().filter(|number| i32::try_from(*number).is_ok());
             if name.split('.').any(|label| label_fault(label, NAMESPACE_LIMIT).is_some()) {
-                let message = format!("`{name}` cannot be the name of an InferenceObjective");
-                let hint = "use lower-case letters, digits and dashes, not at the ends";
+                let message = format!("`{name}` is not a valid name for an InferenceObjective");
+                let hint = "use lower-case letters, digits and dashes; start and end with a letter \
+                    or digit";
                 self.error(Code::InvalidValue, &range, message, hint);
             }
             match number {
@@ -370,12 +378,13 @@ impl Reader<'_> {
                     objectives.insert(name, number);
                 }
                 None => {
-                    let message = format!("the priority of `{name}` is not a whole number");
+                    let message = format!("the priority of `{name}` is not an integer");
                     let hint = "write `objectives = { premium = 100, batch = -10 }`";
                     self.error(Code::InvalidValue, &range, message, hint);
                 }
             }
         }
+
         objectives
     }
 
@@ -396,13 +405,14 @@ impl Reader<'_> {
             match (rewrite.get("model").and_then(Json::as_str), targets) {
                 (Some(model), Some(targets)) => rewrites.push((model.to_owned(), targets)),
                 _ => {
-                    let message = format!("this is not a rewrite: {rewrite}");
+                    let message = format!("invalid rewrite: {rewrite}");
                     let hint = "write `{ model = \"other\", targets = [{ model = \"served\", \
                                 weight = 1 }] }`, with weights from 1 to 1000000";
                     self.error(Code::InvalidValue, &range, message, hint);
                 }
             }
         }
+
         rewrites
     }
 
@@ -416,7 +426,7 @@ impl Reader<'_> {
                 || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
             let value = value.as_str().unwrap_or_default();
             if !host || name.is_empty() || !is_label_value(name) || !is_label_value(value) {
-                let message = format!("`{key}: {value}` is not a label");
+                let message = format!("invalid label `{key}: {value}`");
                 let hint = "use at most 63 letters, digits, dashes, dots and underscores";
                 self.error(Code::InvalidValue, &range, message, hint);
             }
@@ -429,14 +439,14 @@ impl Reader<'_> {
         let prometheus = Self::string(fields, "prometheus");
         if keda && prometheus.is_none() {
             let range = fields.header.clone();
-            let hint = "name it: `prometheus = \"http://prometheus.monitoring:9090\"`";
-            self.error(Code::MissingKey, &range, "`keda` needs the address of Prometheus", hint);
+            let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
+            self.error(Code::MissingKey, &range, "`keda` requires the URL of Prometheus", hint);
         }
         let (min, max) = (fields.integer("min").unwrap_or(1), fields.integer("max")?);
         if min > max {
             let range = fields.header.clone();
-            let message = format!("there cannot be from {min} to {max} replicas");
-            let hint = "`min` is at most `max`";
+            let message = format!("invalid range of replicas: {min} to {max}");
+            let hint = "set `min` to at most `max`";
             self.error(Code::InvalidValue, &range, message, hint);
         }
         let waiting = fields.integer("waiting").unwrap_or(5);

@@ -69,50 +69,50 @@ fn what_the_api_server_takes_is_fine() {
 #[test]
 fn what_it_refuses_or_drops_is_said_with_its_path() {
     insta::assert_snapshot!(faults("{version: v1.26-lates, size: 5, mode: [a]}"), @r#"
-    .spec.version is "v1.26-lates", which the CRD does not list (did you mean "v1.26-latest"? the CRD allows "v1.24-latest", "v1.26-latest", "v1.26.1")
-    .spec.size is 5, which the CRD just does not allow (it must not be the maximum, which is 5)
-    .spec.size is 5, which is not in the steps of the CRD (write a multiple of 2)
-    .spec.mode is a list, not a string (see the CRD for what stands here)
+    .spec.version is "v1.26-lates", which is not in the CRD's enum (did you mean "v1.26-latest"? use one of "v1.24-latest", "v1.26-latest", "v1.26.1")
+    .spec.size is 5, which the CRD excludes (use another value: the maximum 5 is exclusive)
+    .spec.size is 5, which is not a multiple allowed by the CRD (write a multiple of 2)
+    .spec.mode is a list, not a string (see the CRD for the type)
     "#);
     insta::assert_snapshot!(faults("{version: 7, size: 3, name: A, port: 1.5, none: x, on: 'yes'}"), @r#"
     .spec.version is a number, not a string (put it in quotes)
-    .spec.size is 3, which is not in the steps of the CRD (write a multiple of 2)
-    .spec.name has 1 characters, too few (the CRD demands 2 or more)
-    .spec.name is "A", which does not match the pattern of the CRD (the pattern is `^[a-z]+$`)
-    .spec.port is a number, not a whole number or a string (write a number, or text in quotes)
-    .spec.true is a string, not true or false (write it without quotes)
+    .spec.size is 3, which is not a multiple allowed by the CRD (write a multiple of 2)
+    .spec.name has too few characters: 1 (use at least 2)
+    .spec.name is "A", which does not match the pattern in the CRD (the pattern is `^[a-z]+$`)
+    .spec.port is a number, not an integer or a string (write a number, or a string in quotes)
+    .spec.true is a string, not a boolean (write it without quotes)
     "#);
     insta::assert_snapshot!(faults("{versoin: v1.26.1, size: 0, open: {known: 1}, labels: {a: 1, b: c, c: d}}"), @r"
-    .spec.versoin is not a field that the CRD has; the API server would drop it (did you mean `version`?)
+    .spec.versoin is not in the CRD; the API server would drop it (did you mean `version`?)
     .spec.size is 0, smaller than the CRD allows (the minimum is 1)
     .spec.open.known is a number, not a string (put it in quotes)
     .spec.labels.a is a number, not a string (put it in quotes)
-    .spec.labels has 3 entries, too many (the CRD allows 2 at most)
-    .spec.version is required, and missing (add `version`)
+    .spec.labels has too many entries: 3 (use at most 2)
+    .spec.version is required (add `version`)
     ");
     insta::assert_snapshot!(
         faults("{version: v1.26.1, size: 2, hosts: [], ports: [{number: 1}, {number: 1, nmae: a}], on: null}"), @r"
-    .spec.hosts has 0 items, too few (the CRD demands 1 or more)
-    .spec.ports[1].nmae is not a field that the CRD has; the API server would drop it (did you mean `name`?)
-    .spec.ports[1] has the same number as an item before it (remove one of them)
-    .spec.true is null (remove it, or give it a value)
+    .spec.hosts has too few items: 0 (use at least 1)
+    .spec.ports[1].nmae is not in the CRD; the API server would drop it (did you mean `name`?)
+    .spec.ports[1] has the same number as an earlier item (remove one of them)
+    .spec.true is null (set a value, or remove it)
     ");
     insta::assert_snapshot!(
         faults("{version: v1.26.1, size: 2, template: {kind: 1, spec: {b: c}}, source: {git: {}, http: {}}, odd: 13}"),
         @r#"
-    .spec.template.spec.b is not a field that the CRD has; the API server would drop it (the CRD has here: a)
-    .spec.source fits 2 of the forms of which the CRD wants exactly one (the forms: {"required":["git"]}, {"required":["http"]})
-    .spec.odd has a form that the CRD excludes (excluded: {"enum":[13]})
+    .spec.template.spec.b is not in the CRD; the API server would drop it (the fields in the CRD are a)
+    .spec.source matches 2 of the CRD's oneOf schemas (match exactly one of {"required":["git"]}, {"required":["http"]})
+    .spec.odd matches a schema that the CRD excludes with not (excluded: {"enum":[13]})
     "#);
     insta::assert_snapshot!(
         faults("{version: v1.26.1, size: 2, source: {}, odd: 21, name: toolong, hosts: [a, a], ratio: x}"), @r#"
-    .spec.source fits none of the forms of which the CRD wants exactly one (the forms: {"required":["git"]}, {"required":["http"]})
+    .spec.source matches none of the CRD's oneOf schemas (match exactly one of {"required":["git"]}, {"required":["http"]})
     .spec.odd is 21, larger than the CRD allows (the maximum is 20)
-    .spec.name has 7 characters, too many (the CRD allows 4 at most)
-    .spec.hosts[1] is there twice (remove one of them)
+    .spec.name has too many characters: 7 (use at most 4)
+    .spec.hosts[1] is a duplicate (remove one of them)
     .spec.ratio is a string, not a number (write it without quotes)
     "#);
     insta::assert_snapshot!(faults("7"), @r"
-    .spec is a number, not a map (see the CRD for what stands here)
+    .spec is a number, not a map (see the CRD for the type)
     ");
 }

@@ -1,4 +1,4 @@
-//! Accounts and what they may do.
+//! ServiceAccounts and their RBAC.
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -32,18 +32,18 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
                 Diagnostic::warning(
                     Code::AccountMissing,
                     format!(
-                        "{} runs as ServiceAccount/{name}, which the chart does not have",
+                        "{} uses ServiceAccount/{name}, which is not in the chart",
                         deployment.label()
                     ),
                 )
                 .at(deployment.place())
-                .hint("create it before installing the chart, or its pods will not start"),
+                .hint("create it before installing the chart: pods do not start without it"),
             );
         }
     }
 }
 
-/// What the bindings of a kind give to an account.
+/// Returns the bindings of a kind for an account.
 fn bindings<'a>(
     unit: &'a Unit,
     kind: &'a str,
@@ -73,8 +73,8 @@ fn allows(rules: &[&Value], group: &str, resource: &str, verb: &str) -> bool {
     })
 }
 
-/// Who asks the API server about tokens and permissions of callers, and cannot read the ConfigMap
-/// in kube-system that delegated authentication starts from.
+/// Reports operators that use TokenReviews and SubjectAccessReviews, but cannot read the ConfigMap
+/// in kube-system that delegated authentication requires.
 pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in deployments(unit) {
         let name = deployment.account();
@@ -102,7 +102,10 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
                 Diagnostic::note(
                     Code::AuthReaderMissing,
                     format!(
-                        "ServiceAccount/{name} cannot read kube-system/extension-apiserver-authentication, which OpenShift lets everybody read; if the operator serves delegated authentication, it needs `auth-reader`"
+                        "ServiceAccount/{name} cannot read \
+                            kube-system/extension-apiserver-authentication, which everyone can \
+                            read on OpenShift; set `auth-reader` if the operator uses delegated \
+                            authentication"
                     ),
                 )
                 .at(deployment.place()),
@@ -111,7 +114,7 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The first rule that the API server refuses, and why.
+/// Returns the first rule that the API server rejects, and why.
 fn refused(role: &Object) -> Option<(usize, &'static str)> {
     rules_of(role).enumerate().find_map(|(index, rule)| {
         let any = |key: &str| texts(rule, key).next().is_some();
@@ -119,9 +122,9 @@ fn refused(role: &Object) -> Option<(usize, &'static str)> {
         let why = if !any("verbs") {
             "has no verbs"
         } else if urls && role.kind() == "Role" {
-            "is for nonResourceURLs, which are in no namespace"
+            "has nonResourceURLs, which are not namespaced"
         } else if urls && (resources || any("apiGroups")) {
-            "is for resources and nonResourceURLs, which need a rule each"
+            "has both resources and nonResourceURLs, which need separate rules"
         } else if urls {
             return None;
         } else if !resources {
@@ -135,7 +138,7 @@ fn refused(role: &Object) -> Option<(usize, &'static str)> {
     })
 }
 
-/// Roles with a rule that the API server refuses.
+/// Roles with a rule that the API server rejects.
 pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
     for role in roles(unit) {
         if let Some((index, why)) = refused(role) {
@@ -145,7 +148,10 @@ pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
                     format!("rule {} of {} {why}", index + 1, role.label()),
                 )
                 .at(role.place_at(&format!(".rules[{index}]")))
-                .hint("the API server refuses the role; put it right with a `[[bundle.patch]]`, or exclude the role and its binding"),
+                .hint(
+                    "fix the rule with a `[[bundle.patch]]`, or exclude the role and its \
+                    binding: the API server rejects the role",
+                ),
             );
         }
     }
@@ -176,14 +182,15 @@ pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
         .iter()
         .any(|rule| texts(rule, "resources").any(|name| name == "securitycontextconstraints"));
     let also = if constraints {
-        "; its pods or those that it makes count on SecurityContextConstraints"
+        "; its pods or operands may depend on SecurityContextConstraints"
     } else {
         ""
     };
+
     diagnostics.push(
         Diagnostic::note(
             Code::OpenshiftOnly,
-            format!("asks for OpenShift APIs that are missing elsewhere: {}{also}", few(&groups)),
+            format!("has RBAC for OpenShift-only APIs: {}{also}", few(&groups)),
         )
         .at(first.place()),
     );

@@ -3,7 +3,7 @@
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Origin, Part, Unit, Value, push_key};
 
-/// A character that server-side apply refuses or changes, and where it is.
+/// A character that server-side apply rejects or changes, and its path.
 struct Found {
     path: String,
     character: char,
@@ -15,9 +15,9 @@ pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
         let Some(Found { path, character }) = find(object) else { continue };
         let code_point = u32::from(character);
         let fate = if is_line_break(character) {
-            "is a blank after server-side apply"
+            "server-side apply turns into a space"
         } else {
-            "is refused by server-side apply (\"control characters are not allowed\")"
+            "server-side apply rejects (\"control characters are not allowed\")"
         };
         let message = format!("{} has U+{code_point:04X} at {path}, which {fate}", object.label());
         let remove = match object.origin {
@@ -30,13 +30,13 @@ pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Whether JSON has a character as it is, and a reader of YAML does not take it so: the API server
-/// reads what it applies as YAML, and clients send it as JSON.
+/// Returns true for characters that are unescaped in JSON but invalid or changed in YAML: with
+/// server-side apply, clients send JSON and the API server parses YAML.
 fn is_lost(character: char) -> bool {
     matches!(character, '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Whether a character is a line break in YAML, and folded to a blank between quotes.
+/// Returns true for YAML line breaks, which are folded to a space in quoted strings.
 fn is_line_break(character: char) -> bool {
     character == '\u{85}'
 }

@@ -1,4 +1,4 @@
-//! Kinds that a cluster may not know, and CRDs that nobody converts.
+//! Kinds that the cluster may not have, and CRDs without their conversion webhook.
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -29,11 +29,15 @@ pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
         let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         diagnostics.push(
-            Diagnostic::warning(Code::ForeignKind, format!("ships {}, for {who}", few(&labels)))
-                .at(first.place())
-                .hint(format!(
-                    "where that is missing, Helm cannot install the chart: exclude = ['{filter}']"
-                )),
+            Diagnostic::warning(
+                Code::ForeignKind,
+                format!("has {}, which require {who}", few(&labels)),
+            )
+            .at(first.place())
+            .hint(format!(
+                "if the cluster does not have it, exclude the objects, or Helm cannot install \
+                        the chart: exclude = ['{filter}']"
+            )),
         );
     }
 }
@@ -51,18 +55,23 @@ pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
             by_service.entry((name, namespace)).or_default().push(object);
         }
     }
+
     for ((service, namespace), crds) in by_service {
         let names: Vec<&str> = crds.iter().map(|crd| crd.name()).collect();
         diagnostics.push(
             Diagnostic::warning(
                 Code::ConversionWebhook,
                 format!(
-                    "Service/{service} shall convert {}, and the chart has no such Service",
+                    "Service/{service} should convert {}, but is not in the chart",
                     few(&names)
                 ),
             )
             .at(crds[0].place().path(".spec.conversion"))
-            .hint(format!("the CSV names no conversion webhook for it, so OLM leaves it so as well; objects of other versions than the stored one cannot be read until the Service exists in the namespace `{namespace}`")),
+            .hint(format!(
+                "create the Service in namespace `{namespace}` to read objects of other \
+                versions than the storage version; the CSV has no conversion webhook for it, so \
+                OLM behaves the same"
+            )),
         );
     }
 }

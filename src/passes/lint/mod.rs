@@ -1,7 +1,7 @@
-//! What works on OpenShift with OLM and breaks elsewhere, and what breaks everywhere.
+//! Lints for problems off OpenShift and without OLM, and for problems on every cluster.
 //!
-//! Nothing is changed. A warning is what keeps the chart from being installed or its pods from
-//! running; a note is what depends on the cluster or is a guess.
+//! Lints do not change objects. A warning is a problem that breaks the installation or the pods; a
+//! note depends on the cluster or is a guess.
 
 mod access;
 mod characters;
@@ -44,7 +44,7 @@ pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) 
     workloads::twice(unit, diagnostics);
 }
 
-/// A few names of many.
+/// Returns a few names of many.
 fn few(names: &[&str]) -> String {
     const SHOWN: usize = 4;
     match names.len() {

@@ -1,9 +1,9 @@
-//! What the API server refuses although it has the right types: the rules of its validation that a
-//! bundle is known to break, or that are cheap to tell.
+//! API server validation beyond types: rules that bundles are known to violate, or that are cheap
+//! to check.
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
-use super::super::types::{is_given, way_out};
+use super::super::types::{is_given, remediation_hint};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{
     Map, Number, Object, Unit, Value, dns_subdomain, is_label, is_label_value, push_key,
@@ -30,7 +30,7 @@ impl Faults<'_> {
     ) {
         let mut seen = BTreeSet::new();
         for item in items {
-            let message = format!("has {what} {item} twice");
+            let message = format!("has duplicate {what} {item}");
             if !seen.insert(item) && !self.found.iter().any(|(p, m)| p == path && *m == message) {
                 self.add(path, message);
             }
@@ -57,7 +57,7 @@ pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::warning(Code::ApiRefuses, format!("{} {what}", object.label()))
                     .at(object.place_at(&path))
-                    .hint(way_out(object)),
+                    .hint(remediation_hint(object)),
             );
         }
     }
@@ -71,8 +71,8 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_seq).unwrap_or_default()
 }
 
-/// A port's name: a label of at most 15 characters with a letter and no two dashes in a row
-/// (RFC 6335).
+/// Returns true for valid port names: a label of at most 15 characters with a letter and no two
+/// dashes in a row (RFC 6335).
 fn is_port_name(text: &str) -> bool {
     is_label(text)
         && text.len() <= 15
@@ -80,8 +80,8 @@ fn is_port_name(text: &str) -> bool {
         && text.bytes().any(|b| b.is_ascii_lowercase())
 }
 
-/// The key of a label or annotation: like a label's value, with a DNS subdomain and a slash before
-/// it or not. Annotations are indifferent to case.
+/// Returns true for valid keys of labels and annotations: like a label's value, with an optional
+/// DNS subdomain and slash before it. Keys of annotations are lower-cased first.
 fn is_key(key: &str) -> bool {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -97,15 +97,15 @@ fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
     for (field, word) in [("labels", "label"), ("annotations", "annotation")] {
         let entries = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_map);
         for (key, value) in entries.into_iter().flatten() {
-            // What passes add is an entry of another kind.
+            // Entries added by passes are expressions, not text.
             let Value::Text(value) = value else { continue };
             let mut path = format!("{path}.metadata.{field}");
             push_key(&mut path, key);
             let lower = key.to_lowercase();
             if !is_key(if field == "labels" { key } else { &lower }) {
-                faults.add(path, format!("has the {word} `{key}`, which is no key"));
+                faults.add(path, format!("has invalid {word} key `{key}`"));
             } else if field == "labels" && !is_label_value(value) {
-                faults.add(path, format!("has the label `{key}` with the invalid value `{value}`"));
+                faults.add(path, format!("has invalid value `{value}` of label `{key}`"));
             }
         }
     }
@@ -123,7 +123,7 @@ fn keys(faults: &mut Faults<'_>) {
             if !fits {
                 let mut path = format!(".{field}");
                 push_key(&mut path, key);
-                faults.add(path, format!("has the key `{key}`, which is no name of a file"));
+                faults.add(path, format!("has key `{key}`, which is not a valid file name"));
             }
         }
     }
@@ -137,34 +137,36 @@ fn service(faults: &mut Faults<'_>) {
     if ports.is_empty() && !bare {
         faults.add(".spec", "has no ports");
     }
+
     for (index, port) in ports.iter().enumerate() {
         if let Some(Value::Number(Number::Int(number))) = port.get("port")
             && !(1..=65_535).contains(number)
         {
-            faults.add(format!(".spec.ports[{index}].port"), format!("has the port {number}"));
+            faults.add(format!(".spec.ports[{index}].port"), format!("has invalid port {number}"));
         }
         if let Some(target) = text(port, "targetPort").filter(|target| !is_port_name(target)) {
             let why = if target.parse::<u16>().is_ok() {
-                "which is the name of a port and needs a letter; as a number it has no quotes"
+                "which is a port name and must contain a letter; write a number without quotes"
             } else {
-                "which no port can be named"
+                "which is not a valid port name"
             };
             let path = format!(".spec.ports[{index}].targetPort");
-            faults.add(path, format!("has the target port \"{target}\", {why}"));
+            faults.add(path, format!("has target port \"{target}\", {why}"));
         }
         let name = text(port, "name").unwrap_or_default();
         let path = format!(".spec.ports[{index}]");
         if name.is_empty() && ports.len() > 1 {
-            faults.add(path, "has several ports, and one of them has no name");
+            faults.add(path, "has several ports, but not all have a name");
         } else if !name.is_empty() && !is_label(name) {
-            faults.add(path, format!("has a port with the invalid name `{name}`"));
+            faults.add(path, format!("has a port with invalid name `{name}`"));
         }
     }
-    faults.twice(".spec.ports", "a port named", ports.iter().filter_map(|port| text(port, "name")));
-    faults.twice(".spec.ports", "the port", ports.iter().filter_map(|p| number(p, "port")));
+
+    faults.twice(".spec.ports", "port name", ports.iter().filter_map(|port| text(port, "name")));
+    faults.twice(".spec.ports", "port", ports.iter().filter_map(|p| number(p, "port")));
 }
 
-/// A port with its protocol.
+/// Returns a port with its protocol.
 fn number(port: &Value, key: &str) -> Option<String> {
     let Some(Value::Number(Number::Int(number))) = port.get(key) else { return None };
     Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
@@ -182,10 +184,13 @@ fn deployment(faults: &mut Faults<'_>) {
     let missing = selector.into_iter().flatten().find(|(key, value)| own.get(key) != Some(value));
     if let Some((key, value)) = missing {
         let label = format!("{key}={}", value.as_str().unwrap_or_default());
-        let what =
-            format!("has a selector that its own pods do not fit: they lack the label `{label}`");
+        let what = format!(
+            "has a selector that does not match its pod template: label `{label}` is \
+                missing"
+        );
         faults.add(".spec.selector", what);
     }
+
     let expressions = object.at(&["spec", "selector", "matchExpressions"]);
     let expressions = expressions.and_then(Value::as_seq).unwrap_or_default();
     if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
@@ -193,7 +198,7 @@ fn deployment(faults: &mut Faults<'_>) {
     }
     let pod = template.get("spec").unwrap_or(&Value::Null);
     let volumes: Vec<&str> = list(pod, "volumes").iter().filter_map(|v| text(v, "name")).collect();
-    faults.twice(".spec.template.spec.volumes", "the volume", volumes.iter().copied());
+    faults.twice(".spec.template.spec.volumes", "volume", volumes.iter().copied());
     if list(pod, "containers").is_empty() {
         faults.add(".spec.template.spec", "has no containers");
     }
@@ -205,52 +210,70 @@ fn deployment(faults: &mut Faults<'_>) {
             self::container(faults, &path, container, &volumes);
         }
     }
-    faults.twice(".spec.template.spec.containers", "a container named", names);
+
+    faults.twice(".spec.template.spec.containers", "container name", names);
 }
 
 fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[&str]) {
     let name = text(container, "name").unwrap_or_default();
     if !is_label(name) {
-        faults.add(path, format!("has a container with the invalid name `{name}`"));
+        faults.add(path, format!("has a container with invalid name `{name}`"));
     }
     if container.get("image").is_none_or(|image| image.as_str().is_some_and(str::is_empty)) {
-        faults.add(path, format!("has no image for the container `{name}`"));
+        faults.add(path, format!("has container `{name}` without an image"));
     }
+
     for (index, port) in list(container, "ports").iter().enumerate() {
         if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
             let path = format!("{path}.ports[{index}].name");
-            faults.add(path, format!("has a port with the invalid name `{port}`: at most 15 characters, lower-case letters, digits and dashes, and a letter among them"));
+            faults.add(
+                path,
+                format!(
+                    "has invalid port name `{port}`: use at most 15 lower-case \
+                letters, digits and dashes, with at least one letter"
+                ),
+            );
         }
     }
+
     for (index, variable) in list(container, "env").iter().enumerate() {
         let value = text(variable, "value").filter(|value| !value.is_empty());
         let from = variable.get("valueFrom").filter(|from| !from.is_null());
         if let (Some(_), Some(_), Some(name)) = (value, from, text(variable, "name")) {
             let path = format!("{path}.env[{index}]");
-            faults.add(path, format!("has the variable {name} with a value and a source of one"));
+            faults.add(path, format!("has env var {name} with both value and valueFrom"));
         }
     }
+
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         for way in ["httpGet", "tcpSocket"] {
             let port = container.at(&[probe, way, "port"]).and_then(Value::as_str);
             if let Some(port) = port.filter(|port| !is_port_name(port)) {
                 let path = format!("{path}.{probe}.{way}.port");
-                faults.add(path, format!("has a probe of the port \"{port}\", which no port can be named; as a number it has no quotes"));
+                faults.add(
+                    path,
+                    format!(
+                        "has a probe on port \"{port}\", which is not a valid \
+                    port name; write a number without quotes"
+                    ),
+                );
             }
         }
     }
+
     let of = |key: &str, name: &'static str| {
         list(container, key)
             .iter()
             .filter_map(move |item| text(item, name))
             .filter(|t| !t.is_empty())
     };
-    faults.twice(&format!("{path}.ports"), "a port named", of("ports", "name"));
-    faults.twice(&format!("{path}.volumeMounts"), "a mount at", of("volumeMounts", "mountPath"));
+    faults.twice(&format!("{path}.ports"), "port name", of("ports", "name"));
+    faults.twice(&format!("{path}.volumeMounts"), "mount path", of("volumeMounts", "mountPath"));
+
     for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
         if let Some(volume) = text(mount, "name").filter(|name| !volumes.contains(name)) {
             let path = format!("{path}.volumeMounts[{index}]");
-            faults.add(path, format!("mounts the volume `{volume}`, which it does not have"));
+            faults.add(path, format!("mounts undefined volume `{volume}`"));
         }
     }
 }
@@ -261,7 +284,7 @@ fn crd(faults: &mut Faults<'_>) {
     let group = of(&["spec", "group"]);
     let name = format!("{}.{group}", of(&["spec", "names", "plural"]));
     if object.name() != name {
-        faults.add(".metadata.name", format!("must be named `{name}`, after its plural and group"));
+        faults.add(".metadata.name", format!("must be named `{name}`, from its plural and group"));
     }
     for (key, value) in
         [("scope", of(&["spec", "scope"])), ("names.kind", of(&["spec", "names", "kind"]))]
@@ -273,29 +296,33 @@ fn crd(faults: &mut Faults<'_>) {
     let versions = object.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
     let stored = versions.iter().filter(|v| v.get("storage") == Some(&Value::Bool(true))).count();
     if stored != 1 {
-        faults.add(".spec.versions", format!("has {stored} versions that are stored; one must be"));
+        faults.add(".spec.versions", format!("has {stored} storage versions instead of one"));
     }
-    faults.twice(".spec.versions", "the version", versions.iter().filter_map(|v| text(v, "name")));
+    faults.twice(".spec.versions", "version", versions.iter().filter_map(|v| text(v, "name")));
     for (index, version) in versions.iter().enumerate() {
         if version.at(&["schema", "openAPIV3Schema"]).is_none_or(Value::is_null) {
             faults.add(format!(".spec.versions[{index}]"), "has a version without a schema");
         }
     }
+
     if object.at(&["spec", "preserveUnknownFields"]) == Some(&Value::Bool(true)) {
-        let what = "keeps unknown fields, which the schema must say with x-kubernetes-preserve-unknown-fields";
+        let what = "sets preserveUnknownFields instead of x-kubernetes-preserve-unknown-fields in \
+            the schema";
         faults.add(".spec.preserveUnknownFields", what);
     }
+
     let kubernetes = [".k8s.io", ".kubernetes.io"].iter().any(|end| group.ends_with(end));
     let approval = ["metadata", "annotations", "api-approved.kubernetes.io"];
     if kubernetes && object.at(&approval).is_none() {
         let what = format!(
-            "is of the group {group}, which is Kubernetes' own, and lacks the annotation api-approved.kubernetes.io"
+            "is in the Kubernetes group {group}, but lacks the annotation \
+                api-approved.kubernetes.io"
         );
         faults.add(".metadata", what);
     }
 }
 
-/// What a field of a webhook may be.
+/// Allowed values of webhook fields.
 const CHOICES: [(&str, &[&str]); 4] = [
     ("failurePolicy", &["Fail", "Ignore"]),
     ("matchPolicy", &["Equivalent", "Exact"]),
@@ -310,27 +337,27 @@ fn webhooks(faults: &mut Faults<'_>) {
         let name = text(webhook, "name").unwrap_or_default();
         if name.split('.').filter(|part| !part.is_empty()).count() < 3 {
             let what = format!(
-                "has the webhook `{name}`, whose name needs three parts with dots between them"
+                "has webhook `{name}`, whose name needs at least three segments separated by dots"
             );
             faults.add(path.clone(), what);
         }
         for (key, choices) in CHOICES {
             let value = text(webhook, key).filter(|value| !choices.contains(value));
             if let Some(value) = value {
-                let what = format!("has the {key} `{value}`; there are {}", choices.join(" and "));
+                let what = format!("has {key} `{value}`; allowed are {}", choices.join(" and "));
                 faults.add(format!("{path}.{key}"), what);
             }
         }
         let versions: Vec<_> =
             list(webhook, "admissionReviewVersions").iter().filter_map(Value::as_str).collect();
         if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
-            let what = "has a webhook that reads no version of AdmissionReview that is sent: v1 or v1beta1";
+            let what = "has a webhook that supports neither AdmissionReview v1 nor v1beta1";
             faults.add(format!("{path}.admissionReviewVersions"), what);
         }
         if let Some(Value::Number(Number::Int(seconds))) = webhook.get("timeoutSeconds")
             && !(1..=30).contains(seconds)
         {
-            let what = format!("has a timeout of {seconds} seconds; it goes from 1 to 30");
+            let what = format!("has a timeout of {seconds} seconds instead of 1 to 30");
             faults.add(format!("{path}.timeoutSeconds"), what);
         }
         let called = webhook.at(&["clientConfig", "service"]);
@@ -339,7 +366,7 @@ fn webhooks(faults: &mut Faults<'_>) {
         {
             faults.add(
                 path.clone(),
-                format!("is called at `{called}`, which does not begin with a slash"),
+                format!("has webhook path `{called}`, which does not start with a slash"),
             );
         }
         for (number, rule) in list(webhook, "rules").iter().enumerate() {
@@ -348,13 +375,13 @@ fn webhooks(faults: &mut Faults<'_>) {
             let unknown = list(rule, "operations").iter().filter_map(Value::as_str);
             if let Some(operation) = unknown.into_iter().find(|o| !operations.contains(o)) {
                 let what = format!(
-                    "has a webhook for the operation `{operation}`; there are {}",
+                    "has a webhook with unknown operation `{operation}`; allowed are {}",
                     operations.join(", ")
                 );
                 faults.add(format!("{path}.rules[{number}].operations"), what);
             }
             if let Some(key) = keys.into_iter().find(|key| list(rule, key).is_empty()) {
-                let what = format!("has a webhook with a rule without {key}");
+                let what = format!("has a webhook rule without {key}");
                 faults.add(format!("{path}.rules[{number}]"), what);
             }
         }

@@ -1,4 +1,4 @@
-//! Pods: users, images, and who selects them.
+//! Pods: users, images, ports and selectors.
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -29,7 +29,8 @@ pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
                 Diagnostic::note(
                     Code::RunAsUserMissing,
                     format!(
-                        "{} sets runAsNonRoot without runAsUser for {}: OpenShift picks a user, elsewhere the image must name a numeric one",
+                        "{} sets runAsNonRoot without runAsUser for {}: off OpenShift, pods fail \
+                            with CreateContainerConfigError unless the image has a numeric USER",
                         deployment.label(),
                         few(&missing)
                     ),
@@ -40,7 +41,7 @@ pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Whether a reference means something else tomorrow without anybody having changed it.
+/// Returns true if the image is untagged or has the tag `latest`.
 fn is_latest(image: &str) -> bool {
     let name = image.rsplit('/').next().unwrap_or(image);
     !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
@@ -75,17 +76,21 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
                     ),
                 )
                 .at(deployment.place())
-                .hint("pods fail with InvalidImageName: set `image` with a `[[bundle.patch]]`"),
+                .hint("set `image` with a `[[bundle.patch]]`: pods fail with InvalidImageName"),
             );
         }
         if !latest.is_empty() {
             diagnostics.push(
                 Diagnostic::warning(
                     Code::ImageNotPinned,
-                    format!("{} runs what is latest: {}", deployment.label(), few(&latest)),
+                    format!(
+                        "{} uses an untagged or :latest image: {}",
+                        deployment.label(),
+                        few(&latest)
+                    ),
                 )
                 .at(deployment.place())
-                .hint("every pull may give another program; ask for a bundle with digests"),
+                .hint("use a bundle with digests: every pull can give another image"),
             );
         }
         if !tagged.is_empty() {
@@ -93,7 +98,7 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
                 Diagnostic::note(
                     Code::ImageNotPinned,
                     format!(
-                        "{} runs images that are not pinned by digest: {}",
+                        "{} uses images that are not pinned by digest: {}",
                         deployment.label(),
                         few(&tagged)
                     ),
@@ -125,35 +130,35 @@ fn targets(
     let ports = service.at(&["spec", "ports"]).and_then(Value::as_seq).unwrap_or_default();
     for (index, port) in ports.iter().enumerate() {
         let Some(target) = port.get("targetPort").and_then(Value::as_str) else { continue };
-        // A number in quotes is refused, and said so.
+        // Numbers in quotes are reported elsewhere.
         if !known.contains(&target) && target.parse::<u16>().is_err() {
             diagnostics.push(
                 Diagnostic::warning(
                     Code::SelectorMatchesNothing,
                     format!(
-                        "{} leads to the port `{target}`, which no container of its pods has",
+                        "{} has target port `{target}`, which no container of its pods has",
                         service.label()
                     ),
                 )
                 .at(service.place_at(&format!(".spec.ports[{index}].targetPort")))
-                .hint("nobody answers there: name the port of the container, or give its number"),
+                .hint("use the name or number of a container port: connections to this port fail"),
             );
         }
     }
 }
 
-/// What stands twice in a container. The last one counts, but not for server-side apply.
+/// Reports duplicates in a container. The last one is used, except with server-side apply.
 pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in deployments(unit) {
         for container in deployment.containers() {
             let list = |key: &str| container.get(key).and_then(Value::as_seq).unwrap_or_default();
             let variables = list("env").iter().filter_map(|item| item.get("name")?.as_str());
-            let variables = variables.map(|name| format!("the variable {name}"));
+            let variables = variables.map(|name| format!("env var {name}"));
             let ports = list("ports").iter().filter_map(|item| {
                 let protocol = item.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
                 match item.get("containerPort") {
                     Some(Value::Number(Number::Int(port))) => {
-                        Some(format!("the port {port}/{protocol}"))
+                        Some(format!("port {port}/{protocol}"))
                     }
                     _ => None,
                 }
@@ -174,13 +179,16 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
                 Diagnostic::warning(
                     Code::ApiRefuses,
                     format!(
-                        "the container `{name}` of {} has {} twice",
+                        "container `{name}` of {} has duplicate {}",
                         deployment.label(),
                         few(&twice)
                     ),
                 )
                 .at(deployment.place())
-                .hint("the last one counts, but server-side apply refuses both, and Helm 4 applies so: take one away with a `[[bundle.patch]]`"),
+                .hint(
+                    "remove one of them with a `[[bundle.patch]]`: the last one is used, but \
+                    server-side apply (the default of Helm 4) rejects duplicates",
+                ),
             );
         }
     }
@@ -207,7 +215,7 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::note(
                     Code::SelectorMatchesNothing,
-                    format!("{} selects no pod of the chart", object.label()),
+                    format!("{} selects no pods of the chart", object.label()),
                 )
                 .at(object.place()),
             );

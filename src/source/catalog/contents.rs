@@ -1,4 +1,4 @@
-//! What a catalog has of one package.
+//! The contents of a catalog for one package.
 
 use super::ignore::Ignored;
 use super::objects::{self, Bundle, Channel, Deprecations, Head, Package};
@@ -22,9 +22,9 @@ const MOST_FAULTS: usize = 20;
 pub(super) struct Contents {
     pub(super) package: String,
     pub(super) default_channel: Option<String>,
-    /// By name.
+    /// Channels by name.
     pub(super) channels: BTreeMap<String, Vec<objects::Entry>>,
-    /// By name.
+    /// Bundles by name.
     pub(super) bundles: BTreeMap<String, Bundle>,
     pub(super) deprecations: Vec<Deprecation>,
 }
@@ -47,7 +47,7 @@ enum Kept {
     Deprecations(Deprecations),
 }
 
-/// What one file has.
+/// The contents of one file.
 #[derive(Default)]
 struct File {
     kept: Vec<Kept>,
@@ -111,15 +111,15 @@ impl<'a> Reading<'a> {
                 }
             }
             Item::Other(what) => {
-                let message = format!("`{path}` {what}, which is not read as part of a catalog");
+                let message = format!("`{path}` {what}, which catalogs may not contain");
                 file.faults.push(
                     Diagnostic::error(Code::UnexpectedEntry, message)
                         .at(Place::file(path))
-                        .hint("Put the file itself in its place, or name it in `.indexignore`."),
+                        .hint("replace it with a regular file, or add it to `.indexignore`"),
                 );
             }
         }
-        // Most files of a large catalog have nothing to remember; a finding takes about 1 KiB.
+        // Most files of a large catalog have nothing to keep; a finding takes about 1 KiB.
         self.kept_bytes += path.len() as u64 + 64 + 1024 * file.faults.len() as u64;
         if self.kept_bytes > self.limits.kept_bytes {
             return Err(self.too_much());
@@ -130,9 +130,7 @@ impl<'a> Reading<'a> {
 
     fn too_much(&self) -> io::Error {
         let limit = in_bytes(self.limits.kept_bytes);
-        exceeded(format!(
-            "what the catalog has of the package, or is wrong with it, is over {limit}"
-        ))
+        exceeded(format!("the catalog's data or errors of the package exceed {limit}"))
     }
 
     /// Reads an object if it is of the package.
@@ -160,7 +158,7 @@ impl<'a> Reading<'a> {
             _ => return Ok(None),
         };
         self.kept_bytes += match &kept {
-            // What stays of it is short, apart from the reference.
+            // The kept fields are short, apart from the reference.
             Kept::Bundle(bundle) => {
                 256 + (bundle.name.len() + bundle.image.as_ref().map_or(0, String::len)) as u64
             }
@@ -169,7 +167,7 @@ impl<'a> Reading<'a> {
         Ok(Some(kept))
     }
 
-    /// The objects of the package; what is wrong with any file is an error.
+    /// Returns the objects of the package; what is wrong with any file is an error.
     pub(super) fn finish(self) -> Result<Contents, Diagnostics> {
         let mut contents = Contents { package: self.package.to_owned(), ..Contents::default() };
         let mut found = Diagnostics::new();
@@ -177,6 +175,7 @@ impl<'a> Reading<'a> {
         let mut channel_files: BTreeMap<String, String> = BTreeMap::new();
         let mut faults = 0;
         let mut objects = 0;
+
         for (path, file) in self.files {
             if self.ignored.covers(&path) {
                 continue;
@@ -223,21 +222,24 @@ impl<'a> Reading<'a> {
                 }
             }
         }
+
         if faults > MOST_FAULTS {
-            let message = format!("the catalog has {} more faults", faults - MOST_FAULTS);
+            let message = format!("{} more errors in the catalog", faults - MOST_FAULTS);
             found.push(Diagnostic::error(Code::CatalogInvalid, message));
         }
+
         if !found.is_empty() {
             return Err(found);
         }
         if objects == 0 {
             return Err(failure(
                 Code::NotACatalog,
-                "there is no object of a catalog here",
-                "A file-based catalog has objects such as `{\"schema\": \"olm.package\", …}` in \
-                 JSON or YAML files.",
+                "no catalog objects found",
+                "a file-based catalog has objects such as `{\"schema\": \"olm.package\", …}` in \
+                    JSON or YAML files",
             ));
         }
+
         if package_file.is_none() {
             return Err(no_package(self.package, &self.others));
         }
@@ -246,22 +248,22 @@ impl<'a> Reading<'a> {
 }
 
 fn twice(what: &str, name: &str, path: &str, first: &str) -> Diagnostic {
-    let message = format!("the catalog has the {what} `{}` twice", name.escape_debug());
+    let message = format!("the catalog defines the {what} `{}` twice", name.escape_debug());
     Diagnostic::error(Code::CatalogInvalid, message)
         .at(Place::file(path))
-        .related(Place::file(first), "the first one")
-        .hint("Report this to whoever makes the catalog: nothing says which one counts.")
+        .related(Place::file(first), "first defined here")
+        .hint("report this to the owner of the catalog")
 }
 
 fn no_package(wanted: &str, others: &BTreeSet<String>) -> Diagnostics {
     let names: Vec<&str> = others.iter().map(String::as_str).collect();
     let hint = match suggest::alike(wanted, &names).as_slice() {
         [] if names.len() <= 20 => suggest::hint(wanted, &names, "packages"),
-        [] => format!("The catalog has {} packages, none with a name like this.", names.len()),
+        [] => format!("the catalog has {} packages, none with a similar name", names.len()),
         [near] => format!("did you mean `{near}`?"),
         several => format!("did you mean one of `{}`?", several.join("`, `")),
     };
-    failure(Code::PackageNotFound, format!("the catalog has no package `{wanted}`"), hint)
+    failure(Code::PackageNotFound, format!("the package `{wanted}` is not in the catalog"), hint)
 }
 
 #[cfg(test)]
@@ -297,16 +299,16 @@ mod tests {
         assert!(read(&[file("a/index.json", "{"), good.clone()], 1 << 20).is_ok());
         assert!(read(&[good, file("b", PACKAGE)], 1 << 20).unwrap_err().contains("twice"));
         let missing = read(&[file("b", OTHER)], 1 << 20).unwrap_err();
-        assert_eq!(missing, "the catalog has no package `lamp`\n");
+        assert_eq!(missing, "the package `lamp` is not in the catalog\n");
     }
 
     #[test]
     fn what_is_kept_and_what_is_wrong_have_a_limit() {
         let many = |text| (0..200).map(|n| (format!("{n}.json"), text)).collect::<Vec<_>>();
-        assert!(read(&many(OTHER), 50_000).unwrap_err().contains("no package"));
+        assert!(read(&many(OTHER), 50_000).unwrap_err().contains("is not in the catalog"));
         let found = read(&many("{"), 1 << 20).unwrap_err();
-        assert!(found.contains("180 more faults"), "{found}");
-        assert!(read(&many("{"), 50_000).unwrap_err().contains("is over"));
-        assert!(read(&many(PACKAGE), 10_000).unwrap_err().contains("is over"));
+        assert!(found.contains("180 more errors"), "{found}");
+        assert!(read(&many("{"), 50_000).unwrap_err().contains("exceed"));
+        assert!(read(&many(PACKAGE), 10_000).unwrap_err().contains("exceed"));
     }
 }

@@ -1,4 +1,4 @@
-//! A bundle that a catalog holds as a whole, as the files that its image would have.
+//! Bundles that are embedded in a catalog, as the files of a bundle image.
 
 use super::contents::Contents;
 use super::objects::Properties;
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 /// Longest name of a file.
 const LONGEST_NAME: usize = 200;
 
-/// The files of a bundle; an error says what is wrong with its properties.
+/// Returns the files of a bundle, or an error if its properties are invalid.
 ///
-/// What the catalog has derived from metadata is put back: `olm.package.required` and
-/// `olm.gvk.required` come from dependencies.yaml, or from the ClusterServiceVersion, which says
-/// the same once more; `olm.package` and `olm.gvk` come from the manifests.
+/// Restores what the catalog derived from metadata: `olm.package.required` and `olm.gvk.required`
+/// are from dependencies.yaml, or from the ClusterServiceVersion, which has them too; `olm.package`
+/// and `olm.gvk` are from the manifests.
 pub(super) fn files(
     properties: &Properties,
     contents: &Contents,
@@ -28,23 +28,28 @@ pub(super) fn files(
     let mut size = 0;
     let mut has_csv = false;
     for data in &properties.manifests {
-        let bytes =
-            STANDARD.decode(data).map_err(|error| format!("a manifest is not base64 ({error})"))?;
+        let bytes = STANDARD
+            .decode(data)
+            .map_err(|error| format!("a manifest is not valid base64 ({error})"))?;
         size += bytes.len() as u64;
         let (file, all) = (limits.kept_file_bytes, limits.kept_bytes);
         if bytes.len() as u64 > file {
-            return Err(format!("a manifest has more than {}", in_bytes(file)));
+            return Err(format!("a manifest is larger than {}", in_bytes(file)));
         }
         if size > all {
-            return Err(format!("its manifests have more than {}", in_bytes(all)));
+            return Err(format!("its manifests are larger than {}", in_bytes(all)));
         }
         let (kind, name) = identity(&bytes)?;
         has_csv |= kind == "clusterserviceversion";
         manifests.insert(free_name(&manifests, &kind, &name), bytes);
     }
+
     if !has_csv {
-        return Err("the catalog has manifests of it, but no ClusterServiceVersion".to_owned());
+        return Err(
+            "the catalog has manifests of the bundle, but no ClusterServiceVersion".to_owned()
+        );
     }
+
     let mut dependencies = Vec::new();
     let mut others = Vec::new();
     for (kind, value) in &properties.others {
@@ -64,6 +69,7 @@ pub(super) fn files(
         };
         list.push(json!({ "type": kind, "value": value }));
     }
+
     let mut metadata = BTreeMap::new();
     metadata.insert("annotations.yaml".to_owned(), text(&annotations(contents, bundle)));
     for (name, key, list) in [
@@ -74,6 +80,7 @@ pub(super) fn files(
             metadata.insert(name.to_owned(), text(&json!({ key: list })));
         }
     }
+
     Ok(BundleFiles {
         manifests,
         metadata,
@@ -120,8 +127,8 @@ fn identity(bytes: &[u8]) -> Result<(String, String), String> {
         kind: Option<String>,
         metadata: Option<Metadata>,
     }
-    let manifest: Manifest =
-        super::objects::read(bytes).map_err(|error| format!("a manifest is not JSON ({error})"))?;
+    let manifest: Manifest = super::objects::read(bytes)
+        .map_err(|error| format!("a manifest is not valid JSON ({error})"))?;
     let name = manifest.metadata.unwrap_or_default().name;
     Ok((plain(&manifest.kind.unwrap_or_default()), plain(&name.unwrap_or_default())))
 }
@@ -131,7 +138,7 @@ fn plain(text: &str) -> String {
     text.to_lowercase().chars().map(character).take(LONGEST_NAME).collect()
 }
 
-/// `KIND-NAME.json`, numbered where that is taken.
+/// Returns `KIND-NAME.json`, with a number if the name is in use.
 fn free_name(taken: &BTreeMap<String, Vec<u8>>, kind: &str, name: &str) -> String {
     let mut file = format!("{kind}-{name}.json");
     let mut number = 2;

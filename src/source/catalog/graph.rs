@@ -1,4 +1,4 @@
-//! The upgrade graph of a channel: its head, what leads to it, and the bundle that is asked for.
+//! The upgrade graph of a channel: its head, its entries, and the selection of a bundle.
 
 use super::contents::Contents;
 use super::objects::{Bundle, Entry};
@@ -22,7 +22,7 @@ pub(super) struct Choice<'c> {
     pub(super) version: Version,
 }
 
-/// Chooses the bundle that a configuration asks for.
+/// Selects the bundle that the configuration requests.
 pub(super) fn choose<'c>(
     contents: &'c Contents,
     source: &CatalogSource,
@@ -37,10 +37,10 @@ pub(super) fn choose<'c>(
         Ok(version) => Ok(Choice { channel: name, bundle, version }),
         Err(why) => Err(Diagnostic::error(
             Code::CatalogInvalid,
-            format!("the bundle `{}` does not state a version: {why}", bundle.name),
+            format!("the bundle `{}` has no valid version: {why}", bundle.name),
         )
         .at(Place::file(bundle.file.clone()))
-        .hint("Choose another version, or report this to whoever makes the catalog.")
+        .hint("set another `version`, or report this to the owner of the catalog")
         .into()),
     }
 }
@@ -59,17 +59,18 @@ fn channel<'c>(
                 format!("the package `{}` has no default channel", contents.package),
             )
             .at(Place::span(source.package.span.clone()))
-            .hint(format!("add `channel`; the package has {}", listed(&names)))
+            .hint(format!("set `channel`; the package has {}", listed(&names)))
             .into());
         }
     };
+
     match contents.channels.get_key_value(wanted) {
         Some((name, entries)) if entries.len() > MOST_ENTRIES => Err(Diagnostic::error(
             Code::SourceLimit,
-            format!("the channel `{name}` has {} entries", entries.len()),
+            format!("the channel `{name}` has too many entries ({})", entries.len()),
         )
         .at(Place::span(span.clone()))
-        .hint(format!("No real channel has more than {MOST_ENTRIES}; is this a catalog?"))
+        .hint(format!("check that this is a catalog: real channels have at most {MOST_ENTRIES}"))
         .into()),
         Some((name, entries)) => Ok((name, entries)),
         None => {
@@ -89,9 +90,9 @@ fn channel<'c>(
     }
 }
 
-/// The version that a bundle states.
+/// Returns the version that a bundle states.
 fn version(bundle: &Bundle) -> Result<Version, String> {
-    let text = bundle.version.as_deref().ok_or("it has no property olm.package with one")?;
+    let text = bundle.version.as_deref().ok_or("it has no olm.package property with a version")?;
     Version::parse(text).map_err(|error| format!("`{}`: {error}", text.escape_debug()))
 }
 
@@ -102,7 +103,7 @@ struct Channel<'c> {
 }
 
 impl<'c> Channel<'c> {
-    /// The only head.
+    /// Returns the only head.
     fn head(&self, source: &CatalogSource) -> Result<&'c Bundle, Diagnostics> {
         let heads = heads(self.entries, &self.versions());
         let span = source.channel.as_ref().map_or(&source.package.span, |channel| &channel.span);
@@ -112,17 +113,17 @@ impl<'c> Channel<'c> {
             )
         };
         let name = self.name;
+
         match heads.as_slice() {
             [head] => self.contents.bundles.get(head.name.as_str()).ok_or_else(|| {
                 error(
                     Code::CatalogInvalid,
                     format!(
-                        "the channel `{name}` leads to the bundle `{}`, which the catalog does \
-                         not have",
+                        "the channel `{name}` refers to the bundle `{}`, which is not in the \
+                            catalog",
                         head.name
                     ),
-                    "Set `version` to another one, or report this to whoever makes the catalog."
-                        .to_owned(),
+                    "set another `version`, or report this to the owner of the catalog".to_owned(),
                 )
             }),
             [] => error_of_none(self.entries.is_empty(), name, error),
@@ -131,14 +132,13 @@ impl<'c> Channel<'c> {
                 Err(error(
                     Code::ChannelHead,
                     format!("the channel `{name}` has {} heads: {}", names.len(), listed(&names)),
-                    "OLM refuses such a catalog. Set `version` to say which bundle is meant."
-                        .to_owned(),
+                    "set `version` to select a bundle; OLM rejects this catalog".to_owned(),
                 ))
             }
         }
     }
 
-    /// The bundle of a requested version.
+    /// Returns the bundle of a requested version.
     fn find(&self, request: &VersionRequest, span: &Span) -> Result<&'c Bundle, Diagnostics> {
         let versions = self.versions();
         let mut fitting: Vec<(&str, &Version)> = match request {
@@ -184,13 +184,13 @@ impl<'c> Channel<'c> {
                 Err(error(
                     Code::AmbiguousVersion,
                     format!(
-                        "the channel `{name}` has {} bundles that fit version {}: {}",
+                        "the channel `{name}` has {} bundles with version {}: {}",
                         names.len(),
                         version.unwrap_or_default(),
                         listed(&names)
                     ),
-                    "Name the version with its build metadata (`1.0.0+2`), or use the image of \
-                     the bundle that you mean."
+                    "write the version with its build metadata (`1.0.0+2`), or set `image` to the \
+                        bundle you want"
                         .to_owned(),
                 )
                 .into())
@@ -198,8 +198,8 @@ impl<'c> Channel<'c> {
         }
     }
 
-    /// The versions of the channel's bundles, by name; those that the catalog does not have or
-    /// that state none are left out.
+    /// Returns the versions of the channel's bundles, by name; those that the catalog does not have
+    /// or that state none are left out.
     fn versions(&self) -> BTreeMap<&'c str, Version> {
         let bundles = self.entries.iter().filter_map(|entry| {
             let bundle = self.contents.bundles.get(entry.name.as_str())?;
@@ -208,7 +208,7 @@ impl<'c> Channel<'c> {
         bundles.collect()
     }
 
-    /// What there is instead of a version.
+    /// Describes the available versions, for a hint.
     fn others(&self, request: &VersionRequest, versions: &BTreeMap<&str, Version>) -> String {
         let fits = |version: &Version| match request {
             VersionRequest::Exact(wanted) => version.cmp_precedence(wanted).is_eq(),
@@ -227,9 +227,9 @@ impl<'c> Channel<'c> {
         let texts: Vec<String> = near.iter().map(ToString::to_string).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mut hint = match all.len() - near.len() {
-            _ if all.is_empty() => "the channel has no version at all".to_owned(),
+            _ if all.is_empty() => "the channel has no versions".to_owned(),
             0 => format!("it has {}", listed(&texts)),
-            more => format!("of {} versions the nearest are {}", near.len() + more, listed(&texts)),
+            more => format!("of {} versions the closest are {}", near.len() + more, listed(&texts)),
         };
         if let Some((name, _)) = elsewhere {
             hint = format!("the channel `{name}` has it; {hint}");
@@ -238,15 +238,16 @@ impl<'c> Channel<'c> {
             && matches!(request, VersionRequest::Range(_))
         {
             hint.push_str(
-                "; a range fits pre-releases (with `-`) only where it names one of the same \
-                 numbers, as in `>=4.18.0-0`",
+                "; a range matches pre-releases (with `-`) only if it has a pre-release of the \
+                    same version, as in `>=4.18.0-0`",
             );
         }
+
         hint
     }
 }
 
-/// The version that a request is about, or that it starts with.
+/// Returns the version that a request is about, or that it starts with.
 fn asked(request: &VersionRequest) -> Version {
     match request {
         VersionRequest::Exact(version) => version.clone(),
@@ -259,7 +260,7 @@ fn asked(request: &VersionRequest) -> Version {
     }
 }
 
-/// As many of the versions, highest first, as a hint lists: those around `wanted`.
+/// Returns the versions around `wanted`, highest first, as many as a hint lists.
 fn around<'v>(versions: &[&'v Version], wanted: &Version) -> Vec<&'v Version> {
     let above = versions.partition_point(|version| *version > wanted);
     let start = above.saturating_sub(MOST_LISTED / 2);
@@ -280,13 +281,12 @@ fn error_of_none<T>(
     Err(error(
         Code::ChannelHead,
         format!("the channel `{name}` has no head: {why}"),
-        "OLM refuses such a catalog. Set `channel` or `version` to say which bundle is meant."
-            .to_owned(),
+        "set `channel` or `version` to select a bundle; OLM rejects this catalog".to_owned(),
     ))
 }
 
-/// The entries that no other one replaces or skips (operator-registry: the model's channel head).
-/// Where these are several, those that another of them skips by its range are none.
+/// Returns the entries that no other one replaces or skips (operator-registry: the model's channel
+/// head). Where these are several, those that another of them skips by its range are none.
 fn heads<'c>(entries: &'c [Entry], versions: &BTreeMap<&str, Version>) -> Vec<&'c Entry> {
     let mut covered: BTreeSet<&str> = BTreeSet::new();
     for entry in entries {
@@ -319,7 +319,7 @@ fn range(entry: &Entry) -> Option<VersionRange> {
     VersionRange::parse(entry.skip_range.as_deref().filter(|range| !range.is_empty())?).ok()
 }
 
-/// The entries from which upgrades lead to a head, heads included.
+/// Returns the entries from which upgrades lead to a head, heads included.
 fn reachable<'c>(entries: &'c [Entry], versions: &BTreeMap<&'c str, Version>) -> BTreeSet<&'c str> {
     let by_name: BTreeMap<&str, &Entry> =
         entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();

@@ -1,8 +1,7 @@
-//! `.indexignore`: files of a catalog's folder that are no part of it.
+//! `.indexignore`: files in a catalog directory that are not part of the catalog.
 //!
-//! The patterns are those of `.gitignore`, as far as they can be told from names alone: `#`
-//! comments, `!`, a leading, inner or trailing `/`, `*`, `?` and `**`. Character classes (`[a-z]`)
-//! are taken literally.
+//! The patterns are those of `.gitignore` that need no file types: `#` comments, `!`, a leading,
+//! inner or trailing `/`, `*`, `?` and `**`. Character classes (`[a-z]`) are matched literally.
 
 use crate::source::limits::exceeded;
 use std::collections::BTreeMap;
@@ -16,7 +15,7 @@ const MOST_PATTERNS: usize = 1_000;
 /// The patterns of a catalog.
 #[derive(Debug, Default)]
 pub(super) struct Ignored {
-    /// By the folder of the file, with a slash at its end; empty for the root.
+    /// Patterns by directory of the file, with a trailing slash; empty for the root.
     patterns: BTreeMap<String, Vec<Pattern>>,
     count: usize,
 }
@@ -44,8 +43,9 @@ impl Ignored {
         Ok(())
     }
 
-    /// Whether the file at `path` is left out. The last pattern that fits decides, those of inner
-    /// folders after those of outer ones; what is in a folder that is left out stays out.
+    /// Returns true if the file at `path` is ignored. The last matching pattern decides, and
+    /// patterns of inner directories come after those of outer ones; files in an ignored directory
+    /// stay ignored.
     pub(super) fn covers(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(end, _)| (end, true));
         ends.chain([(path.len(), false)]).any(|(end, is_folder)| {
@@ -88,7 +88,8 @@ fn pattern(line: &str) -> Option<Pattern> {
     Some(Pattern { parts, keeps, folders_only })
 }
 
-/// Whether a path fits a pattern, both in parts. The work is bounded by their product.
+/// Returns true if a path matches a pattern, both split into segments. The work is bounded by the
+/// product of their lengths.
 fn fits(pattern: &[String], names: &[&str]) -> bool {
     // reachable[i]: the parts so far can have used up the first i names.
     let mut reachable = vec![false; names.len() + 1];
@@ -97,7 +98,7 @@ fn fits(pattern: &[String], names: &[&str]) -> bool {
         let mut next = vec![false; names.len() + 1];
         if part == "**" {
             let first = reachable.iter().position(|reached| *reached);
-            // At the end it stands for everything inside, but not for the folder itself.
+            // A trailing `**` matches everything inside a directory, but not the directory itself.
             let least = usize::from(index + 1 == pattern.len());
             if let Some(first) = first {
                 for place in next.iter_mut().skip(first + least) {

@@ -13,7 +13,7 @@ use crate::source::tree::{is_below, join, normalise, split};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Label that names the catalog's folder.
+/// Label with the path of the catalog directory.
 const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 /// Label of the catalogs of old, which are databases.
 const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
@@ -35,6 +35,7 @@ pub(super) fn walk(
     let mut later = Seen::default();
     let mut name_bytes = 0;
     let mut files = 0_u64;
+
     for layer in image.layers.iter().rev() {
         let mut own = Seen::default();
         walk_layer(blobs, layer, &meter, &mut warnings, &mut |entry| {
@@ -47,13 +48,13 @@ pub(super) fn walk(
                 }
             }
             if climbs {
-                let message = format!("`{}` climbs with `..`", show(&entry.path));
+                let message = format!("`{}` escapes the image with `..`", show(&entry.path));
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             name_bytes += path.len() as u64 + 64;
             if name_bytes > limits.name_bytes {
                 let limit = in_bytes(limits.name_bytes);
-                return Err(exceeded(format!("its file names take more than {limit}")));
+                return Err(exceeded(format!("the file names are longer than {limit} in total")));
             }
             let shown = show(&path);
             if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {
@@ -64,6 +65,7 @@ pub(super) fn walk(
         })?;
         later.add(own);
     }
+
     if files == 0 {
         return Err(no_catalog(image, &show(&folder)));
     }
@@ -74,7 +76,7 @@ fn take(entry: &mut Entry<'_>, shown: &str, inside: bool, visit: &mut Visit<'_>)
     let what = match &entry.kind {
         EntryKind::Folder => return Ok(()),
         EntryKind::File if inside => return visit(shown, Item::File(entry.stream())),
-        EntryKind::File => "is a file and not the catalog's folder",
+        EntryKind::File => "is a file, not the catalog directory",
         EntryKind::Symlink(_) => "is a symbolic link",
         EntryKind::HardLink(_) => "is a hard link",
         EntryKind::Special(_) => "is a special file",
@@ -82,50 +84,53 @@ fn take(entry: &mut Entry<'_>, shown: &str, inside: bool, visit: &mut Visit<'_>)
     visit(shown, Item::Other(what))
 }
 
-/// The folder as the label names it.
+/// Returns the catalog directory from the label.
 fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
     let label = image.labels.get(CONFIGS_LABEL);
     if label.is_none() && image.labels.contains_key(BUNDLE_LABEL) {
         return Err(failure(
             Code::NotACatalog,
-            "this is a bundle, not a catalog",
-            "Name it with `image` instead of `catalog`, without `package`.",
+            "the image is a bundle, not a catalog",
+            "use `image` instead of `catalog`, without `package`",
         ));
     }
+
     if label.is_none() && image.labels.contains_key(DATABASE_LABEL) {
         return Err(failure(
             Code::NotACatalog,
-            "this is a catalog of the old kind, an SQLite database",
-            "Use a release of the catalog that is file-based, or convert it with `opm migrate`.",
+            "SQLite database catalogs are not supported",
+            "use a file-based release of the catalog, or convert it with `opm migrate`",
         ));
     }
+
     let text = label.map_or(DEFAULT_CONFIGS, String::as_str);
     let (path, climbs) = normalise(text.trim().as_bytes());
     if climbs || path.is_empty() {
         let text: String = text.chars().take(200).collect();
         return Err(failure(
             Code::NotACatalog,
-            format!("the label `{CONFIGS_LABEL}` is {text:?}, which is no folder of the image"),
-            "It is normally `/configs`.",
+            format!("the label `{CONFIGS_LABEL}` is not a directory of the image: {text:?}"),
+            "set the label to a directory, usually `/configs`",
         ));
     }
+
     Ok(path)
 }
 
 fn no_catalog(image: &Opened, folder: &str) -> Diagnostics {
     let message = match image.labels.contains_key(CONFIGS_LABEL) {
-        true => format!("this image says that it is a catalog, but `/{folder}` has no files"),
-        false => format!("this image is no catalog: it has no files in `/{folder}`"),
+        true => format!("the catalog image has no files in `/{folder}`"),
+        false => format!("the image is not a catalog: it has no files in `/{folder}`"),
     };
     failure(
         Code::NotACatalog,
         message,
-        "A catalog image holds JSON and YAML files in the folder that its label \
-         `operators.operatorframework.io.index.configs.v1` names.",
+        "use an image with JSON and YAML files in the directory named by its label \
+            `operators.operatorframework.io.index.configs.v1`",
     )
 }
 
-/// Whether the path of a whiteout deletes a folder that leads to `folder`.
+/// Returns true if a whiteout at `path` deletes `folder` or one of its parents.
 fn reaches(path: &[u8], folder: &[u8]) -> bool {
     let (parent, name) = split(path);
     match name.strip_prefix(b".wh.") {
@@ -138,14 +143,14 @@ fn reaches(path: &[u8], folder: &[u8]) -> bool {
     }
 }
 
-/// What later layers have, as far as it hides what earlier ones have.
+/// The paths of later layers that hide paths of earlier ones.
 #[derive(Default)]
 struct Seen {
-    /// What is no folder, and what is deleted: hides the same path and all below.
+    /// Files, links and whiteouts: hide the same path and everything below it.
     whole: BTreeSet<Vec<u8>>,
-    /// Folders: hide what is no folder.
+    /// Directories: hide everything but directories.
     folders: BTreeSet<Vec<u8>>,
-    /// Folders that hide all that earlier layers have below.
+    /// Directories that hide all that earlier layers have below.
     opaque: BTreeSet<Vec<u8>>,
 }
 
@@ -175,7 +180,7 @@ impl Seen {
         false
     }
 
-    /// Whether an entry of an earlier layer is hidden.
+    /// Returns true if an entry of an earlier layer is hidden.
     fn hides(&self, path: &[u8], kind: &EntryKind) -> bool {
         let is_folder = *kind == EntryKind::Folder;
         if self.whole.contains(path) || (!is_folder && self.folders.contains(path)) {

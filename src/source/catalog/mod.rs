@@ -37,14 +37,14 @@ pub struct Selected {
     pub version: String,
     /// Reference of the bundle's image, if it has one.
     pub image: Option<String>,
-    /// The bundle itself, if it has no image and the catalog holds all of its manifests.
+    /// The bundle itself, if it has no image and the catalog embeds all its manifests.
     pub objects: Option<BundleFiles>,
     /// The catalog's image, if a registry or a mirror has it.
     pub catalog: Option<ImageIdentity>,
 }
 
-/// Finds the bundle that `source` asks for. Nothing but the catalog is read; with a digest, the
-/// image of the catalog that has it.
+/// Selects the bundle that `source` requests. Reads only the catalog; with a digest, the catalog
+/// image of this digest.
 ///
 /// Findings have places in the configuration, or in a file of the catalog.
 pub fn select(
@@ -102,10 +102,10 @@ fn select_in(
             return Err(failure(
                 Code::BundleIncomplete,
                 format!(
-                    "the bundle `{}` of the catalog has neither an image nor its manifests",
+                    "the bundle `{}` of the catalog has neither an image nor manifests",
                     bundle.name
                 ),
-                "Choose another version, or report this to whoever makes the catalog.",
+                "set another `version`, or report this to the owner of the catalog",
             ));
         }
         None => {
@@ -113,6 +113,7 @@ fn select_in(
             Some(BundleFiles { catalog: identity.clone(), ..files })
         }
     };
+
     let selected = Selected {
         package: source.package.text.clone(),
         channel: choice.channel.to_owned(),
@@ -122,10 +123,11 @@ fn select_in(
         objects,
         catalog: identity,
     };
+
     Ok((selected, found))
 }
 
-/// Reads the manifests that the catalog holds of the chosen bundle.
+/// Reads the embedded manifests of the selected bundle.
 fn read_embedded(
     catalog: &Catalog<'_>,
     contents: &Contents,
@@ -149,23 +151,27 @@ fn read_embedded(
             result = Some(match (outcome, properties) {
                 (_, Some(properties)) => properties,
                 (Err(fault), None) => Err(fault.message),
-                (Ok(()), None) => Err(format!("it has changed: `{}` is gone", bundle.name)),
+                (Ok(()), None) => {
+                    Err(format!("the file changed while it was read: `{}` is gone", bundle.name))
+                }
             });
         }
         io::Result::Ok(())
     })?;
+
     let invalid = |why: String| {
         Diagnostics::from(
             Diagnostic::error(
                 Code::CatalogInvalid,
-                format!("the bundle `{}` cannot be read: {why}", bundle.name),
+                format!("cannot read the bundle `{}`: {why}", bundle.name),
             )
             .at(Place::file(bundle.file.clone()))
-            .hint("Take another version, or report this to whoever makes the catalog."),
+            .hint("set another `version`, or report this to the owner of the catalog"),
         )
     };
+
     let properties =
-        result.unwrap_or_else(|| Err("its file is gone".to_owned())).map_err(invalid)?;
+        result.unwrap_or_else(|| Err("the file is gone".to_owned())).map_err(invalid)?;
     embedded::files(&properties, contents, &bundle.name, limits).map_err(invalid)
 }
 
@@ -180,45 +186,50 @@ fn deprecations(
     let mut found = Diagnostics::new();
     for deprecation in &contents.deprecations {
         let (what, place, hint) = match deprecation.schema.as_str() {
-            "olm.package" => (
-                format!("the package `{}`", contents.package),
-                spans(None),
-                "look for another operator",
-            ),
+            "olm.package" => {
+                (format!("the package `{}`", contents.package), spans(None), "use another operator")
+            }
             "olm.channel" if deprecation.name == choice.channel => (
                 format!("the channel `{}`", choice.channel),
                 spans(source.channel.as_ref().map(|channel| &channel.span)),
-                "choose another `channel`",
+                "set another `channel`",
             ),
             "olm.bundle" if deprecation.name == choice.bundle.name => (
                 format!("the bundle `{}`", choice.bundle.name),
                 spans(source.version.as_ref().map(|version| &version.span)),
-                "choose another `version`",
+                "set another `version`",
             ),
             _ => continue,
         };
         let message: String = deprecation.message.split_whitespace().collect::<Vec<_>>().join(" ");
         let message: String = message.chars().filter(|c| !c.is_control()).take(500).collect();
-        let why = if message.is_empty() { "it does not say why".to_owned() } else { message };
+        let why = if message.is_empty() { "no reason given".to_owned() } else { message };
         found.push(
-            Diagnostic::warning(Code::Deprecated, format!("the catalog deprecates {what}: {why}"))
-                .at(place)
-                .hint(hint),
+            Diagnostic::warning(
+                Code::Deprecated,
+                format!(
+                    "{what} is deprecated by the catalog: \
+                {why}"
+                ),
+            )
+            .at(place)
+            .hint(hint),
         );
     }
+
     found
 }
 
-/// A file of a catalog that cannot be read.
+/// Returns a file of a catalog that cannot be read.
 fn invalid(path: &str, line: Option<usize>, message: &str) -> Diagnostic {
-    // Readers quote what they could not read, as it is.
+    // Parser errors quote the input, which must be escaped.
     let message: String = super::archive::show(message.as_bytes()).chars().take(300).collect();
     let mut place = Place::file(path);
     place.line = line;
-    Diagnostic::error(Code::CatalogInvalid, format!("the catalog cannot be read: {message}"))
+    Diagnostic::error(Code::CatalogInvalid, format!("cannot read the catalog: {message}"))
         .at(place)
         .hint(
-            "Is this a file of the catalog? All files in its folder are, except those that a file \
-             `.indexignore` leaves out. If it is, the catalog is damaged: copy it again.",
+            "add the file to `.indexignore` if it is not part of the catalog; otherwise the \
+                catalog is corrupt: copy it again",
         )
 }

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What an object says it is. Nothing else of it is looked at, so that what other packages have
-/// may be anything.
+/// The identifying fields of an object. Other fields are not parsed, so that invalid objects of
+/// other packages do not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
     /// `None` when there is none.
@@ -19,12 +19,12 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// The head of a package.
+    /// Returns the head of a package.
     pub(super) fn package(name: String) -> Self {
         Head { schema: Some("olm.package".to_owned()), name, package: String::new() }
     }
 
-    /// Whether this is the bundle of that name.
+    /// Returns true if this is the bundle with this name.
     pub(super) fn is_bundle(&self, package: &str, name: &str) -> bool {
         self.schema.as_deref() == Some("olm.bundle") && self.package == package && self.name == name
     }
@@ -93,14 +93,14 @@ pub(super) struct Deprecations {
     pub(super) entries: Option<Vec<DeprecationEntry>>,
 }
 
-/// What is deprecated, and why.
+/// A deprecation and its reason.
 #[derive(Debug, Deserialize)]
 pub(super) struct DeprecationEntry {
     pub(super) reference: DeprecationReference,
     pub(super) message: Option<String>,
 }
 
-/// What is deprecated.
+/// The deprecated package, channel or bundle.
 #[derive(Debug, Deserialize)]
 pub(super) struct DeprecationReference {
     pub(super) schema: String,
@@ -112,9 +112,9 @@ pub(super) struct DeprecationReference {
 pub(super) struct Bundle {
     pub(super) name: String,
     pub(super) image: Option<String>,
-    /// The version as it stands there, if it does.
+    /// The version as written, if any.
     pub(super) version: Option<String>,
-    /// How many manifests the catalog holds of it.
+    /// Number of embedded manifests.
     pub(super) objects: usize,
     /// The catalog's file that it is in.
     pub(super) file: String,
@@ -192,7 +192,7 @@ pub(super) fn bundle(text: &[u8], file: &str) -> Result<Bundle, String> {
 pub(super) struct Properties {
     /// The manifests, JSON in base64.
     pub(super) manifests: Vec<String>,
-    /// What is small, by type.
+    /// Small properties, by type.
     pub(super) others: Vec<(String, Json)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a catalog is: a file, a folder, or an image.
+//! The location of a catalog: a file, a directory, or an image.
 
 use super::layers;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -19,18 +19,18 @@ use walkdir::WalkDir;
 pub(super) enum Catalog<'s> {
     /// One file.
     File { path: PathBuf, shown: String },
-    /// A folder of files.
+    /// A directory of files.
     Folder { path: PathBuf, shown: String },
-    /// The folder that the labels of an image name.
+    /// The directory named by the labels of an image.
     Image {
         blobs: Box<dyn Blobs + 's>,
         root: Box<Descriptor>,
-        /// Whether it was found by a reference, and not at a path.
+        /// True if the image was found by reference, not at a path.
         by_reference: bool,
     },
 }
 
-/// What is at a path of a catalog.
+/// An entry of a catalog directory.
 pub(super) enum Item<'a> {
     /// A file.
     File(&'a mut dyn Read),
@@ -52,6 +52,7 @@ pub(super) fn open<'s>(
     let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
     let found = local::find(text, base);
     let is_layout = |path: &Path| path.join(layout::MARKER).is_file();
+
     match found {
         Some(found) if is_layout(&found.path) => {
             let wanted = match found.suffix {
@@ -74,7 +75,7 @@ pub(super) fn open<'s>(
         _ if spelt => Err(failure(
             Code::SourceNotFound,
             format!("`{}` does not exist", text.escape_debug()),
-            "A relative path starts from the folder of the configuration file.",
+            "check the path: relative paths are relative to the directory of the configuration file",
         )),
         _ => {
             let Located { blobs, root, notes } = supply.open(text, digest)?;
@@ -151,6 +152,7 @@ fn walk_folder(
         };
         visited.map_err(|error| failed(&path, &error))?;
     }
+
     Ok(())
 }
 
@@ -177,7 +179,7 @@ fn failed(shown: &str, error: &io::Error) -> Diagnostics {
     if is_exceeded(error) {
         return Diagnostic::error(Code::SourceLimit, format!("`{shown}`: {error}"))
             .hint(format!(
-                "Is this a catalog? All of its files may have {} together.",
+                "check that this is a catalog: all its files may have {} together",
                 in_bytes(Limits::default().expanded_bytes)
             ))
             .into();

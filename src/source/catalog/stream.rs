@@ -6,7 +6,7 @@ use crate::source::limits::{Limits, in_bytes};
 use memchr::{memchr_iter, memmem};
 use std::io::{self, BufRead, BufReader, Read};
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) message: String,
@@ -15,10 +15,10 @@ pub(super) struct Fault {
     pub(super) limit: bool,
 }
 
-/// Calls `visit` with each object of a file: what it says it is, and its JSON text. Of YAML only
-/// the documents in which the name of the package occurs are parsed.
+/// Calls `visit` with each object of a file: its identifying fields, and its JSON text. YAML
+/// documents are only parsed if they contain the name of the package.
 ///
-/// The inner error is one of the content, the outer one of reading it.
+/// The inner error is an error of the content, the outer one an I/O error.
 pub(super) fn objects(
     content: &mut dyn Read,
     package: &str,
@@ -45,7 +45,7 @@ pub(super) fn objects(
     }
 }
 
-/// How much of a JSON file is looked at in one go, in bytes.
+/// Size of the window for reading a JSON file, in bytes.
 const WINDOW: usize = 4 << 20;
 
 /// Concatenated JSON objects. The window is parsed as long as whole objects are in it, then moved;
@@ -82,8 +82,11 @@ fn json(
         if let Some(error) = problem {
             let text = error.to_string();
             let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-            let message =
-                if error.is_eof() { format!("it ends too early ({why})") } else { why.to_owned() };
+            let message = if error.is_eof() {
+                format!("unexpected end of file ({why})")
+            } else {
+                why.to_owned()
+            };
             let line = lines + error.line().max(1);
             return Ok(Err(Fault { message, line, limit: false }));
         }
@@ -107,8 +110,8 @@ fn too_large(limit: usize, lines: usize) -> Fault {
     Fault { message: format!("an object has more than {limit}"), line: lines + 1, limit: true }
 }
 
-/// YAML documents, divided at the lines that begin with `---`: such a line is a mark wherever it
-/// stands, also inside a text (YAML 1.2, section 9.1.2).
+/// Reads YAML documents, which are separated by lines that start with `---`, even inside a scalar
+/// (YAML 1.2, section 9.1.2).
 fn yaml(
     reader: &mut dyn BufRead,
     package: &str,
@@ -182,8 +185,7 @@ fn document(
     Ok(())
 }
 
-/// The name in the object of another package, as such objects are usually written: it is good for
-/// a hint only.
+/// Finds the package name in an object of another package by its usual layout; only used for hints.
 fn other_package(text: &[u8]) -> Option<String> {
     let mut lines = text.split(|byte| *byte == b'\n').take(50);
     let is_package = |line: &[u8]| {
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!(names.len(), 1);
         assert_eq!(outcome.unwrap_err().line, 4);
         let (_, outcome) = heads(&format!("{good}{{\"schema\": \"olm"), &Limits::default());
-        assert!(outcome.unwrap_err().message.contains("too early"));
+        assert!(outcome.unwrap_err().message.contains("unexpected end of file"));
         let (_, outcome) = heads("a: b\n---\nname: lamp\nb: c: d\n", &Limits::default());
         assert_eq!(outcome.unwrap_err().line, 4);
     }

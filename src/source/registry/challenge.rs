@@ -1,4 +1,4 @@
-//! How a registry asks for credentials: the WWW-Authenticate header (RFC 9110, section 11.6.1).
+//! Authentication challenges of registries: the WWW-Authenticate header (RFC 9110, section 11.6.1).
 
 /// A way to authenticate that a registry offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,14 +7,14 @@ pub(super) enum Challenge {
     Basic,
     /// A token from somewhere (the distribution specification's token authentication).
     Bearer {
-        /// Where tokens are.
+        /// URL of the token server.
         realm: String,
-        /// What the token is for.
+        /// Service that the token is for.
         service: Option<String>,
     },
 }
 
-/// What the header's values offer, tokens first; schemes that are not known are left out.
+/// Parses the header's values into challenges, tokens first; unknown schemes are ignored.
 pub(super) fn parse<'v>(values: impl Iterator<Item = &'v str>) -> Vec<Challenge> {
     let mut offers = Vec::new();
     for value in values {
@@ -60,7 +60,7 @@ fn schemes(value: &str) -> Vec<(String, Vec<(String, String)>)> {
     found
 }
 
-/// A token or a quoted string, and what comes after it.
+/// Returns a token or a quoted string, and what comes after it.
 fn parameter_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([',', ' ']).unwrap_or(text.len());

@@ -18,7 +18,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a credential helper may take; some ask a person.
+/// Timeout of a credential helper; some prompt the user.
 const HELPER_TIME: Duration = Duration::from_secs(60);
 
 /// Bytes that a helper or a file may have.
@@ -33,7 +33,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The text, for sending.
+    /// Returns the text, for sending.
     pub(super) fn reveal(&self) -> &str {
         &self.0
     }
@@ -45,7 +45,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What to log in with.
+/// Login credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Login {
     Password {
@@ -54,15 +54,15 @@ pub(super) enum Login {
     },
     /// A token that buys tokens (OAuth 2 refresh token).
     Identity(Secret),
-    /// A token to send as it is.
+    /// A token that is sent unchanged.
     Registry(Secret),
 }
 
-/// Credentials and where they were found.
+/// Credentials and their origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Credentials {
     pub(super) login: Login,
-    /// For people.
+    /// The origin, for messages.
     pub(super) from: String,
 }
 
@@ -106,10 +106,10 @@ pub(super) fn find(
         file.take(MOST_BYTES)
             .read_to_end(&mut text)
             .map_err(|error| invalid(&path, &error.to_string()))?;
-        // What the reader says may quote the file.
+        // The parser's message may quote the file, so only its position is shown.
         let file: AuthFile = serde_json::from_slice(&text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
-            invalid(&path, &format!("it is not JSON of its kind at {place}"))
+            invalid(&path, &format!("invalid JSON at {place}"))
         })?;
         if let Some(found) = find_in(&file, &path, host, repository, environment)? {
             return Ok(Some(found));
@@ -137,12 +137,12 @@ fn usual_files(environment: &Environment) -> Vec<PathBuf> {
     .collect()
 }
 
-/// Where `podman login` and `skopeo login` leave credentials when there is no session: of root in
-/// a container or a pipeline, for instance.
+/// Default location of the credentials of `podman login` and `skopeo login` without a user session,
+/// for example for root in a container.
 #[cfg(unix)]
 fn of_no_session() -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
-    // The folder of a process belongs to its user. Where there is none, podman goes by HOME.
+    // The owner of this directory is the user of the process. Without /proc, podman uses HOME.
     let user = fs::metadata("/proc/self").ok()?.uid();
     Some(PathBuf::from(format!("/run/containers/{user}/auth.json")))
 }
@@ -188,7 +188,8 @@ fn find_in(
     }
 }
 
-/// A key of `auths` as a host and perhaps a path: Docker writes `https://index.docker.io/v1/`.
+/// Returns a key of `auths` as a host and perhaps a path: Docker writes
+/// `https://index.docker.io/v1/`.
 fn normal(key: &str) -> String {
     let is_url = key.contains("://");
     let key = key.split_once("://").map_or(key, |(_, rest)| rest);
@@ -214,7 +215,7 @@ impl Entry {
             let decoded = STANDARD.decode(auth.trim()).ok().and_then(|b| String::from_utf8(b).ok());
             let pair = decoded.as_deref().and_then(|text| text.split_once(':'));
             let Some((user, password)) = pair else {
-                return Err(invalid(path, "an `auth` in it is not USER:PASSWORD in base64"));
+                return Err(invalid(path, "`auth` is not USER:PASSWORD in base64"));
             };
             let password = Secret::new(password.trim_end_matches('\0'));
             return Ok(Some(Login::Password { user: user.to_owned(), password }));
@@ -225,7 +226,7 @@ impl Entry {
     }
 }
 
-/// Asks a credential helper.
+/// Runs a credential helper.
 fn ask(
     helper: &str,
     host: &str,
@@ -239,34 +240,36 @@ fn ask(
     }
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if helper.is_empty() || !helper.chars().all(fits) {
-        let message = format!("`{}` is not the name of a credential helper", helper.escape_debug());
-        return Err(told(message, "Correct it in the file that docker or podman log in to."));
+        let message = format!("invalid name of a credential helper: `{}`", helper.escape_debug());
+        return Err(told(message, "fix it in the credentials file of docker or podman"));
     }
     let program = format!("docker-credential-{helper}");
     let failed = |why: String| {
         told(
             format!("the credential helper `{program}` failed: {why}"),
-            "Run it by hand, or log in again.",
+            "run it by hand, or log in again",
         )
     };
     let server = if host == "docker.io" { "https://index.docker.io/v1/" } else { host };
-    // A helper is a program of the user, named in a file of the user, and finds its secrets by
-    // variables of its own (AWS_PROFILE, GITHUB_TOKEN): it gets all, as it does from docker.
+    // A helper is the user's program, configured in the user's file, and finds its secrets in
+    // environment variables (AWS_PROFILE, GITHUB_TOKEN): it gets all of them, as with docker.
     let done = Program::find(&program, environment.get("PATH").or(Some("")))
         .map(|helper| helper.all_variables().limits(HELPER_TIME, MOST_BYTES))
         .and_then(|helper| helper.arguments(&["get"]).input(server).run())
         .map_err(|error| failed(error.to_string()))?;
     let (status, text) = (done.status, done.output);
     if !status.success() {
-        // The protocol's words for "none"; other words may hold anything and are not shown.
+        // The protocol's message for missing credentials; other messages may contain secrets and
+        // are not shown.
         let text = String::from_utf8_lossy(&text);
         if text.trim().starts_with("credentials not found") || text.contains("no credentials") {
             return Ok(None);
         }
-        return Err(failed(format!("it ended with {status}")));
+        return Err(failed(format!("it exited with {status}")));
     }
-    let answer: Answer = serde_json::from_slice(&text)
-        .map_err(|_| failed("its answer is not the JSON of its protocol".to_owned()))?;
+    let answer: Answer = serde_json::from_slice(&text).map_err(|_| {
+        failed("its output is not valid JSON of the credential helper protocol".to_owned())
+    })?;
     if answer.secret.is_empty() {
         return Ok(None);
     }
@@ -281,13 +284,13 @@ fn ask(
 
 fn invalid(path: &Path, why: &str) -> Failure {
     told(
-        format!("the file of credentials `{}` cannot be used: {why}", path.display()),
-        "Log in again, or name another file in REGISTRY_AUTH_FILE.",
+        format!("cannot use the credentials file `{}`: {why}", path.display()),
+        "log in again, or set another file in REGISTRY_AUTH_FILE",
     )
 }
 
 fn told(message: String, hint: &str) -> Failure {
-    Failure::Told(Box::new(Diagnostic::error(Code::InvalidCredentials, message).hint(hint)))
+    Failure::Reported(Box::new(Diagnostic::error(Code::InvalidCredentials, message).hint(hint)))
 }
 
 #[cfg(test)]
@@ -426,6 +429,7 @@ mod tests {
         assert_eq!(login("a.b").unwrap().unwrap().login, password("u-a.b", "s"));
         assert_eq!(login("c.d").unwrap(), None);
         assert_eq!(login("k.l").unwrap().unwrap().login, Login::Identity(Secret::new("t")));
+
         for host in ["e.f", "g.h", "i.j"] {
             let text = format!("{:?}", login(host).unwrap_err());
             assert!(!text.contains("canary"), "{text}");

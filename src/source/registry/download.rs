@@ -4,7 +4,7 @@ use super::super::access::Download;
 use super::super::cache::Partial;
 use super::super::image::{Blobs, is_manifest};
 use super::failure::Failure;
-use super::pace::Paced;
+use super::pace::TimeLimited;
 use super::{Repository, Request, accepted, broken, first, offline, shown};
 use crate::diag::Diagnostics;
 use oci_spec::image::Descriptor;
@@ -44,7 +44,7 @@ impl Blobs for Repository<'_> {
                         if let Err(problems) = self.download(descriptor) {
                             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                             found.push((index, problems));
-                            // What is missing anyway need not be complete.
+                            // The list of missing blobs need not be complete.
                             next.store(missing.len(), Ordering::Relaxed);
                         }
                     }
@@ -87,20 +87,20 @@ impl Repository<'_> {
         let progress = self.client.access.reporter.as_ref().map(|reporter| {
             reporter.download(&format!("{}@{digest}", self.shown()), descriptor.size())
         });
-        let fetched = self.patiently(|| self.fetch(descriptor, &mut partial, progress.as_deref()));
+        let fetched =
+            self.with_retries(|| self.fetch(descriptor, &mut partial, progress.as_deref()));
         fetched.map_err(|failure| {
             let failure = match failure {
-                Failure::NotFound(said) => Failure::NotFound(format!(
-                    "the registry has no blob {digest} in {}{said}",
-                    self.shown()
-                )),
+                Failure::NotFound(codes) => {
+                    Failure::NotFound(format!("blob {digest} not found in {}{codes}", self.shown()))
+                }
                 other => other,
             };
             failure.diagnostic(&self.host.name)
         })?;
         let (name, has) = (self.shown(), partial.commit()?);
         has.map_err(|found| {
-            let message = format!("the blob {digest} of {name} has the digest {found}");
+            let message = format!("blob {digest} of {name} has digest {found}");
             Failure::Mismatch(message).diagnostic(&self.host.name).into()
         })
     }
@@ -123,7 +123,7 @@ impl Repository<'_> {
             headers.push(("range", format!("bytes={begun}-")));
         }
         let response = match self.send(&Request::get(&path, headers)) {
-            // What there is may be more than the registry has.
+            // The partial file may be longer than the registry's blob.
             Err(Failure::Refused(_)) if begun > 0 => {
                 partial.restart().map_err(first)?;
                 return Err(Failure::Unreachable(format!("{digest} cannot be resumed")));
@@ -141,10 +141,10 @@ impl Repository<'_> {
         let left = size - partial.size();
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
         if announced.is_some_and(|announced| announced > left) {
-            let message = format!("{place} has more than the {size} bytes of its descriptor");
+            let message = format!("{place} is longer than the {size} bytes in its descriptor");
             return Err(Failure::Mismatch(message));
         }
-        let mut body = Paced::new(response.body, self.client.network.timeout, left);
+        let mut body = TimeLimited::new(response.body, self.client.network.timeout, left);
         let mut buffer = vec![0; 64 << 10];
         loop {
             let count = body.read(&mut buffer).map_err(|error| broken(&place, &error))?;
@@ -152,7 +152,7 @@ impl Repository<'_> {
                 break;
             }
             if partial.size() + count as u64 > size {
-                let message = format!("{place} has more than the {size} bytes of its descriptor");
+                let message = format!("{place} is longer than the {size} bytes in its descriptor");
                 return Err(Failure::Mismatch(message));
             }
             partial.write(&buffer[..count]).map_err(first)?;
@@ -164,7 +164,7 @@ impl Repository<'_> {
             return Ok(());
         }
         // A registry that says itself that it has less will not have more the next time.
-        let message = format!("{place} ends after {} of {size} bytes", partial.size());
+        let message = format!("{place} ended after {} of {size} bytes", partial.size());
         if announced.is_some_and(|announced| announced < left) {
             return Err(Failure::Mismatch(message));
         }

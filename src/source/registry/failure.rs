@@ -1,13 +1,13 @@
-//! What can go wrong between here and a registry, and what a person is told.
+//! Failures of registry requests, and their diagnostics.
 
 use crate::diag::{Code, Diagnostic};
 
-/// Why a request has no answer that is of use.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// The connection failed or broke; the same request may succeed later.
     Unreachable(String),
-    /// The registry asks to come back later, after so many seconds if it says so.
+    /// The registry is busy; with the seconds of Retry-After, if any.
     Busy(String, Option<u64>),
     /// Content that came too slowly to go on with.
     TooSlow(String),
@@ -23,60 +23,58 @@ pub(super) enum Failure {
     UnsafeRedirect(String),
     /// A place for tokens that credentials may not be sent to.
     UnsafeRealm(String, String),
-    /// Content that is not what was asked for.
+    /// The content has the wrong digest or size.
     Mismatch(String),
     /// More than there may be.
     TooMuch(String),
     /// Anything else that no second try would change.
     Refused(String),
     /// An error that is for people already.
-    Told(Box<Diagnostic>),
+    Reported(Box<Diagnostic>),
 }
 
 impl Failure {
-    /// Whether the same request may succeed later.
+    /// Returns true for temporary failures.
     pub(super) fn is_passing(&self) -> bool {
         matches!(self, Failure::Unreachable(_) | Failure::Busy(..))
     }
 
-    /// For people; `host` is the registry's.
+    /// Converts the failure to a diagnostic; `host` is the registry's.
     pub(super) fn diagnostic(self, host: &str) -> Diagnostic {
         let (code, message, hint) = match self {
             Failure::Unreachable(message) => (
                 Code::RegistryUnreachable,
                 message,
-                "Check the name and the network; HTTPS_PROXY and NO_PROXY are honoured. With \
-                 `--offline`, only what is in the cache, in layouts and in folders is used."
+                "check the host name, the network, and HTTPS_PROXY and NO_PROXY; to use only the \
+                    cache, layouts and directories, pass `--offline`"
                     .to_owned(),
             ),
             Failure::Busy(message, _) => (
                 Code::RegistryFailed,
                 message,
-                "Try again later. How often it is asked, and how long it is waited for, is in \
-                 `[network]`."
+                "try again later, or raise `retries` or `timeout` in `[network]`"
                     .to_owned(),
             ),
             Failure::TooSlow(message) => (
                 Code::RegistryFailed,
                 message,
-                "copy the image to a faster registry and name it in a `[[mirror]]`, or raise \
-                 `timeout` in `[network]`"
+                "copy the image to a faster registry and add it as a `[[mirror]]`, or raise \
+                    `timeout` in `[network]`"
                     .to_owned(),
             ),
             Failure::Tls(message) | Failure::Certificate(message) => (
                 Code::RegistryUnreachable,
                 message,
                 format!(
-                    "When its certificate is signed by an authority of your own, name that: \
-                     [[registry]] host = \"{host}\", ca = \"FILE.pem\". When it speaks plain HTTP \
-                     only: plain-http = true."
+                    "for a private CA, add [[registry]] host = \"{host}\", ca = \"FILE.pem\"; for \
+                        a registry with plain HTTP only, plain-http = true"
                 ),
             ),
             Failure::NotFound(message) => (
                 Code::ImageNotFound,
                 message,
-                "Check the repository and the tag. Some registries say this also when \
-                 credentials are missing."
+                "check the repository and the tag; some registries return this also for missing \
+                    credentials"
                     .to_owned(),
             ),
             Failure::Denied(message, used) => (
@@ -84,51 +82,49 @@ impl Failure {
                 message,
                 match used {
                     Some(place) => format!(
-                        "The credentials of {place} were used. Log in again, for example with \
-                         `podman login {host}`."
+                        "log in again, for example with `podman login {host}`: the credentials of \
+                            {place} were rejected"
                     ),
                     None => format!(
-                        "No credentials for it were found. Log in, for example with `podman \
-                         login {host}` or `docker login {host}`, or set REGISTRY_AUTH_FILE."
+                        "log in, for example with `podman login {host}` or `docker login {host}`, \
+                            or set REGISTRY_AUTH_FILE: no credentials were found"
                     ),
                 },
             ),
             Failure::UnsafeRedirect(message) => (
                 Code::UnsafeRedirect,
                 message,
-                "The registry is broken, or something stands between you and it. Nothing was \
-                 read from there."
+                "check the registry and any proxy: the redirect was not followed"
                     .to_owned(),
             ),
             Failure::UnsafeRealm(message, realm) => (
                 Code::UnsafeRealm,
                 message,
                 format!(
-                    "If that host may have your credentials, say so: [[registry]] host = \
-                     \"{host}\", auth-hosts = [\"{realm}\"]."
+                    "to trust that host with your credentials, add [[registry]] host = \"{host}\", \
+                        auth-hosts = [\"{realm}\"]"
                 ),
             ),
             Failure::Mismatch(message) => (
                 Code::BlobMismatch,
                 message,
-                "What the registry sends is damaged or not what was asked for. Push the image \
-                 again, or use a mirror that has it whole."
+                "push the image again, or use an intact mirror: the response is corrupt or a \
+                    different image"
                     .to_owned(),
             ),
             Failure::TooMuch(message) => (
                 Code::SourceLimit,
                 message,
-                "No real bundle needs as much; check that the reference is that of a bundle image."
+                "check that the reference is a bundle image: no real bundle is as large"
                     .to_owned(),
             ),
             Failure::Refused(message) => (
                 Code::RegistryFailed,
                 message,
-                "The registry does not do what the OCI distribution specification says. Check \
-                 its address."
+                "check the address: the registry does not follow the OCI distribution specification"
                     .to_owned(),
             ),
-            Failure::Told(diagnostic) => return *diagnostic,
+            Failure::Reported(diagnostic) => return *diagnostic,
         };
         Diagnostic::error(code, message).hint(hint)
     }

@@ -30,18 +30,18 @@ pub(super) struct Response {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: BodyReader<'static>,
-    /// Where it came from in the end.
+    /// URL of the final response, after redirects.
     pub(super) from: Uri,
 }
 
 impl Response {
-    /// A header's value, when it is text.
+    /// Returns a header's value, when it is text.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// What to ask for.
+/// An HTTP request.
 pub(super) struct Query<'q> {
     pub(super) method: Method,
     pub(super) uri: Uri,
@@ -114,21 +114,18 @@ impl Http {
         for _ in 0..=MOST_REDIRECTS {
             let authorization = query.authorization.filter(|_| same_host(&uri, &query.uri));
             let response = self.send_once(query, &uri, authorization)?;
-            // What is sent goes nowhere else.
+            // Only GET and HEAD follow redirects.
             let may_move = matches!(query.method, Method::GET | Method::HEAD);
             let target = response.header("location").filter(|_| may_move);
             let (true, Some(target)) = (response.status.is_redirection(), target) else {
                 return Ok(response);
             };
             let next = join(&uri, target).ok_or_else(|| {
-                Failure::UnsafeRedirect(format!(
-                    "{} redirects to an address that cannot be read",
-                    shown(&uri)
-                ))
+                Failure::UnsafeRedirect(format!("{} redirects to an invalid address", shown(&uri)))
             })?;
             if next.scheme_str() != Some("https") && next.scheme_str() != query.uri.scheme_str() {
                 return Err(Failure::UnsafeRedirect(format!(
-                    "{} redirects to {}, which is not https",
+                    "{} redirects to {}, which is not HTTPS",
                     shown(&uri),
                     shown(&next)
                 )));
@@ -157,7 +154,7 @@ impl Http {
         let (agent, proxy) = self.agent(uri)?;
         let failed = |error: ureq::Error| failure(uri, proxy, &error);
         let unbuilt = |error: ureq::http::Error| {
-            Failure::Refused(format!("the request to {} cannot be made: {error}", shown(uri)))
+            Failure::Refused(format!("cannot send the request to {}: {error}", shown(uri)))
         };
         let response = match query.body {
             Content::None => agent.run(request.body(()).map_err(unbuilt)?),
@@ -168,6 +165,7 @@ impl Http {
                 agent.run(request.body(body).map_err(unbuilt)?)
             }
         };
+
         let (parts, body) = response.map_err(failed)?.into_parts();
         Ok(Response {
             status: parts.status,
@@ -210,10 +208,10 @@ pub(super) fn read_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String
             Err(error) => return Err(error.to_string()),
         }
     }
-    if roots.is_empty() { Err("it holds no certificate".to_owned()) } else { Ok(roots) }
+    if roots.is_empty() { Err("no certificate found".to_owned()) } else { Ok(roots) }
 }
 
-/// Whether a host is this machine by its name.
+/// Returns true if the host name is a loopback name.
 pub(super) fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
@@ -231,7 +229,7 @@ pub(super) fn is_https(uri: &Uri) -> bool {
     uri.scheme_str() == Some("https")
 }
 
-/// A Location relative to the address that gave it.
+/// Returns a Location relative to the address that gave it.
 pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
     let scheme = location.split_once("://").map(|(scheme, _)| scheme);
     if scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphabetic())) {
@@ -250,7 +248,7 @@ pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
     format!("{scheme}://{authority}{path}").parse().ok()
 }
 
-/// An address for people: its query may be a signature, and is left out.
+/// Returns an address for people: its query may be a signature, and is left out.
 pub(super) fn shown(uri: &Uri) -> String {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -285,7 +283,7 @@ impl Resolver for Guarded {
     }
 }
 
-/// Whether a registry may be at an address; on this machine only if `loopback`.
+/// Returns true if a registry can have this address; loopback addresses only if `loopback`.
 fn is_allowed(address: IpAddr, loopback: bool) -> bool {
     let address = address.to_canonical();
     if METADATA_ADDRESSES.contains(&address) || (!loopback && address.is_loopback()) {
@@ -294,7 +292,7 @@ fn is_allowed(address: IpAddr, loopback: bool) -> bool {
     match address {
         IpAddr::V4(v4) => !v4.is_link_local() && !v4.is_unspecified() && !v4.is_broadcast(),
         IpAddr::V6(v6) => {
-            // Where AWS serves what machines know of themselves: fd00:ec2::/48.
+            // The AWS metadata service: fd00:ec2::/48.
             let is_aws = v6.segments()[..3] == [0xfd00, 0x0ec2, 0];
             let has_own_meaning = v6.is_unicast_link_local() || v6.is_unspecified() || is_aws;
             // A gateway or the kernel sends these on as IPv4.
@@ -324,8 +322,8 @@ const METADATA_ADDRESSES: [IpAddr; 6] = [
 const METADATA_NAMES: [&str; 3] =
     ["instance-data.ec2.internal", "metadata.goog", "metadata.google.internal"];
 
-/// The IPv4 address in an IPv6 one: compatible (RFC 4291, 2.5.5.1), NAT64 (RFC 6052 and 8215),
-/// 6to4 (RFC 3056), Teredo (RFC 4380) or ISATAP (RFC 5214). Mapped ones are IPv4 by now.
+/// Returns the IPv4 address in an IPv6 one: compatible (RFC 4291, 2.5.5.1), NAT64 (RFC 6052 and
+/// 8215), 6to4 (RFC 3056), Teredo (RFC 4380) or ISATAP (RFC 5214). Mapped ones are IPv4 by now.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let parts = address.segments();
     let v4 = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
@@ -344,7 +342,7 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether a proxy may be asked for a host, whose name only the proxy resolves.
+/// Returns true if a proxy can be asked for a host whose name only the proxy resolves.
 fn is_allowed_host(host: &str) -> bool {
     let host = bare(host).trim_end_matches('.').to_ascii_lowercase();
     if let Ok(address) = host.parse::<IpAddr>() {
@@ -361,26 +359,23 @@ fn is_allowed_host(host: &str) -> bool {
     !is_number && !METADATA_NAMES.contains(&host.as_str())
 }
 
-/// A name that leads to no address where a registry may be.
+/// Error: a name that resolves to no allowed address.
 #[derive(Debug)]
 struct Forbidden;
 
 impl std::fmt::Display for Forbidden {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "it is an address of this machine, of its link or of a cloud's metadata service, where no \
-             registry is looked for",
-        )
+        f.write_str("it is a loopback, link-local or cloud metadata address")
     }
 }
 
 impl std::error::Error for Forbidden {}
 
 fn forbidden(uri: &Uri) -> Failure {
-    Failure::UnsafeRedirect(format!("{} is not asked: {Forbidden}", shown(uri)))
+    Failure::UnsafeRedirect(format!("{} is not contacted: {Forbidden}", shown(uri)))
 }
 
-/// What an error of the connection means.
+/// Converts a connection error to a failure.
 fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
     let mut place = shown(uri);
     if let Some(proxy) = proxy {
@@ -389,9 +384,9 @@ fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
     match error {
         ureq::Error::Other(inner) if inner.is::<Forbidden>() => forbidden(uri),
         ureq::Error::HostNotFound => {
-            Failure::Unreachable(format!("the name of {place} leads to no address"))
+            Failure::Unreachable(format!("cannot resolve the host of {place}"))
         }
-        ureq::Error::Timeout(_) => Failure::Unreachable(format!("{place} does not answer in time")),
+        ureq::Error::Timeout(_) => Failure::Unreachable(format!("{place} timed out")),
         ureq::Error::Rustls(inner) => tls_failure(&place, inner),
         ureq::Error::Tls(_) | ureq::Error::TlsRequired => {
             Failure::Tls(format!("no secure connection to {place}: {error}"))
@@ -407,7 +402,7 @@ fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
     }
 }
 
-/// Returns the error of TLS that an error of the connection carries.
+/// Returns the TLS error that an I/O error wraps.
 fn tls_error(error: &std::io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }

@@ -1,7 +1,7 @@
 //! Manifests and indexes from a registry: the documents that say what blobs an image has.
 
 use super::failure::Failure;
-use super::pace::Paced;
+use super::pace::TimeLimited;
 use super::{Repository, Request, accepted, broken, first, offline, offline_tag, shown};
 use crate::diag::Diagnostics;
 use crate::source::digest::Hasher;
@@ -13,8 +13,8 @@ use std::io::Read as _;
 use std::str::FromStr as _;
 
 impl Repository<'_> {
-    /// The manifest or index of a reference: the digest's when it has one, else the tag's. A
-    /// digest that is in the cache is not asked for.
+    /// Fetches the manifest or index of a reference: by its digest if it has one, else by its tag.
+    /// A digest in the cache is not requested from the registry.
     pub(in crate::source) fn manifest(
         &self,
         reference: &Reference,
@@ -56,23 +56,25 @@ impl Repository<'_> {
                 return Ok(Descriptor::new(media_type, size, digest.clone()));
             }
         }
+
         self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
         let fetched = if self.client.access.offline {
             let missing = if reference.digest.is_some() { offline } else { offline_tag };
-            Err(Failure::Told(Box::new(missing(shown))))
+            Err(Failure::Reported(Box::new(missing(shown))))
         } else {
             let _slot = self.client.slots.take();
-            self.patiently(|| self.fetch_manifest(wanted, reference.digest.as_ref()))
+            self.with_retries(|| self.fetch_manifest(wanted, reference.digest.as_ref()))
         };
         let (descriptor, bytes) = fetched.map_err(|failure| {
             let failure = match failure {
-                Failure::NotFound(said) => {
-                    Failure::NotFound(format!("the registry has no `{shown}`{said}"))
+                Failure::NotFound(codes) => {
+                    Failure::NotFound(format!("`{shown}` not found in the registry{codes}"))
                 }
                 other => other,
             };
             failure.diagnostic(&self.host.name)
         })?;
+
         self.client.cache.store(descriptor.digest(), &bytes)?;
         Ok(descriptor)
     }
@@ -88,7 +90,7 @@ impl Repository<'_> {
         let limit = self.limits.document_bytes;
         let too_much = || {
             let limit = in_bytes(limit);
-            Failure::TooMuch(format!("{place}: the manifest has more than {limit}"))
+            Failure::TooMuch(format!("{place}: the manifest is larger than {limit}"))
         };
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
         if announced.is_some_and(|size| size > limit) {
@@ -97,21 +99,22 @@ impl Repository<'_> {
         let stated = response.header("docker-content-digest").map(str::to_owned);
         let content_type = response.header("content-type").map(str::to_owned);
         let mut bytes = Vec::new();
-        let body = Paced::new(response.body, self.client.network.timeout, limit);
+        let body = TimeLimited::new(response.body, self.client.network.timeout, limit);
         let mut body = body.take(limit + 1);
         body.read_to_end(&mut bytes).map_err(|error| broken(&place, &error))?;
         if bytes.len() as u64 > limit {
             return Err(too_much());
         }
         if announced.is_some_and(|size| size > bytes.len() as u64) {
-            let message = format!("{place} ends after {} bytes", bytes.len());
+            let message = format!("{place} ended after {} bytes", bytes.len());
             return Err(Failure::Unreachable(message));
         }
+
         let digest = match digest {
             Some(wanted) => {
                 let found = digest_of(&bytes, Hasher::like(wanted).map_err(first)?)?;
                 if found != *wanted {
-                    let message = format!("{place} has the digest {found}");
+                    let message = format!("{place} has digest {found}");
                     return Err(Failure::Mismatch(message));
                 }
                 found
@@ -125,22 +128,25 @@ impl Repository<'_> {
                 let found = digest_of(&bytes, hasher)?;
                 if let Some(stated) = stated.filter(|stated| *stated != found) {
                     let message =
-                        format!("{place} has the digest {found}, but the registry says {stated}");
+                        format!("{place} has digest {found}, but the registry reports {stated}");
                     return Err(Failure::Mismatch(message));
                 }
                 found
             }
         };
+
         let Some(media_type) = media_type_of(content_type.as_deref(), &bytes) else {
             let kind = content_type.unwrap_or_default();
-            let message = format!("{place} is of the type `{}`, no image", kind.escape_debug());
+            let message =
+                format!("{place} has media type `{}`, which is not an image", kind.escape_debug());
             return Err(Failure::Refused(message));
         };
+
         Ok((Descriptor::new(media_type, bytes.len() as u64, digest), bytes))
     }
 }
 
-/// What a document is: as the registry says, or as it says itself.
+/// Returns the media type of a document: from the Content-Type header, or from the document.
 fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> {
     let known = |text: &str| MANIFEST_TYPES.contains(&text);
     let content_type = content_type.map(|t| t.split(';').next().unwrap_or_default().trim());
@@ -159,5 +165,5 @@ fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> 
 fn digest_of(bytes: &[u8], mut hasher: Hasher) -> Result<Digest, Failure> {
     hasher.update(bytes);
     Digest::from_str(&hasher.finish())
-        .map_err(|error| Failure::Refused(format!("no digest can be computed: {error}")))
+        .map_err(|error| Failure::Refused(format!("cannot compute the digest: {error}")))
 }

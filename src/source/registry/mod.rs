@@ -1,8 +1,9 @@
-//! A client of registries: the OCI distribution specification over HTTPS, reading and pushing.
+//! A registry client: the OCI distribution specification over HTTPS, pull and push.
 //!
-//! What a registry says is not trusted: where it redirects to, where it sends us for a token, how
-//! much it sends and what. Credentials go to the registry itself and to hosts that the
-//! configuration names. ARCHITECTURE.md (Decisions) says why oci-client does not serve.
+//! Registries are not trusted: their redirects, token servers and the size and content of responses
+//! are checked. Credentials are only sent to the registry itself and to the hosts in the
+//! configuration. ARCHITECTURE.md (Decisions)
+//! says why oci-client is not used.
 
 mod challenge;
 mod credentials;
@@ -26,7 +27,7 @@ use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
 use pace::{
-    Claims, LONGEST_PAUSE, Overdue, Paced, Slots, Stopwatch, pause_after, retry_after, wait,
+    Claims, LONGEST_PAUSE, Slots, Stopwatch, TimeLimited, TimedOut, pause_after, retry_after, wait,
 };
 use proxy::Proxies;
 use serde::Deserialize;
@@ -38,7 +39,7 @@ use std::time::Duration;
 use ureq::http::{Method, Uri};
 use ureq::tls::Certificate;
 
-/// The Accept header for manifests and indexes.
+/// Returns the Accept header for manifests and indexes.
 fn accepted() -> (&'static str, String) {
     ("accept", MANIFEST_TYPES.join(", "))
 }
@@ -46,8 +47,8 @@ fn accepted() -> (&'static str, String) {
 /// Bytes of an error's body that are looked at.
 const ERROR_BYTES: u64 = 64 << 10;
 
-/// Hosts that are one service by their operators' documentation, and so share credentials: where
-/// Docker Hub and GitLab.com give tokens.
+/// Hosts that are documented as one service and share credentials: the token servers of Docker Hub
+/// and GitLab.com.
 const SAME_SERVICE: &[(&str, &str)] =
     &[("docker.io", "auth.docker.io"), ("registry.gitlab.com", "gitlab.com")];
 
@@ -62,16 +63,16 @@ pub(super) struct Client {
     system_roots: OnceLock<Vec<Certificate<'static>>>,
     proxies: Arc<Proxies>,
     slots: Slots,
-    /// What is being fetched, so that nothing is fetched twice at a time.
+    /// Downloads in progress, so that nothing is downloaded twice at a time.
     claims: Claims,
-    /// What references led to, so that a tag means the same for a whole run, and what failed, so
-    /// that the next bundle does not wait for it again.
+    /// Results by reference, so that a tag resolves to the same image during a run, and failures
+    /// are not repeated for the next bundle.
     outcomes: Mutex<BTreeMap<String, Result<Descriptor, Diagnostics>>>,
 }
 
 /// One registry.
 struct Host {
-    /// As references have it.
+    /// The name as in references.
     name: String,
     /// Scheme and authority of requests.
     endpoint: String,
@@ -113,7 +114,7 @@ impl Client {
         }
     }
 
-    /// The repository of a name such as `registry.example.com/team/bundle`.
+    /// Returns the repository of a name such as `registry.example.com/team/bundle`.
     pub(super) fn repository(
         &self,
         name: &str,
@@ -129,7 +130,7 @@ impl Client {
         Ok(Repository { client: self, host, name: path, limits: limits.clone() })
     }
 
-    /// How this went before, in this run.
+    /// Returns the earlier result of this run, if any.
     fn outcome(&self, name: &str) -> Option<Result<Descriptor, Diagnostics>> {
         self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
@@ -149,13 +150,13 @@ impl Client {
         if let Some((registry, ca)) = config.and_then(|config| Some((config, config.ca.as_ref()?)))
         {
             let own = http::read_root_file(&self.base.join(ca)).map_err(|why| {
-                Failure::Told(Box::new(
+                Failure::Reported(Box::new(
                     Diagnostic::error(
                         Code::InvalidValue,
-                        format!("`{}` cannot be used as `ca`: {why}", ca.display()),
+                        format!("cannot use `{}` as `ca`: {why}", ca.display()),
                     )
                     .at(Place::span(registry.span.clone()))
-                    .hint("Name a PEM file with the certificates of the authority."),
+                    .hint("set a PEM file with the CA certificates"),
                 ))
             })?;
             roots.extend(own);
@@ -186,7 +187,7 @@ impl Client {
     }
 }
 
-/// Whether a registry answers on http and has no TLS.
+/// Returns true if a registry answers over HTTP and has no TLS.
 fn speaks_plain_http(http: &Http, authority: &str) -> bool {
     let ask = |scheme: &str| {
         let uri: Uri = format!("{scheme}://{authority}/v2/").parse().ok()?;
@@ -208,14 +209,14 @@ fn speaks_plain_http(http: &Http, authority: &str) -> bool {
     !has_tls && matches!(ask("http"), Some(Ok(_)))
 }
 
-/// What to ask a repository for.
+/// A request to a repository.
 struct Request<'r> {
     method: Method,
     /// After `/v2/NAME/`, or a whole address.
     path: &'r str,
     headers: Vec<(&'static str, String)>,
     body: Content<'r>,
-    /// Whether something is pushed.
+    /// True for pushes.
     push: bool,
 }
 
@@ -226,13 +227,16 @@ impl<'r> Request<'r> {
 }
 
 impl Repository<'_> {
-    /// How messages name it.
+    /// Returns the name for messages.
     fn shown(&self) -> String {
         format!("{}/{}", self.host.name, self.name)
     }
 
     /// Tries again what may succeed later, as often and as late as the configuration says.
-    fn patiently<T>(&self, mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+    fn with_retries<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let mut tries = 0;
         loop {
             let failure = match attempt() {
@@ -246,7 +250,7 @@ impl Repository<'_> {
                 Failure::Busy(message, Some(seconds)) => {
                     let asked = Duration::from_secs(*seconds);
                     if asked > LONGEST_PAUSE {
-                        let message = format!("{message} and asks to come back in {seconds} s");
+                        let message = format!("{message}, with Retry-After {seconds} s");
                         return Err(Failure::Busy(message, None));
                     }
                     // "At once" from a busy registry would use up all tries at once.
@@ -259,13 +263,14 @@ impl Repository<'_> {
                 let (Failure::Unreachable(why) | Failure::Busy(why, _)) = &failure else {
                     return String::new();
                 };
-                format!("{why}; trying again in {} ms", pause.as_millis())
+                format!("{why}; retrying in {} ms", pause.as_millis())
             });
             wait(pause);
         }
     }
 
-    /// Sends a request, with credentials when the registry asks for them; the answer is a good one.
+    /// Sends a request, with credentials if the registry requires them; returns successful
+    /// responses only.
     fn send(&self, request: &Request<'_>) -> Result<Response, Failure> {
         let actions = if request.push { "pull,push" } else { "pull" };
         let scope = format!("repository:{}:{actions}", self.name);
@@ -273,16 +278,17 @@ impl Repository<'_> {
         let known = host.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&scope).cloned();
         let response = self.send_once(request, known.as_ref())?;
         if response.status.as_u16() != 401 {
-            return self.good(response, None);
+            return self.check_status(response, None);
         }
-        // A token that was good may have come to its end.
+        // A token may have expired.
         let values = response.headers.get_all("www-authenticate");
         let offers = challenge::parse(values.iter().filter_map(|value| value.to_str().ok()));
         let credentials =
             credentials::find(&host.name, &self.name, &self.client.access.environment)?;
-        let registry = host.endpoint.parse().map_err(|_| {
-            Failure::Refused(format!("`{}` is not the host of a registry", host.name))
-        })?;
+        let registry = host
+            .endpoint
+            .parse()
+            .map_err(|_| Failure::Refused(format!("invalid registry host `{}`", host.name)))?;
         let purpose = token::Purpose {
             registry: &registry,
             scope: &scope,
@@ -291,12 +297,12 @@ impl Repository<'_> {
         };
         let token = token::answer(&host.http, &offers, credentials.as_ref(), &purpose);
         let token = token.map_err(|failure| with_origin(failure, credentials.as_ref()))?;
-        let Some(token) = token else { return self.good(response, credentials.as_ref()) };
+        let Some(token) = token else { return self.check_status(response, credentials.as_ref()) };
         let response = self.send_once(request, Some(&token))?;
         if response.status.is_success() {
             host.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(scope, token);
         }
-        self.good(response, credentials.as_ref())
+        self.check_status(response, credentials.as_ref())
     }
 
     fn send_once(
@@ -311,9 +317,9 @@ impl Repository<'_> {
         } else {
             format!("{}/v2/{}/{}", host.endpoint, self.name, request.path)
         };
-        let uri: Uri = address.parse().map_err(|_| {
-            Failure::Refused(format!("`{}` gives an address that cannot be read", host.name))
-        })?;
+        let uri: Uri = address
+            .parse()
+            .map_err(|_| Failure::Refused(format!("`{}` returned an invalid URL", host.name)))?;
         let authority = |uri: &Uri| uri.authority().map(ToString::to_string);
         let own = host.endpoint.parse::<Uri>().ok();
         let is_own = own
@@ -337,11 +343,12 @@ impl Repository<'_> {
         if let Ok(response) = &sent {
             self.client.access.tell(3, || headers_of(response));
         }
+
         sent
     }
 
-    /// The response when it is a success, else what it means.
-    fn good(
+    /// Returns a successful response, or the failure for its status.
+    fn check_status(
         &self,
         response: Response,
         credentials: Option<&Credentials>,
@@ -352,21 +359,21 @@ impl Repository<'_> {
         }
         let place = shown(&response.from);
         let after = response.header("retry-after").and_then(retry_after);
-        let said = said(response, self.client.network.timeout);
-        let answers = format!("{place} answers {status}{said}");
+        let codes = error_codes(response, self.client.network.timeout);
+        let answers = format!("{place} returned {status}{codes}");
         Err(match status.as_u16() {
             401 | 403 => {
                 let from = credentials.map(|found| format!("`{}`", found.from.trim_matches('`')));
                 Failure::Denied(answers, from)
             }
-            404 => Failure::NotFound(said),
+            404 => Failure::NotFound(codes),
             408 | 425 | 429 | 500..=599 => Failure::Busy(answers, after),
             _ => Failure::Refused(answers),
         })
     }
 }
 
-/// Says where refused credentials came from.
+/// Adds the origin of rejected credentials to a failure.
 fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
     match failure {
         Failure::Denied(message, None) => {
@@ -377,9 +384,9 @@ fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
     }
 }
 
-/// The codes of the distribution specification in an error's body. Its messages are left out: a
-/// registry could repeat what it was sent.
-fn said(response: Response, patience: Duration) -> String {
+/// Returns the error codes (OCI distribution specification) in the body of an error. Messages are
+/// dropped, because a registry could echo secrets of the request.
+fn error_codes(response: Response, patience: Duration) -> String {
     #[derive(Deserialize)]
     struct Body {
         errors: Vec<Entry>,
@@ -389,7 +396,7 @@ fn said(response: Response, patience: Duration) -> String {
         code: String,
     }
     let mut bytes = Vec::new();
-    let body = Paced::new(response.body, patience, ERROR_BYTES);
+    let body = TimeLimited::new(response.body, patience, ERROR_BYTES);
     if body.take(ERROR_BYTES).read_to_end(&mut bytes).is_err() {
         return String::new();
     }
@@ -401,7 +408,7 @@ fn said(response: Response, patience: Duration) -> String {
     if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) }
 }
 
-/// Headers that tell something and hold no secret.
+/// Formats the useful headers that contain no secrets.
 fn headers_of(response: &Response) -> String {
     let names = [
         "content-type",
@@ -419,38 +426,35 @@ fn headers_of(response: &Response) -> String {
 
 /// Diagnostics of one finding as a failure.
 fn first(found: Diagnostics) -> Failure {
-    let unknown = || Diagnostic::error(Code::RegistryFailed, "it failed for no known reason");
-    Failure::Told(Box::new(found.into_iter().next().unwrap_or_else(unknown)))
+    let unknown = || Diagnostic::error(Code::RegistryFailed, "unknown error");
+    Failure::Reported(Box::new(found.into_iter().next().unwrap_or_else(unknown)))
 }
 
-/// An error while a body is read.
+/// Returns an error while a body is read.
 fn broken(place: &str, error: &io::Error) -> Failure {
-    if error.get_ref().is_some_and(|inner| inner.is::<Overdue>()) {
+    if error.get_ref().is_some_and(|inner| inner.is::<TimedOut>()) {
         return Failure::TooSlow(format!("{place} is too slow: {error}"));
     }
     Failure::Unreachable(match error.kind() {
         io::ErrorKind::TimedOut => format!("{place} is too slow: {error}"),
-        _ => format!("the connection to {place} broke: {error}"),
+        _ => format!("connection to {place} broke: {error}"),
     })
 }
 
-/// That a blob or a manifest is not in the cache.
+/// Reports a blob or manifest that is not in the cache.
 fn offline(shown: &str) -> Diagnostic {
-    Diagnostic::error(
-        Code::Offline,
-        format!("`{shown}` is not in the cache, and nothing is fetched with `--offline`"),
-    )
-    .hint("Run once without `--offline`, or vendor the images: `bundle2chart vendor DIR`.")
+    Diagnostic::error(Code::Offline, format!("`{shown}` is not in the cache and --offline is set"))
+        .hint("run once without `--offline`, or vendor the images with `bundle2chart vendor DIR`")
 }
 
-/// That only the registry knows what a tag means.
+/// Reports a tag that can only be resolved by the registry.
 fn offline_tag(shown: &str) -> Diagnostic {
     Diagnostic::error(
         Code::Offline,
-        format!("only its registry knows what `{shown}` is now, and nothing is asked with `--offline`"),
+        format!("cannot resolve tag `{shown}` with --offline: it is not in bundles.lock"),
     )
     .hint(
-        "Lock it with `bundle2chart lock`, without `--offline`. Builds then go by the digest in the \
-         lock file, with what is in the cache or what `bundle2chart vendor DIR` copied.",
+        "run `bundle2chart lock` without `--offline`; builds then use the digest in bundles.lock, \
+            from the cache or from what `bundle2chart vendor DIR` copied",
     )
 }

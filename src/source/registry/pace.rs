@@ -1,12 +1,12 @@
 #![expect(clippy::disallowed_methods, reason = "time passes while a registry is waited for")]
-//! How long a registry is waited for, and how many downloads run at a time.
+//! Timeouts, retries, and the number of parallel downloads.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that must arrive while the patience lasts; a connection that gives fewer is broken.
+/// Minimum number of bytes per timeout; slower connections are aborted.
 const LEAST_BYTES: u64 = 4 << 10;
 
 /// Bytes a second that a body must have on average, once four times the patience has passed.
@@ -18,15 +18,15 @@ const LONGEST_BODY: Duration = Duration::from_secs(2 * 60 * 60);
 /// The first pause between two tries; each next one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// The longest pause, also when a registry asks for a longer one.
+/// Maximum pause before a retry, even if Retry-After is longer.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The pause after a try, the first being 0.
+/// Returns the pause after a try, the first being 0.
 pub(super) fn pause_after(attempt: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(1 << attempt.min(6)).min(LONGEST_PAUSE)
 }
 
-/// The seconds of a Retry-After header: a number, or a date (RFC 9110, section 10.2.3).
+/// Returns the seconds of a Retry-After header: a number, or a date (RFC 9110, section 10.2.3).
 pub(super) fn retry_after(value: &str) -> Option<u64> {
     if let Ok(seconds) = value.trim().parse() {
         return Some(seconds);
@@ -40,7 +40,7 @@ pub(super) fn wait(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// A stopwatch, for what a person is told.
+/// Measures the duration for messages.
 pub(super) struct Stopwatch(Instant);
 
 impl Stopwatch {
@@ -55,54 +55,54 @@ impl Stopwatch {
 }
 
 /// A body that must keep coming, and come to an end.
-pub(super) struct Paced<R> {
+pub(super) struct TimeLimited<R> {
     inner: R,
     patience: Duration,
-    /// When it must have ended, and how long that is from its beginning.
+    /// The deadline, and the total time until then.
     deadline: (Instant, Duration),
     begun: Instant,
     count: u64,
 }
 
-impl<R: Read> Paced<R> {
-    /// A body of at most `size` bytes.
+impl<R: Read> TimeLimited<R> {
+    /// Returns a body of at most `size` bytes.
     pub(super) fn new(inner: R, patience: Duration, size: u64) -> Self {
         let begun = Instant::now();
         let time = time_for(size, patience);
-        Paced { inner, patience, deadline: (begun + time, time), begun, count: 0 }
+        TimeLimited { inner, patience, deadline: (begun + time, time), begun, count: 0 }
     }
 }
 
-/// How long a body of `size` bytes may take in all.
+/// Returns the timeout for a body of `size` bytes.
 fn time_for(size: u64, patience: Duration) -> Duration {
     let time = patience * 4 + Duration::from_secs(size / LEAST_RATE);
     time.min(LONGEST_BODY.max(patience * 4))
 }
 
-/// That a body did not end in time. Another try would not either.
+/// Error: a body timed out. It is not retried, because another attempt would time out too.
 #[derive(Debug)]
-pub(super) struct Overdue(Duration);
+pub(super) struct TimedOut(Duration);
 
-impl std::fmt::Display for Overdue {
+impl std::fmt::Display for TimedOut {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "it is not done after {} seconds", self.0.as_secs())
+        write!(formatter, "not complete after {} seconds", self.0.as_secs())
     }
 }
 
-impl std::error::Error for Overdue {}
+impl std::error::Error for TimedOut {}
 
-impl<R: Read> Read for Paced<R> {
+impl<R: Read> Read for TimeLimited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.count += count as u64;
         let (deadline, time) = self.deadline;
         if count > 0 && Instant::now() > deadline {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, Overdue(time)));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut(time)));
         }
         if self.begun.elapsed() > self.patience {
             if self.count < LEAST_BYTES && count > 0 {
                 let message =
-                    format!("it gave {} bytes in {} seconds", self.count, self.patience.as_secs());
+                    format!("only {} bytes in {} seconds", self.count, self.patience.as_secs());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
             self.begun = Instant::now();
@@ -142,7 +142,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Waits until nobody else has this one; others may have it when the result is dropped.
+    /// Waits until the key is free, and claims it until the result is dropped.
     pub(super) fn take(&self, what: &str) -> Claim<'_> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while !taken.insert(what.to_owned()) {
@@ -165,7 +165,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// A slot that is taken.
+/// A slot in use.
 pub(super) struct Slot<'s> {
     of: &'s Slots,
 }
@@ -200,14 +200,14 @@ mod tests {
             }
         }
         let begun = Instant::now();
-        let mut body = Paced::new(Drip, Duration::from_millis(20), 1 << 10);
+        let mut body = TimeLimited::new(Drip, Duration::from_millis(20), 1 << 10);
         let error = loop {
             if let Err(error) = body.read(&mut [0; 8 << 10]) {
                 break error;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "it goes on");
         };
-        assert!(error.get_ref().is_some_and(|inner| inner.is::<Overdue>()), "{error}");
+        assert!(error.get_ref().is_some_and(|inner| inner.is::<TimedOut>()), "{error}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Which proxy leads to an address, as the variables of the environment say.
+//! Selects the proxy for a URL from environment variables.
 //!
-//! They mean what they mean to Go's programs (golang.org/x/net/http/httpproxy), and so to podman,
-//! skopeo and kubectl: `HTTPS_PROXY` is for https, `HTTP_PROXY` for http, `NO_PROXY` lists where none
-//! is needed. `ALL_PROXY` stands in for the first two, as it does for curl.
+//! The variables work as in Go programs (golang.org/x/net/http/httpproxy) such as podman, skopeo
+//! and kubectl: `HTTPS_PROXY` for https, `HTTP_PROXY` for http, and exceptions in `NO_PROXY`.
+//! `ALL_PROXY` is the default for the first two, as in curl.
 
 use super::super::access::Environment;
 use super::failure::Failure;
@@ -12,17 +12,17 @@ use std::net::IpAddr;
 use ureq::http::Uri;
 use ureq::{Proxy, ProxyProtocol};
 
-/// What is said about proxies.
+/// The proxy settings.
 pub(super) struct Proxies {
     https: Setting,
     http: Setting,
     exceptions: Vec<Exception>,
 }
 
-/// A proxy, if there is one. What is wrong with it matters to who needs it.
+/// A proxy, if configured. Errors are reported when the proxy is needed.
 type Setting = Result<Option<Proxy>, Box<Diagnostic>>;
 
-/// Where no proxy is needed.
+/// An exception in `NO_PROXY`.
 #[derive(Debug, PartialEq, Eq)]
 enum Exception {
     Everywhere,
@@ -48,22 +48,22 @@ impl Proxies {
         }
     }
 
-    /// The proxy for https or http.
+    /// Returns the proxy for https or http.
     pub(super) fn of_scheme(&self, https: bool) -> Option<&Proxy> {
         if https { &self.https } else { &self.http }.as_ref().ok()?.as_ref()
     }
 
-    /// The proxy that leads to an address, unless none is needed.
+    /// Returns the proxy that leads to an address, unless none is needed.
     pub(super) fn to(&self, uri: &Uri) -> Result<Option<&Proxy>, Failure> {
         if self.exceptions.iter().any(|exception| exception.covers(uri)) {
             return Ok(None);
         }
         let setting = if is_https(uri) { &self.https } else { &self.http };
-        setting.as_ref().map(Option::as_ref).map_err(|wrong| Failure::Told(wrong.clone()))
+        setting.as_ref().map(Option::as_ref).map_err(|wrong| Failure::Reported(wrong.clone()))
     }
 }
 
-/// The address of a proxy, for people: without the password that it may have.
+/// Returns the address of a proxy, for people: without the password that it may have.
 pub(super) fn shown(proxy: &Proxy) -> String {
     let kind = if proxy.protocol() == ProxyProtocol::Https { "https" } else { "http" };
     format!("{kind}://{}:{}", proxy.host(), proxy.port())
@@ -74,15 +74,15 @@ fn proxy(name: &str, value: &str) -> Result<Proxy, Box<Diagnostic>> {
     let spoken = ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     let made = Proxy::new(value.trim()).ok().filter(|_| spoken);
     made.ok_or_else(|| {
-        // What is wrong with it is not repeated: it may hold a password.
-        let message = format!("the variable `{name}` does not hold the address of a proxy");
-        let hint = "write http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ before HOST if \
-                    it asks for them; other kinds, such as SOCKS, are not spoken";
+        // The value is not shown: it may contain a password.
+        let message = format!("invalid proxy address in the environment variable `{name}`");
+        let hint = "write http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ before HOST \
+            if required; SOCKS and other proxies are not supported";
         Box::new(Diagnostic::error(Code::InvalidValue, message).hint(hint))
     })
 }
 
-/// An entry of `NO_PROXY`; nothing when it makes no sense.
+/// Parses an entry of `NO_PROXY`; `None` if it is invalid.
 fn exception(entry: &str) -> Option<Exception> {
     if entry == "*" {
         return Some(Exception::Everywhere);
@@ -127,7 +127,7 @@ impl Exception {
     }
 }
 
-/// An address without the brackets around it.
+/// Returns an address without the brackets around it.
 pub(super) fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
@@ -136,7 +136,7 @@ fn width(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// The first bits of an address, and what kind of address it is.
+/// Returns the first bits of an address, and what kind of address it is.
 fn prefix(address: IpAddr, bits: u8) -> (bool, u128) {
     let value = match address {
         IpAddr::V4(address) => u128::from(address.to_bits()),

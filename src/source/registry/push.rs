@@ -25,7 +25,7 @@ impl Repository<'_> {
             push: true,
         };
         let asking = self.client.slots.take();
-        let has = self.patiently(|| match self.send(&request(Method::HEAD, &path)) {
+        let has = self.with_retries(|| match self.send(&request(Method::HEAD, &path)) {
             Ok(_) => Ok(true),
             Err(Failure::NotFound(_)) => Ok(false),
             Err(failure) => Err(failure),
@@ -34,21 +34,21 @@ impl Repository<'_> {
         if has.map_err(|failure| failure.diagnostic(&self.host.name))? {
             return Ok(false);
         }
-        // Opening may take a download, and so a slot of its own.
+        // Opening may start a download, which needs its own slot.
         let mut file = open()?;
         let _slot = self.client.slots.take();
-        let pushed = self.patiently(|| {
+        let pushed = self.with_retries(|| {
             file.seek(SeekFrom::Start(0))
-                .map_err(|error| Failure::Refused(format!("a copy cannot be read: {error}")))?;
+                .map_err(|error| Failure::Refused(format!("cannot read a copied blob: {error}")))?;
             let begun = self.send(&request(Method::POST, "blobs/uploads/"))?;
             let place = shown(&begun.from);
             let location = begun.header("location").and_then(|l| join(&begun.from, l));
             let Some(location) = location else {
-                return Err(Failure::Refused(format!("{place} does not say where to push to")));
+                return Err(Failure::Refused(format!("{place} returned no upload location")));
             };
             if is_https(&begun.from) && !is_https(&location) {
                 return Err(Failure::UnsafeRedirect(format!(
-                    "{place} wants the upload at {}, which is not https",
+                    "{place} returned the upload location {}, which is not HTTPS",
                     shown(&location)
                 )));
             }
@@ -75,7 +75,7 @@ impl Repository<'_> {
     ) -> Result<(), Diagnostics> {
         let _slot = self.client.slots.take();
         let name = tag.map_or_else(|| descriptor.digest().to_string(), str::to_owned);
-        let pushed = self.patiently(|| {
+        let pushed = self.with_retries(|| {
             self.send(&Request {
                 method: Method::PUT,
                 path: &format!("manifests/{name}"),
@@ -90,8 +90,8 @@ impl Repository<'_> {
 
     fn not_pushed(&self, failure: Failure) -> Diagnostics {
         let failure = match failure {
-            Failure::NotFound(said) => {
-                Failure::NotFound(format!("the registry has no place for {}{said}", self.shown()))
+            Failure::NotFound(codes) => {
+                Failure::NotFound(format!("repository not found for {}{codes}", self.shown()))
             }
             other => other,
         };

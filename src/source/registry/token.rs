@@ -1,11 +1,11 @@
-//! From a challenge to the value of an Authorization header.
+//! Fetches tokens: converts a challenge to the value of an Authorization header.
 
 use super::broken;
 use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
 use super::http::{Content, Http, Query, is_https, shown};
-use super::pace::{Paced, retry_after};
+use super::pace::{TimeLimited, retry_after};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -16,15 +16,15 @@ use ureq::http::{Method, Uri};
 /// Bytes of an answer with a token.
 const TOKEN_BYTES: u64 = 1 << 20;
 
-/// What a token is asked for.
+/// The purpose of a token.
 pub(super) struct Purpose<'p> {
     /// The registry that challenged.
     pub(super) registry: &'p Uri,
     /// `repository:NAME:pull`
     pub(super) scope: &'p str,
-    /// Hosts, with a port where they have one, that may see the credentials too.
+    /// Hosts, optionally with port, that may also receive the credentials.
     pub(super) trusted: &'p [String],
-    /// How long an answer may stay silent, or slow.
+    /// Timeout of a stalled or slow response.
     pub(super) patience: Duration,
 }
 
@@ -77,8 +77,7 @@ fn fetch(
     let registry = purpose.registry;
     let unsafe_realm = |realm: &Uri, why: &str| {
         let host = realm.authority().map_or("", |authority| authority.as_str()).to_owned();
-        let message =
-            format!("{} sends us for a token to {}, {why}", shown(registry), shown(realm));
+        let message = format!("the token server of {} is {}, {why}", shown(registry), shown(realm));
         Failure::UnsafeRealm(message, host)
     };
     let parsed: Option<Uri> = realm.parse().ok().filter(|uri: &Uri| {
@@ -86,17 +85,17 @@ fn fetch(
             && uri.scheme_str().is_some_and(|scheme| scheme == "https" || scheme == "http")
     });
     let Some(realm) = parsed else {
-        let message = format!("{} sends us for a token to no address", shown(registry));
+        let message = format!("{} returned no token server", shown(registry));
         return Err(Failure::Refused(message));
     };
     if !is_https(&realm) && is_https(registry) {
-        return Err(unsafe_realm(&realm, "which is not https"));
+        return Err(unsafe_realm(&realm, "which is not HTTPS"));
     }
     let authority = |uri: &Uri| uri.authority().map(|a| a.as_str().to_ascii_lowercase());
     let is_own = authority(&realm) == authority(registry);
     let is_trusted = authority(&realm).is_some_and(|host| purpose.trusted.contains(&host));
     if login.is_some() && !is_own && !is_trusted {
-        return Err(unsafe_realm(&realm, "another host, which gets no credentials"));
+        return Err(unsafe_realm(&realm, "another host, which is not trusted with credentials"));
     }
 
     let mut form = vec![("scope", purpose.scope)];
@@ -112,7 +111,7 @@ fn fetch(
             let separator = if realm.query().is_some() { '&' } else { '?' };
             let text = format!("{realm}{separator}{}", encode(&form));
             let uri = text.parse().map_err(|_| {
-                Failure::Refused(format!("{} is not an address for tokens", shown(&realm)))
+                Failure::Refused(format!("invalid URL of a token server: {}", shown(&realm)))
             })?;
             let authorization = match other {
                 Some(Login::Password { user, password }) => Some(basic(user, password)),
@@ -137,33 +136,33 @@ fn fetch(
         200 => {}
         401 | 403 => {
             return Err(Failure::Denied(
-                format!("{place} gives no token for this repository"),
+                format!("{place} denied a token for this repository"),
                 None,
             ));
         }
         408 | 425 | 429 | 500..=599 => {
-            let message = format!("{place} answers {}", response.status);
+            let message = format!("{place} returned {}", response.status);
             return Err(Failure::Busy(
                 message,
                 response.header("retry-after").and_then(retry_after),
             ));
         }
-        _ => return Err(Failure::Refused(format!("{place} answers {}", response.status))),
+        _ => return Err(Failure::Refused(format!("{place} returned {}", response.status))),
     }
     let mut text = Vec::new();
-    Paced::new(response.body, purpose.patience, TOKEN_BYTES)
+    TimeLimited::new(response.body, purpose.patience, TOKEN_BYTES)
         .take(TOKEN_BYTES)
         .read_to_end(&mut text)
         .map_err(|error| broken(&place, &error))?;
     let answer: Answer = serde_json::from_slice(&text)
-        .map_err(|_| Failure::Refused(format!("{place} gives something else than a token")))?;
+        .map_err(|_| Failure::Refused(format!("{place} returned an invalid token response")))?;
     let token = answer
         .token
         .or(answer.access_token)
         .filter(|token| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()));
     token
         .map(|token| bearer(&token))
-        .ok_or_else(|| Failure::Refused(format!("{place} gives no token")))
+        .ok_or_else(|| Failure::Refused(format!("{place} returned no token")))
 }
 
 /// Pairs as a form or a query has them.

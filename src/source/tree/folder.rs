@@ -1,4 +1,4 @@
-//! The files of one folder of a tree, or what may not be in it.
+//! Extracts the files of one directory of a tree, or reports invalid entries.
 
 use super::{Node, Tree, below, join};
 use crate::diag::{Code, Diagnostic, Place};
@@ -6,16 +6,16 @@ use crate::source::archive::show;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Problems of one folder that are listed one by one.
+/// Maximum number of reported problems per directory.
 const MOST_PROBLEMS: usize = 20;
 
-/// Files or problems of one folder.
-pub(in crate::source) type Taken = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
+/// Files or problems of one directory.
+pub(in crate::source) type FolderFiles = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
 
 impl Tree {
-    /// The files of a kept folder by path relative to it; `None` when there is nothing at its
-    /// path. With `flat`, folders in it are errors, as they are to OLM.
-    pub(in crate::source) fn take(&self, folder: &str, flat: bool) -> Option<Taken> {
+    /// Returns the files of a kept directory by relative path; `None` if the path does not exist.
+    /// With `flat`, subdirectories are errors, as in OLM.
+    pub(in crate::source) fn take(&self, folder: &str, flat: bool) -> Option<FolderFiles> {
         let mut problems = Vec::new();
         let mut ancestors = Vec::new();
         for part in folder.split('/') {
@@ -31,14 +31,14 @@ impl Tree {
             match (node, name) {
                 (Node::Folder, _) if flat => problems.push(nested(path, folder)),
                 (Node::Folder, _) => {}
-                // The folder has been reported.
+                // The directory has been reported.
                 (Node::File(_), Some(name)) if flat && name.contains('/') => {}
                 (Node::File(content), Some(name)) => {
                     files.insert(name.to_owned(), Rc::clone(content));
                 }
                 (Node::File(_), None) => problems.push(
                     unexpected(path, "has a name that is not UTF-8 or has control characters")
-                        .hint("Rename the file and build the bundle again."),
+                        .hint("rename the file and build the bundle again"),
                 ),
                 (node, _) => problems.extend(problem(path, node)),
             }
@@ -47,7 +47,7 @@ impl Tree {
             let more = problems.len().saturating_sub(MOST_PROBLEMS);
             problems.truncate(MOST_PROBLEMS);
             if more > 0 {
-                let message = format!("`{folder}` has {more} more entries that may not be there");
+                let message = format!("{more} more invalid entries in `{folder}`");
                 problems.push(Diagnostic::error(Code::UnexpectedEntry, message));
             }
             return Some(Err(problems));
@@ -60,20 +60,20 @@ impl Tree {
 fn problem(path: &[u8], node: &Node) -> Option<Diagnostic> {
     let what = match node {
         Node::Folder => return None,
-        Node::File(_) => "is a file, not a folder".to_owned(),
+        Node::File(_) => "is a file, not a directory".to_owned(),
         Node::Symlink(target) => format!("is a symbolic link to `{}`", show(target)),
         Node::Refused(what) => what.clone(),
     };
     Some(unexpected(path, &what).hint(
-        "The manifests and metadata folders of a bundle may hold regular files only. Build the \
-         bundle again with the file itself in this place.",
+        "replace it with a regular file and build the bundle again: the manifests and metadata \
+            directories may contain regular files only",
     ))
 }
 
 fn nested(path: &[u8], folder: &str) -> Diagnostic {
-    unexpected(path, &format!("is a folder inside the manifests folder `{folder}`")).hint(
-        "OLM refuses a bundle with folders in its manifests folder. Move the files up and build \
-         the bundle again.",
+    unexpected(path, &format!("is a directory inside the manifests directory `{folder}`")).hint(
+        "move the files up and build the bundle again: OLM rejects bundles with subdirectories of \
+            the manifests directory",
     )
 }
 

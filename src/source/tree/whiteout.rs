@@ -37,22 +37,22 @@ impl Tree {
             let marker = show(&entry.path);
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("`{marker}` hides files of the bundle through `..` or a symbolic link"),
+                format!("`{marker}` deletes files of the bundle through `..` or a symbolic link"),
             ));
         }
         self.hide(hidden, only_below, layer)
     }
 
-    /// Hides what earlier layers have at a path and below it, or only below it.
+    /// Hides a path of earlier layers and everything below it, or only what is below it.
     ///
-    /// Where in its layer a whiteout stands has no meaning (the OCI image specification,
-    /// "Whiteouts"): what this layer has put there already stays, in folders of its own.
+    /// The position of a whiteout in its layer does not matter (OCI image specification,
+    /// "Whiteouts"): entries of the same layer are kept.
     fn hide(&mut self, hidden: Vec<u8>, only_below: bool, layer: usize) -> io::Result<()> {
         let is_older = |(_, (made, _)): &(&Vec<u8>, &(usize, Node))| *made < layer;
         let own = self.nodes.get_key_value(&hidden).filter(|_| !only_below);
         let doomed = own.into_iter().chain(self.nodes.range(below(&hidden))).filter(is_older);
         let doomed: Vec<_> = doomed.map(|(path, _)| path.clone()).collect();
-        // What is deepest goes first, so that what is left below a path is this layer's.
+        // Deepest paths first, so that only paths of this layer remain below a path.
         for path in doomed.into_iter().rev() {
             self.remove(&path);
             let is_in_use = self.nodes.range(below(&path)).next().is_some();

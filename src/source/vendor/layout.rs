@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 const INDEX: &str = "index.json";
 const BLOBS: &str = "blobs";
-/// What the names of files that are being written start with.
+/// Prefix of the names of unfinished files.
 const TEMPORARY: &str = ".bundle2chart-";
 /// Bytes of an index; one of ten thousand images has about 4 MiB.
 const INDEX_BYTES: u64 = 64 << 20;
@@ -26,15 +26,15 @@ pub(super) struct LayoutWriter {
     folder: PathBuf,
     shown: String,
     entries: Vec<Descriptor>,
-    /// Digests of what this run names: they stay when another image takes their name.
+    /// Digests named in this run: they are kept when another image takes over their name.
     wanted: BTreeSet<String>,
     /// Digests of blobs that are there and were checked.
     sound: BTreeSet<String>,
 }
 
 impl LayoutWriter {
-    /// Opens a layout, or makes one where there is nothing. One that a killed run left has its
-    /// marker first of all, so that the next run goes on with it.
+    /// Opens a layout, or creates one in an empty directory. The marker file is written first, so
+    /// that an interrupted run can be continued.
     pub(super) fn open(folder: &Path, shown: &str) -> Result<Self, Diagnostics> {
         let mut writer = LayoutWriter {
             folder: folder.to_owned(),
@@ -65,8 +65,8 @@ impl LayoutWriter {
         if !folder.read_dir().map_or(true, |mut entries| entries.all(is_ours)) {
             return Err(failure(
                 Code::OutputFailed,
-                format!("`{shown}` has files, and is not an OCI image layout"),
-                "Name a new folder, or one with a file `oci-layout`.",
+                format!("`{shown}` is not empty and not an OCI image layout"),
+                "use a new directory, or one with a file `oci-layout`",
             ));
         }
         writer.sweep();
@@ -110,8 +110,8 @@ impl LayoutWriter {
         Ok(!has)
     }
 
-    /// Names an image, which takes the name away from any other: bundles may be locked to what one
-    /// tag was at different times.
+    /// Names an image and removes the name from any other: bundles can be locked to different
+    /// images of one tag.
     pub(super) fn name(&mut self, manifest: &Descriptor, name: Option<&str>) {
         let named = |entry: &Descriptor| {
             let annotations = entry.annotations().as_ref();
@@ -132,6 +132,7 @@ impl LayoutWriter {
                 self.entries.push(entry);
             }
         }
+
         let mut entry = Descriptor::new(
             manifest.media_type().clone(),
             manifest.size(),
@@ -140,6 +141,7 @@ impl LayoutWriter {
         if let Some(name) = name {
             entry.set_annotations(Some(HashMap::from([(REF_NAME.to_owned(), name.to_owned())])));
         }
+
         self.entries.push(entry);
     }
 
@@ -177,13 +179,14 @@ impl LayoutWriter {
     fn failed(&self, error: &io::Error) -> Diagnostics {
         failure(
             Code::OutputFailed,
-            format!("the layout `{}` cannot be written: {error}", self.shown),
-            "Make room or fix its permissions. Another run goes on where this one ended.",
+            format!("cannot write the layout `{}`: {error}", self.shown),
+            "free disk space or fix the permissions, and run it again: it continues where it \
+                stopped",
         )
     }
 }
 
-/// Whether a file is the blob that a descriptor describes.
+/// Returns true if the file is the blob of the descriptor.
 fn is_blob(mut file: File, descriptor: &Descriptor) -> bool {
     if !file.metadata().is_ok_and(|found| found.len() == descriptor.size()) {
         return false;
@@ -193,7 +196,7 @@ fn is_blob(mut file: File, descriptor: &Descriptor) -> bool {
     read.is_ok() && hasher.finish() == descriptor.digest().as_ref()
 }
 
-/// What others may read: a layout is committed or carried elsewhere.
+/// Creates the file readable for others: layouts are committed or copied elsewhere.
 #[cfg(unix)]
 fn readable() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;

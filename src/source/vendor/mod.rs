@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// What was copied.
+/// The result of copying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vendored {
     /// Images in all.
@@ -43,12 +43,12 @@ struct Image<'s> {
 }
 
 impl Supply {
-    /// Copies images into the layout in `folder`,
-    /// relative to the configuration. What else is in the layout stays.
+    /// Copies images into the layout in `folder`, relative to the configuration. Other images in
+    /// the layout are kept.
     ///
     /// # Errors
-    /// When an image cannot be read, or the folder is something else than a layout or cannot be
-    /// written. The images before it are there then, and those after it are not.
+    /// If an image cannot be read, or the directory is not a layout or cannot be written. Images
+    /// before the failed one have been copied.
     pub fn vendor_to_layout(
         &self,
         images: &[Pin<'_>],
@@ -57,7 +57,7 @@ impl Supply {
         let mut writer =
             LayoutWriter::open(&self.base.join(folder), &folder.display().to_string())?;
         let copied = self.copy_to(images, &mut writer);
-        // What was copied before something failed is found, too.
+        // Finish even after a failure, so that the images copied before it can be found.
         let finished = writer.finish();
         copied.and_then(|done| finished.map(|()| done))
     }
@@ -116,7 +116,7 @@ impl Supply {
             return Err(failure(
                 Code::InvalidLayout,
                 format!("`{reference}` is locked to an index, {digest}, not to an image"),
-                "Run `bundle2chart lock --upgrade`.",
+                "run `bundle2chart lock --upgrade`",
             ));
         };
         let mut seen = BTreeSet::new();
@@ -127,6 +127,7 @@ impl Supply {
             .cloned()
             .collect();
         opened.blobs.prepare(&parts)?;
+
         Ok(Image {
             reference: Reference::parse(reference)?,
             blobs: opened.blobs,
@@ -137,7 +138,7 @@ impl Supply {
 }
 
 impl Image<'_> {
-    /// A blob in a temporary file, at its start, when it is what its descriptor says.
+    /// Returns a blob in a temporary file, at its start, when it is what its descriptor says.
     fn checked(&self, part: &Descriptor, supply: &Supply) -> Result<File, Diagnostics> {
         let name = format!("the blob {}", part.digest());
         let unwritable = |error: io::Error| super::unreadable(&name, &error);

@@ -1,14 +1,14 @@
-//! Anchors and aliases: what they repeat, within a limit.
+//! Anchors and aliases, with a limit for the repeated values.
 
 use super::{Builder, Problem};
 use crate::ir::Value;
 use crate::yaml::scalar::Scalar;
 use crate::yaml::{MAX_DEPTH, Mark};
 
-/// How much memory, roughly and in bytes, anchors and aliases may copy.
+/// Limit for the memory that anchors and aliases can copy, approximately and in bytes.
 const MAX_COPIED: usize = 32 << 20;
 
-/// What aliases may repeat.
+/// A value that aliases can repeat.
 pub(super) enum Anchored {
     /// A scalar, which means something else as a key.
     Scalar(Scalar),
@@ -16,7 +16,7 @@ pub(super) enum Anchored {
     Value(Value, Size),
 }
 
-/// What a copy of a value costs.
+/// The cost of copying a value.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     /// Memory, roughly.
@@ -80,7 +80,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Puts what an alias repeats where it belongs.
+    /// Adds the value of an alias to the innermost collection.
     pub(super) fn alias(&mut self, anchor: usize, mark: Mark) -> Result<(), Box<Problem>> {
         match self.anchors.get(&anchor) {
             Some(Anchored::Scalar(scalar)) => {
@@ -96,13 +96,14 @@ impl Builder<'_> {
                 let (value, size) = (value.clone(), *size);
                 self.copy(size, mark)?;
                 if self.stack.len() + size.depth > MAX_DEPTH {
-                    let message = format!("lists and maps nest more than {MAX_DEPTH} deep");
+                    let message =
+                        format!("lists and maps are nested more than {MAX_DEPTH} levels deep");
                     return Err(self.problem(mark, message, true));
                 }
                 self.place(value, mark)?;
             }
             None => {
-                let message = "an alias stands inside the value that it refers to";
+                let message = "an alias is inside the value that it refers to";
                 return Err(self.problem(mark, message.to_owned(), false));
             }
         }

@@ -15,7 +15,7 @@ pub(super) enum Entries {
 #[derive(Default)]
 pub(super) struct SmallMaps {
     entries: Vec<(String, Value)>,
-    /// The line of each key; 0 where it was merged in.
+    /// The line of each key; 0 for merged keys.
     lines: Vec<usize>,
 }
 
@@ -28,8 +28,8 @@ impl SmallMaps {
         Entries::Small(self.entries.len())
     }
 
-    /// Sets a key of the innermost map. A key that is merged in has no line of its own: it is 0, or
-    /// that of the key whose value it replaces. Returns the key if it was there, with its line.
+    /// Sets a key of the innermost map. A merged key has line 0, or the line of the key that it
+    /// replaces. Returns the key and its line if it was set already.
     pub(super) fn set(
         &mut self,
         into: &mut Entries,
@@ -53,18 +53,20 @@ impl SmallMaps {
             let lines = self.lines.split_off(*start);
             *into = Entries::Large(self.take(*start), lines);
         }
+
         let Entries::Large(map, lines) = into else { return None };
         let (place, previous) = map.insert_full(name, value);
         if previous.is_none() {
             lines.push(line.unwrap_or(0));
             return None;
         }
+
         let first = lines[place];
         lines[place] = line.unwrap_or(first);
         map.get_index(place).map(|(name, _)| (name.clone(), first))
     }
 
-    /// Makes a map of the entries from `start` on.
+    /// Creates a map of the entries from `start` on.
     fn take(&mut self, start: usize) -> Map {
         Map::of_distinct(self.entries.drain(start..).collect())
     }

@@ -1,22 +1,22 @@
-//! Merge keys: `<<` takes over the entries of another map, or of several.
+//! Merge keys: `<<` inserts the entries of another map, or of several.
 
 use super::{Builder, Frame, Name, Problem};
 use crate::ir::Value;
 use crate::yaml::{Mark, Style};
 
 impl Builder<'_> {
-    /// Whether the value of a `<<` comes next.
+    /// Returns true if the value of a `<<` is expected next.
     pub(super) fn expects_merged(&self) -> bool {
         let Some(Frame::Map { key: Some(key), .. }) = self.stack.last() else { return false };
         matches!(key.name, Name::Merge)
     }
 
     pub(super) fn merges_no_map(&self, mark: Mark) -> Box<Problem> {
-        self.problem(mark, "`<<` merges maps, and this is none".to_owned(), false)
+        self.problem(mark, "`<<` must refer to a map".to_owned(), false)
     }
 }
 
-/// Whether a key merges maps: a plain `<<`, or one that a tag says to be so.
+/// Returns true for merge keys: a plain `<<`, or one with a merge tag.
 pub(super) fn is_merge(text: &str, style: Style, tag: Option<&str>) -> bool {
     text == "<<"
         && match tag {

@@ -76,16 +76,16 @@ fn scalars_of_the_yaml_1_1_of_kubernetes() {
 #[test]
 fn what_json_cannot_hold_is_refused_with_its_place() {
     for (text, message) in [
-        ("a: 1\nk: .inf", "`.inf` is a YAML number that JSON and Kubernetes cannot hold"),
-        ("a: 1\nk: -.INF", "`-.INF` is a YAML number that JSON and Kubernetes cannot hold"),
-        ("a: 1\nk: .NaN", "`.NaN` is a YAML number that JSON and Kubernetes cannot hold"),
-        ("a: 1\nk: !!int x", "the value does not fit its tag `!!int`"),
-        ("a: 1\nk: !!int 1.5", "the value does not fit its tag `!!int`"),
-        ("a: 1\nk: !!float x", "the value does not fit its tag `!!float`"),
-        ("a: 1\nk: !!bool x", "the value does not fit its tag `!!bool`"),
-        ("a: 1\nk: !!null x", "the value does not fit its tag `!!null`"),
-        ("a: 1\nk: !!binary _", "the value does not fit its tag `!!binary`"),
-        ("a: 1\nk: !!binary /w==", "the value does not fit its tag `!!binary`"),
+        ("a: 1\nk: .inf", "`.inf` is a YAML number that JSON and Kubernetes do not support"),
+        ("a: 1\nk: -.INF", "`-.INF` is a YAML number that JSON and Kubernetes do not support"),
+        ("a: 1\nk: .NaN", "`.NaN` is a YAML number that JSON and Kubernetes do not support"),
+        ("a: 1\nk: !!int x", "the value does not match its tag `!!int`"),
+        ("a: 1\nk: !!int 1.5", "the value does not match its tag `!!int`"),
+        ("a: 1\nk: !!float x", "the value does not match its tag `!!float`"),
+        ("a: 1\nk: !!bool x", "the value does not match its tag `!!bool`"),
+        ("a: 1\nk: !!null x", "the value does not match its tag `!!null`"),
+        ("a: 1\nk: !!binary _", "the value does not match its tag `!!binary`"),
+        ("a: 1\nk: !!binary /w==", "the value does not match its tag `!!binary`"),
     ] {
         let (found, line, _, limit) = refusal(text);
         assert_eq!((found.as_str(), line, limit), (message, 2, false), "{text}");
@@ -135,7 +135,7 @@ fn merge_keys_apply_in_place() {
     }
     for map in ["{<<: 1}", "{<<: [1]}", "{<<: [[*base]]}", "{<<: }"] {
         let (message, line, ..) = refusal(&format!("{base}k: {map}\n"));
-        assert_eq!((message.as_str(), line), ("`<<` merges maps, and this is none", 3), "{map}");
+        assert_eq!((message.as_str(), line), ("`<<` must refer to a map", 3), "{map}");
     }
     let twice = read("k: {a: 1, <<: {b: 2}, a: 3, b: 4, b: 5}\n").unwrap();
     let paths: Vec<&str> = twice.duplicates.iter().map(|d| d.path.as_str()).collect();
@@ -205,7 +205,7 @@ fn nesting_is_limited() {
         let (open, close) = ("[".repeat(200), "]".repeat(200));
         aliases.push_str(&format!("a{level}: &a{level} {open}*a{}{close}\n", level - 1));
     }
-    assert_eq!(refusal(&aliases).0, "lists and maps nest more than 250 deep");
+    assert_eq!(refusal(&aliases).0, "lists and maps are nested more than 250 levels deep");
     let fine = format!("{}1{}", "{\"a\":[".repeat(100), "]}".repeat(100));
     assert_eq!(read_all(&fine).len(), 1);
     assert_eq!(read_all(&"- ".repeat(200)).len(), 1);
@@ -307,8 +307,8 @@ fn yaml_1_1_as_go_reads_it() {
         ("a: 1\n\u{feff}b: 2\n", "byte order mark"),
         ("a: \u{7f}\n", "control character U+007F"),
         (&format!("{long}: 1\n"), "mapping values are not allowed"),
-        ("x: &x [{a: 1}]\nb: {<<: *x}\n", "merges maps"),
-        ("a: !!float 18446744073709551615\n", "does not fit its tag"),
+        ("x: &x [{a: 1}]\nb: {<<: *x}\n", "must refer to a map"),
+        ("a: !!float 18446744073709551615\n", "does not match its tag"),
         ("a: !e!x 1\n", "tag handle `!e!`"),
         ("[]: x\n", "a map key must be"),
     ] {
@@ -334,7 +334,7 @@ fn json_is_read_as_json() {
         read("{\"a\": 1}{\"b\": 2}").unwrap().documents.iter().map(|d| d.number).collect();
     assert_eq!(numbers, [1, 2]);
     for (text, message) in [
-        ("{\"a\": 1e400}", "that JSON and Kubernetes cannot hold"),
+        ("{\"a\": 1e400}", "that JSON and Kubernetes do not support"),
         ("{\"a\": 1}\nb: 2\n", "found no JSON object after a JSON object"),
         ("{\"a\": 1} {\"b\": 2}\n---\nc: 3\n", "found no JSON object after a JSON object"),
     ] {

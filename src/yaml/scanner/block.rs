@@ -4,7 +4,7 @@ use super::{Scanner, TokenKind};
 use crate::yaml::{Error, Mark};
 use std::borrow::Cow;
 
-/// What happens to the line breaks at the end.
+/// The handling of trailing line breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     Strip,
@@ -82,6 +82,7 @@ impl Scanner<'_> {
             }
             self.pos += 1;
         }
+
         while self.is_blank(self.pos) {
             self.pos += 1;
         }
@@ -92,6 +93,7 @@ impl Scanner<'_> {
             let message = "did not find a comment or line break after `|` or `>`";
             return Err(Error::new(message, self.mark()));
         }
+
         self.skip_break();
         Ok((chomping.unwrap_or(Chomping::Clip), increment.unwrap_or(0)))
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 enum Follows {
     /// The `:` of a key, at this offset.
     Colon(usize),
-    /// Nothing.
+    /// The end of the line.
     EndOfLine,
 }
 
@@ -40,9 +40,9 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Finds the end of a scalar in its line, without the blanks after it, and the rest of the line.
-    /// Returns nothing for lines that need the general way: with a comment, with a character that
-    /// begins a line break other than `\n`, or at the end of the text.
+    /// Finds the end of a scalar in its line, without trailing blanks, and the rest of the line.
+    /// Returns `None` for lines that need the general method: with a comment, with a line break
+    /// other than `\n`, or at the end of the text.
     fn find_end_in_line(&self) -> Option<(usize, Follows)> {
         if self.is_document_indicator() {
             return None;
@@ -70,8 +70,8 @@ impl<'t> Scanner<'t> {
         Some((self.pos + end, follows))
     }
 
-    /// Returns the first token's place in the next line, if that line cannot continue the scalar that
-    /// ends at `end`. Returns nothing for lines that need the general way.
+    /// Returns the first token's position in the next line, if that line cannot continue the scalar
+    /// that ends at `end`. Returns `None` for lines that need the general method.
     fn line_after(&self, end: usize) -> Option<Mark> {
         let text = self.text.as_bytes();
         let start = end + memchr::memchr(b'\n', &text[end..])? + 1;
@@ -221,7 +221,7 @@ impl Breaks {
         }
     }
 
-    /// Writes what they are in the scalar: one line break is a blank, of more the first goes.
+    /// Folds line breaks: a single one becomes a space; of several, the first is removed.
     pub(super) fn fold_into(&mut self, text: &mut String) {
         match self.first.take() {
             Some("\n") if self.others.is_empty() => text.push(' '),

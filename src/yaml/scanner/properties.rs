@@ -3,7 +3,7 @@
 use super::{Scanner, TokenKind};
 use crate::yaml::{Error, Mark};
 
-/// What `!!` stands for.
+/// The prefix of `!!`.
 const STANDARD: &str = "tag:yaml.org,2002:";
 
 impl<'t> Scanner<'t> {
@@ -16,7 +16,7 @@ impl<'t> Scanner<'t> {
         let name = self.scan_word_characters();
         let ends = match self.byte(self.pos) {
             b',' | b']' | b'}' => true,
-            // `&x:y a: 1` is the key `:y a` to Kubernetes, which nobody means.
+            // Kubernetes reads `&x:y a: 1` as the key `:y a`, which is never intended.
             b'?' | b':' | b'%' | b'@' | b'`' => alias,
             _ => self.is_blank_break_or_end(self.pos),
         };
@@ -66,6 +66,7 @@ impl<'t> Scanner<'t> {
             self.pos += 1;
             return Ok(tag);
         }
+
         self.pos += 1;
         let handle = self.scan_word_characters();
         if self.byte(self.pos) != b'!' {
@@ -73,6 +74,7 @@ impl<'t> Scanner<'t> {
         }
         self.pos += 1;
         let name = self.scan_uri(mark)?;
+
         if name.is_empty() {
             Err(nothing())
         } else if handle.is_empty() {
@@ -106,6 +108,7 @@ impl<'t> Scanner<'t> {
                 _ => break,
             }
         }
+
         String::from_utf8(uri).map_err(|_| Error::new("the tag is not UTF-8", mark))
     }
 }

@@ -127,6 +127,7 @@ impl<'t> Scanner<'t> {
                 return Ok(character);
             }
         };
+
         self.pos += 2;
         let digits = self.text.as_bytes().get(self.pos..self.pos + digits);
         let code = digits
@@ -142,6 +143,7 @@ impl<'t> Scanner<'t> {
             return Err(Error::new(message, mark));
         };
         self.pos += code.len();
+
         Ok(character)
     }
 }

@@ -98,7 +98,12 @@ fn another_host_gets_no_credentials_unless_the_configuration_says_so() {
     let project = Project::new(&server.host());
     project.log_in(&server.host(), PASSWORD);
     let seen = project.run(&["build", "-vvv"]);
-    assert_refused(&project, &seen, "unsafe-realm", &["gets no credentials", &realm.host()]);
+    assert_refused(
+        &project,
+        &seen,
+        "unsafe-realm",
+        &["is not trusted with credentials", &realm.host()],
+    );
     assert!(realm.asked().is_empty());
     project.assert_no_secret(&[&seen], &[]);
 
@@ -123,7 +128,7 @@ fn a_token_never_comes_over_http_for_a_registry_with_https() {
             project.log_in(&server.host(), PASSWORD);
         }
         let seen = project.run(&["build"]);
-        assert_refused(&project, &seen, "unsafe-realm", &["which is not https"]);
+        assert_refused(&project, &seen, "unsafe-realm", &["which is not HTTPS"]);
     }
     assert!(plain.asked().is_empty());
 }
@@ -143,7 +148,7 @@ fn a_registry_with_https_redirects_to_https_only() {
     project.case.write("ca.pem", &authority);
     project.add(&format!("[[registry]]\nhost = \"{}\"\nca = \"ca.pem\"\n", server.host()));
     let seen = project.run(&["build"]);
-    assert_refused(&project, &seen, "unsafe-redirect", &["which is not https"]);
+    assert_refused(&project, &seen, "unsafe-redirect", &["which is not HTTPS"]);
     assert!(plain.asked().is_empty());
 }
 
@@ -255,6 +260,6 @@ fn an_answer_that_moves_a_secret_elsewhere_is_not_followed() {
         serde_json::json!({ "auths": { server.host(): { "identitytoken": "canary-identity" } } });
     project.case.write("auth.json", auths.to_string());
     let seen = project.run(&["build"]);
-    assert_refused(&project, &seen, "registry-failed", &["/token answers 307"]);
+    assert_refused(&project, &seen, "registry-failed", &["/token returned 307"]);
     assert!(thief.asked().is_empty());
 }

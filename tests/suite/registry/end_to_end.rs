@@ -84,7 +84,7 @@ fn charts_from_a_registry_are_those_from_the_layout() {
 
     // To a folder: everything that a build needs, without the registry and without the cache.
     let seen = run(&remote, &["vendor", "vendored"]);
-    let advice = "\n# in place of the mirrors of registry.example.com that are there\n\
+    let advice = "\n# replaces the existing mirrors of registry.example.com\n\
                   [[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:vendored\"\n";
     assert!(seen.stderr.contains(advice), "{}", seen.stderr);
     let again = run(&remote, &["vendor", "vendored"]);
@@ -165,7 +165,7 @@ fn a_tag_that_moves_moves_nothing_until_it_is_upgraded() {
     assert_eq!(project.case.read("bundles.lock"), lock);
     assert!(project.files("out") == charts);
     let seen = run(&project, &["lock"]);
-    assert!(seen.stderr.contains("nothing changed"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("unchanged"), "{}", seen.stderr);
 
     // What comes later under the same tag is another image; a folder can hold both.
     let config = project.case.read("bundles.toml");

@@ -70,7 +70,7 @@ fn a_folder_with_other_files_is_no_layout() {
     project.case.write("vendored/notes.txt", "mine");
     let seen = project.run(&["vendor", "vendored"]);
     assert_eq!(seen.code, Some(2));
-    assert!(seen.stderr.contains("is not an OCI image layout"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("not an OCI image layout"), "{}", seen.stderr);
     assert_eq!(project.files("vendored").len(), 1);
 }
 
@@ -109,7 +109,7 @@ fn an_upload_never_goes_over_http_for_a_registry_with_https() {
     let seen = project.run(&["vendor", "--to", &format!("{}/mirror", server.host())]);
     assert_eq!(seen.code, Some(2), "{}", seen.stderr);
     assert!(seen.stderr.contains("error[unsafe-redirect]"), "{}", seen.stderr);
-    assert!(seen.stderr.contains("which is not https"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("which is not HTTPS"), "{}", seen.stderr);
     assert!(plain.asked().is_empty(), "the blob was sent");
     assert!(server.count("/uploads/") > 0, "{REPOSITORY}");
 }
