@@ -122,8 +122,10 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>, once: &str) -
             escape(object.name())
         );
     }
-    let _ =
-        write!(notes, "\nUninstall this release before {main}: only the running operator cleans up.\n");
+    let _ = write!(
+        notes,
+        "\nUninstall this release before {main}: only the running operator cleans up.\n"
+    );
     (readme, notes)
 }
 

@@ -56,9 +56,7 @@ pub(super) fn readme(
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
         if unit.values.iter().any(|value| value.path.segments() == ["imageRegistries"]) {
-            text.push_str(
-                "To pull them from a mirror, set `imageRegistries`.\n\n",
-            );
+            text.push_str("To pull them from a mirror, set `imageRegistries`.\n\n");
         }
         for image in description.images {
             let _ = writeln!(text, "- {}", code(image));

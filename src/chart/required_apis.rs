@@ -31,8 +31,9 @@ pub(super) fn template(unit: &Unit, name: &str, providers: &Providers) -> Option
         .map(|object| {
             let api = format!("{}/{}", object.api_version(), object.kind());
             let remedy = remedy(object, providers);
-            let sentence =
-                format!("{name} requires the API {api}, which this cluster does not have: {remedy}");
+            let sentence = format!(
+                "{name} requires the API {api}, which this cluster does not have: {remedy}"
+            );
             (api, sentence)
         })
         .collect();

@@ -186,7 +186,9 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
     if !config.kserve {
         let several = match config.epp.replicas {
             1 => String::new(),
-            pods => format!("; {pods} pods with leader election, of which only the leader is ready"),
+            pods => {
+                format!("; {pods} pods with leader election, of which only the leader is ready")
+            }
         };
         let _ = writeln!(
             text,
@@ -204,9 +206,7 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
     if !config.depends_on.is_empty() {
         let _ = write!(text, "\nInstall first: {}.\n", config.depends_on.join(", "));
     }
-    text.push_str(
-        "\nObjects have fixed names: install one release of this chart per namespace.\n",
-    );
+    text.push_str("\nObjects have fixed names: install one release of this chart per namespace.\n");
     let _ = write!(
         text,
         "\n## Wait for the rollout\n\nLoading the model takes minutes; the startup probe fails after {} \
@@ -255,7 +255,8 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
             );
             if workloads.iter().any(|workload| workload.port_count() > 1) {
                 needed.push(
-                    "an Istio release that supports pools with several ports (istio#57638)".to_owned(),
+                    "an Istio release that supports pools with several ports (istio#57638)"
+                        .to_owned(),
                 );
             }
         }

@@ -1,11 +1,11 @@
-//! Who an object is, and which object of one side is which of the other.
+//! Identities of objects, and pairing of the objects of two sides.
 
 use super::{Side, renames};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Who an object is in a cluster: an API version more or less makes it no other one.
+/// Identity of an object in a cluster, independent of the API version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// `kind`
@@ -18,7 +18,7 @@ pub struct Identity {
     pub name: String,
 }
 
-/// Groups that took over kinds of another one: the objects are the same ones.
+/// Kinds that moved to another API group: old group, kind, new group. The objects are the same.
 const MOVED_GROUPS: [(&str, &str, &str); 5] = [
     ("extensions", "Deployment", "apps"),
     ("extensions", "DaemonSet", "apps"),
@@ -28,7 +28,7 @@ const MOVED_GROUPS: [(&str, &str, &str); 5] = [
 ];
 
 impl Identity {
-    /// The identity of an object.
+    /// Returns the identity of an object.
     pub fn of(object: &Json) -> Self {
         let text = |pointer: &str| {
             object.pointer(pointer).and_then(Json::as_str).unwrap_or_default().to_owned()
@@ -51,7 +51,7 @@ impl Identity {
 }
 
 impl fmt::Display for Identity {
-    /// `Deployment/manager`, `RoleBinding/kube-system/reader`
+    /// Writes `Deployment/manager` or `RoleBinding/kube-system/reader`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         if !self.namespace.is_empty() {
@@ -61,12 +61,12 @@ impl fmt::Display for Identity {
     }
 }
 
-/// An object of both sides, or of one.
+/// An object on both sides or on one.
 #[derive(Clone, Debug)]
 pub struct Pair<'a> {
-    /// Who it is, on the new side where it is there.
+    /// Identity on the new side, or on the old side if removed.
     pub id: Identity,
-    /// Who it was.
+    /// Identity on the old side.
     pub old_id: Option<Identity>,
     /// The old object.
     pub old: Option<&'a Json>,
@@ -74,15 +74,15 @@ pub struct Pair<'a> {
     pub new: Option<&'a Json>,
 }
 
-/// All objects of two sides.
+/// All objects of two sides, paired.
 #[derive(Clone, Debug)]
 pub struct Pairs<'a> {
-    /// In the order of their identities.
+    /// Pairs in the order of their identities.
     pub list: Vec<Pair<'a>>,
 }
 
 impl<'a> Pairs<'a> {
-    /// Pairs the objects of two sides by identity, and what remains by content.
+    /// Pairs the objects of two sides by identity, and the rest by content.
     pub fn of(old: &'a Side, new: &'a Side) -> Self {
         let mut list: Vec<Pair<'a>> = Vec::new();
         let mut gone: BTreeMap<(&str, &str), Vec<&Identity>> = BTreeMap::new();
@@ -101,9 +101,10 @@ impl<'a> Pairs<'a> {
         for id in new.objects.keys().filter(|id| !old.objects.contains_key(*id)) {
             came.entry((&id.kind, &id.group)).or_default().push(id);
         }
+
         let mut renamed: BTreeSet<&Identity> = BTreeSet::new();
         for (kind, gone) in &gone {
-            // The name of a CRD is the name of its API: another name is another API.
+            // A CRD with another name is another API, never a rename.
             let came = came.get(kind).filter(|_| kind.0 != "CustomResourceDefinition");
             for (from, to) in
                 came.map(|came| renames::pairs(old, new, gone, came)).unwrap_or_default()
@@ -117,6 +118,7 @@ impl<'a> Pairs<'a> {
                 });
             }
         }
+
         for id in gone.values().flatten().filter(|id| !renamed.contains(*id)) {
             let object = old.objects.get(*id);
             let id = (*id).clone();

@@ -1,7 +1,7 @@
-//! For a browser: one file with everything in it, and nothing from anywhere else.
+//! HTML format: one self-contained page.
 //!
-//! Every word is in the page itself; the script only filters. The content security policy allows
-//! the page's own style and script, by digest, and nothing more.
+//! All content is in the page itself; the script only filters. The content security policy allows
+//! only the page's own style and script, by digest.
 
 use super::{Sign, lines, objects};
 use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
@@ -15,10 +15,10 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// Lines of one value.
+/// Maximum number of lines of a value.
 const LINES: usize = 1_000;
 
-/// The change set as an HTML page.
+/// Renders a change set as an HTML page.
 pub fn render(set: &ChangeSet) -> String {
     let title = format!("{} → {}", set.old, set.new);
     let mut page = format!(
@@ -31,6 +31,7 @@ pub fn render(set: &ChangeSet) -> String {
         digest(SCRIPT),
         text(&title),
     );
+
     let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title));
     for Finding { rule, reason } in &set.notices {
         let _ = writeln!(
@@ -43,14 +44,14 @@ pub fn render(set: &ChangeSet) -> String {
         );
     }
     if set.is_empty() {
-        let _ = writeln!(page, "<p>No difference in {} objects.</p>", set.unchanged);
+        let _ = writeln!(page, "<p>No differences in {} objects.</p>", set.unchanged);
     } else {
         let _ = writeln!(page, "<p id=\"counts\">{} in {}.</p>", strong_counts(set), objects(set));
     }
     for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
         let _ = writeln!(
             page,
-            "<p class=\"dim\">{} changes left out by <code>{}</code>: {}</p>",
+            "<p class=\"dim\">{} changes ignored by <code>{}</code>: {}</p>",
             ignored.changes,
             text(&ignored.pattern),
             text(&ignored.reason)
@@ -64,6 +65,7 @@ pub fn render(set: &ChangeSet) -> String {
         );
     }
     page.push_str("</header>\n");
+
     if !set.is_empty() {
         let ids = ids(set);
         summary(set, &ids, &mut page);
@@ -76,7 +78,7 @@ pub fn render(set: &ChangeSet) -> String {
     page
 }
 
-/// A source expression of a content security policy.
+/// Returns the source expression of a content security policy for inline content.
 fn digest(content: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content.as_bytes())))
 }
@@ -90,10 +92,10 @@ fn strong_counts(set: &ChangeSet) -> String {
         .join(", ")
 }
 
-/// Objects that a row of the summary leads to.
+/// Maximum number of linked objects per row of the summary.
 const LINKS: usize = 3;
 
-/// What matters, by code, with the way to where it is.
+/// Appends the table of breaking and risky changes by code, with links.
 fn summary(set: &ChangeSet, ids: &[String], page: &mut String) {
     let mut rows = String::new();
     for ((class, code), count) in crate::diff::codes(set) {
@@ -109,12 +111,11 @@ fn summary(set: &ChangeSet, ids: &[String], page: &mut String) {
         }
     }
     if !rows.is_empty() {
-        let _ =
-            write!(page, "<section>\n<h2>What matters</h2>\n<table>\n{rows}</table>\n</section>\n");
+        let _ = write!(page, "<section>\n<h2>Summary</h2>\n<table>\n{rows}</table>\n</section>\n");
     }
 }
 
-/// Links to the first change with this code of each object.
+/// Returns links to the first change with this code of each object.
 fn ways(set: &ChangeSet, ids: &[String], code: &str) -> String {
     let first = |object: &ObjectChange| object.changes.iter().position(|c| c.code() == code);
     let found: Vec<(&ObjectChange, String)> = set
@@ -160,11 +161,11 @@ fn filters(set: &ChangeSet, page: &mut String) {
          <button type=\"button\" id=\"open\">Open all</button>\n\
          <button type=\"button\" id=\"close\">Close all</button>\n\
          <output id=\"shown\" class=\"dim\"></output>\n</form>\n\
-         <p class=\"dim\">Keys: j and k go through the changes, / searches, 1 2 3 switch the classes, o opens and c closes all.</p>\n",
+         <p class=\"dim\">Keys: j next change, k previous change, / search, 1 2 3 toggle classes, o open all, c close all.</p>\n",
     );
 }
 
-/// Targets of links, one for each object; of objects with the same slug, the later ones are numbered.
+/// Returns unique link targets, one per object; duplicate slugs are numbered.
 fn ids(set: &ChangeSet) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
@@ -190,7 +191,7 @@ fn changes(set: &ChangeSet, ids: &[String], page: &mut String) {
     page.push_str("</main>\n");
 }
 
-/// A name as the target of a link.
+/// Returns a name as a link target.
 fn slug(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     format!("o-{}", name.chars().map(plain).collect::<String>())
@@ -301,7 +302,7 @@ fn plan(set: &ChangeSet, page: &mut String) {
     page.push_str("</ol>\n</section>\n");
 }
 
-/// A sentence whose words in backquotes are code.
+/// Returns a sentence as HTML, with text in backticks as `<code>`.
 fn with_code(sentence: &str) -> String {
     let safe = text(sentence);
     let pieces: Vec<&str> = safe.split('`').collect();
