@@ -1,5 +1,5 @@
-//! The form for clusters that run KServe: one LLMInferenceService, of which its controller makes
-//! workloads, picker, pool and route.
+//! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
+//! picker, pool and route.
 
 use super::build::{Values, object, with};
 use super::engine::{self, model_argument};
@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 /// `apiVersion` of LLMInferenceServices.
 const API: &str = "serving.kserve.io/v1alpha2";
 
-/// The service.
+/// Returns the LLMInferenceService.
 pub(super) fn service(
     config: &ServingConfig,
     workloads: &[Workload<'_>],
@@ -53,12 +53,12 @@ pub(super) fn service(
     with(object(API, "LLMInferenceService", &config.name, &labels), "spec", Value::from(spec))
 }
 
-/// Replicas, parallelism and pods of one role.
+/// Returns replicas, parallelism and pods of one role.
 fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     let shape = workload.shape;
     let role = workload.role.as_str();
     let mut part = Map::new();
-    let description = format!("How many replicas there are for {role}.");
+    let description = format!("Number of {role} replicas.");
     part.insert(
         "replicas".to_owned(),
         values.count(&[role, "replicas"], shape.replicas, &description),
@@ -90,7 +90,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     let default = workload.shape.resources.clone().unwrap_or(json!({}));
     let mut container = Map::new();
     container.insert("name".to_owned(), "main".into());
-    let description = "The engine of all pods.";
+    let description = "Engine image of all pods.";
     container
         .insert("image".to_owned(), values.text(&["image"], &config.engine.image, description));
     if !workload.shape.args.is_empty() {
@@ -113,7 +113,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     pod.into()
 }
 
-/// Keys of `[[serving]]` for what KServe decides by itself.
+/// Keys of `[[serving]]` that KServe decides itself.
 const NOT_OURS: &[&str] = &[
     "engine.shared-memory",
     "engine.capabilities",
@@ -140,16 +140,16 @@ const NOT_OURS: &[&str] = &[
     "disruption-budget",
 ];
 
-/// An error for each key that would change nothing.
+/// Reports an error for each key without effect.
 pub(super) fn check(config: &ServingConfig) -> Diagnostics {
     NOT_OURS
         .iter()
         .filter_map(|key| Some((key, config.spans.get(*key)?)))
         .map(|(key, span)| {
-            let message = format!("`{key}` has no place in an LLMInferenceService");
-            Diagnostic::error(Code::ServingProfile, message).at(Place::span(span.clone())).hint(
-                "KServe decides this by its own presets: remove the key, or `form = \"kserve\"`",
-            )
+            let message = format!("`{key}` is not supported with `form = \"kserve\"`");
+            Diagnostic::error(Code::ServingProfile, message)
+                .at(Place::span(span.clone()))
+                .hint("remove the key, which KServe's presets decide, or `form`")
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! The InferencePool and what refers to it.
+//! InferencePool, objectives and rewrites.
 
 use super::build::{object, with};
 use super::picker;
@@ -7,12 +7,12 @@ use crate::config::ServingConfig;
 use crate::ir::Object;
 use serde_json::{Value as Json, json};
 
-/// The group of pools.
+/// Returns the API group of InferencePools.
 fn group(config: &ServingConfig) -> &'static str {
     config.profile.pool.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// The pool, its objectives and rewrites.
+/// Returns the pool, its objectives and rewrites.
 pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec<Object> {
     let labels = picker::labels(config);
     let ports = workloads.iter().map(Workload::ports).max_by_key(Vec::len).unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
     objects
 }
 
-/// Where a route sends requests.
+/// Returns the backend reference of routes to the pool.
 pub(super) fn backend(config: &ServingConfig) -> Json {
     json!({"group": group(config), "kind": "InferencePool", "name": config.name})
 }

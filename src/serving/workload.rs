@@ -45,7 +45,7 @@ fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
     }
     let role = workload.role.as_str();
     let what = if workload.is_group() { "groups of pods" } else { "pods" };
-    let description = format!("How many {what} there are for {role}.");
+    let description = format!("Number of {role} {what}.");
     Some(values.count(&[role, "replicas"], workload.shape.replicas, &description))
 }
 
