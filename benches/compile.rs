@@ -17,7 +17,7 @@ use bundle2chart::diff::{self, Options, Side};
 use bundle2chart::ir::Release;
 use bundle2chart::lock::Lock;
 use bundle2chart::source::{self, Access, BundleFiles, Limits, Supply};
-use bundle2chart::{bundle, emit, pipeline};
+use bundle2chart::{output, pipeline};
 use divan::Bencher;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -49,8 +49,9 @@ fn read_yaml(bencher: Bencher) {
     let files = mesh();
     let texts: Vec<&str> =
         files.manifests.values().map(|bytes| std::str::from_utf8(bytes).expect("text")).collect();
-    bencher
-        .bench(|| texts.iter().map(|text| bundle::parse(text).expect("YAML").len()).sum::<usize>());
+    bencher.bench(|| {
+        texts.iter().map(|text| bundle2chart::yaml::parse(text).expect("YAML").len()).sum::<usize>()
+    });
 }
 
 /// Two sides of 3 MB of CRDs, all of which differ: what `diff` takes once both are read.
@@ -178,7 +179,7 @@ fn build(config: &Config, out: &Path) -> usize {
     let pipeline::Build { charts, diagnostics, .. } =
         pipeline::build(config, &supply, &Lock::default(), &[], jobs);
     assert!(!diagnostics.has_errors());
-    emit::write(out, &charts, false).expect("written").unchanged.len()
+    output::write(out, &charts, false).expect("written").unchanged.len()
 }
 
 #[divan::bench(args = [1, 100], sample_count = 5, sample_size = 1)]

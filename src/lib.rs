@@ -3,7 +3,7 @@
 //! The modules are the pipeline, in order: [`config`] reads `bundles.toml`, [`source`] brings the
 //! bytes, [`bundle`] reads them as Kubernetes would, [`olm`] makes what OLM would make of the
 //! ClusterServiceVersion, [`passes`] adapt the objects, [`chart`] lays them out as files and
-//! [`emit`] spells and writes them. [`lock`] remembers which bytes they were. [`ir`] is what travels between the stages and [`diag`] how
+//! [`output`] writes them. [`lock`] remembers which bytes they were. [`ir`] is what travels between the stages and [`diag`] how
 //! every stage reports. [`pipeline`] is the only module that knows them all.
 //!
 //! The library works without the command line:
@@ -60,7 +60,7 @@ pub mod dependencies;
 pub mod deploy;
 pub mod diag;
 pub mod diff;
-pub mod emit;
+
 pub mod escape;
 pub mod images;
 pub mod inspect;
@@ -68,10 +68,11 @@ pub mod ir;
 pub mod jq;
 pub mod lock;
 pub mod olm;
+pub mod output;
 pub mod overlay;
 pub mod passes;
 pub mod pipeline;
 mod regular_file;
 pub mod serving;
 pub mod source;
-mod yaml;
+pub mod yaml;

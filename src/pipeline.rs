@@ -4,23 +4,25 @@ mod chart_versions;
 mod compile;
 pub mod operand;
 mod release_size;
+mod settings_changed;
 pub mod upgrade;
 
 pub use compile::{Compiled, Hits, compile, compile_loaded};
+pub use settings_changed::{crds_moved, watch_changed};
 
 use compile::check_package;
 
 use crate::bundle::{self, Bundle};
 use crate::chart::{self, Chart, Description};
-use crate::config::suggest;
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig, Source};
 use crate::config::{CRDS_SUFFIX, OPERANDS_SUFFIX};
 use crate::dependencies::{self, Member};
 use crate::deploy::{Part, Release as ChartRelease};
+use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
-use crate::emit::ChartFiles;
 use crate::images::{self, BundleImages, Image};
 use crate::lock::{Lock, Locked};
+use crate::output::ChartFiles;
 use crate::passes;
 use crate::serving;
 use crate::source::{BundleFiles, Reference, Supply};

@@ -1,7 +1,7 @@
 //! Files that somebody else made: opened without waiting, and only when they are regular.
 //!
 //! Opening a named pipe waits for a writer, and reading a device may never end. Every file from
-//! outside is opened here; tests/style.rs keeps other ways to open files out of the tree.
+//! outside is opened here; tests/suite/style.rs keeps other ways to open files out of the tree.
 
 use rustix::fs::OFlags;
 use std::fs::{File, FileType, OpenOptions};

@@ -1,7 +1,7 @@
 //! The file for helmfile, read and carried out by the real helmfile.
 //!
-//! `cargo test --test helmfile -- --ignored` makes helmfile the first time, which takes about ten
-//! minutes of a processor and needs Go, so it is no part of `cargo test`.
+//! `cargo test --test helmfile -- --ignored` builds helmfile the first time, which needs Go and
+//! about ten minutes of processor time.
 
 #![allow(
     clippy::expect_used,
@@ -18,6 +18,8 @@ mod go;
 mod helm;
 #[path = "support/helmfile.rs"]
 mod helmfile;
+#[path = "support/once.rs"]
+mod once;
 #[path = "support/rendered.rs"]
 mod rendered;
 #[cfg(test)]
@@ -87,7 +89,7 @@ fn untouched(case: &Case, before: &Tree) {
 }
 
 #[test]
-#[ignore = "makes helmfile, which takes minutes"]
+#[ignore = "needs Go 1.26: cargo test --test helmfile -- --ignored"]
 fn helmfile_reads_lints_and_renders_it() {
     let helmfile = Helmfile::ready();
     let helm = Helm::newest();
@@ -114,7 +116,7 @@ fn helmfile_reads_lints_and_renders_it() {
 }
 
 #[test]
-#[ignore = "makes helmfile, which takes minutes"]
+#[ignore = "needs Go 1.26: cargo test --test helmfile -- --ignored"]
 fn helmfile_finds_the_order() {
     let helmfile = Helmfile::ready();
     let case = fixtures();
@@ -165,7 +167,7 @@ fn stand_ins(case: &Case, helm: &Path) {
 }
 
 #[test]
-#[ignore = "makes helmfile, which takes minutes"]
+#[ignore = "needs Go 1.26: cargo test --test helmfile -- --ignored"]
 fn helmfile_installs_in_order_and_applies_crds_first() {
     let helmfile = Helmfile::ready();
     for (name, case, file) in

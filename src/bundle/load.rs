@@ -1,12 +1,12 @@
 //! Files to a [`Bundle`].
 
-use super::yaml::{self, Documents};
 use super::{
     Bundle, ClusterServiceVersion, Requirements, locate, position, properties, requirements,
 };
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Origin, Value};
 use crate::source::BundleFiles;
+use crate::yaml::read::Documents;
 use indexmap::IndexMap;
 
 const PACKAGE: &str = "operators.operatorframework.io.bundle.package.v1";
@@ -216,7 +216,7 @@ pub(super) fn documents(
             .at(Place::file(file).at(line, 1)),
         );
     }
-    match yaml::read(text) {
+    match crate::yaml::read(text) {
         Ok(documents) => {
             for duplicate in &documents.duplicates {
                 let (line, column) = duplicate.last;

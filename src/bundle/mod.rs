@@ -9,9 +9,7 @@ mod plain_schema;
 mod position;
 mod properties;
 mod requirements;
-mod scalar;
 mod typed;
-mod yaml;
 
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
 pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
@@ -23,23 +21,9 @@ pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements};
 pub use typed::{Misfit, TypeCheck, api_version, check_object};
 
-use crate::ir::{Object, Value};
+use crate::ir::Object;
 use crate::source::ImageIdentity;
 use indexmap::IndexMap;
-
-/// The documents of a YAML or JSON text, without empty ones, as Kubernetes reads them: what
-/// [`load`] reads of a file, before it looks for objects.
-///
-/// # Errors
-/// When the text is no YAML or goes beyond the limits of a manifest; says where and why.
-pub fn parse(text: &str) -> Result<Vec<Value>, String> {
-    match yaml::read(text) {
-        Ok(read) => Ok(read.documents.into_iter().map(|document| document.value).collect()),
-        Err(problem) => {
-            Err(format!("line {}, column {}: {}", problem.line, problem.column, problem.message))
-        }
-    }
-}
 
 /// A bundle.
 #[derive(Clone, Debug)]

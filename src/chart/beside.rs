@@ -4,9 +4,9 @@ use super::crds::Crds;
 use super::notes::INSTALLED;
 use super::readme::{contents, provenance, values};
 use super::{Description, Part, crd_docs, stub_names, uninstall};
-use crate::emit::{escape, in_text};
 use crate::escape::markdown::{self, code};
 use crate::ir::{Object, Unit};
+use crate::yaml::{escape, in_text};
 use std::fmt::Write as _;
 
 /// Returns README.md and NOTES.txt of the chart NAME-crds.

@@ -14,9 +14,10 @@
 //! compares with the requests of Helm 3.17, 3.19 and 4.3 to an API server: for charts of 15 kB to 1 MB
 //! the result is never below them and at most 4 % above.
 
+use super::chart_lock::CHART_LOCK;
 use super::crds::TEMPLATES as CRDS_TEMPLATES;
-use crate::emit::{CHART_LOCK, render};
 use crate::ir::{Release, Unit};
+use crate::yaml::render;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;

@@ -2,9 +2,9 @@
 
 use super::Part;
 use crate::config::CrdPlacement;
-use crate::emit::{CRD_VERSION_TEMPLATE, crd_template, yaml};
 use crate::ir::{Object, Origin, Unit, ValueSpec, ValuesPath};
 use crate::passes::crds_enabled;
+use crate::yaml::{self, CRD_VERSION_TEMPLATE, crd_template};
 use serde_json::json;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Template files, one object per file.
 
 use super::crds::allow_downgrade;
-use crate::emit::{crd_template, yaml};
 use crate::ir::{Object, Origin};
+use crate::yaml::{self, crd_template};
 use std::collections::BTreeMap;
 
 /// Maximum length of a file stem, below the limits of tar's ustar header and of file systems.

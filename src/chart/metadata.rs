@@ -1,9 +1,10 @@
 //! Chart.yaml.
 
+use super::chart_lock::{CRDS_CONDITION, CRDS_SUBCHART};
 use super::crds::Crds;
 use super::{Description, Part};
-use crate::emit::{CRDS_CONDITION, CRDS_SUBCHART, yaml};
 use crate::ir::{Map, Value};
+use crate::yaml;
 
 /// Returns Chart.yaml: versions, description and provenance, without timestamps.
 pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> String {

@@ -6,6 +6,7 @@
 mod beside;
 mod budget;
 mod certificates;
+mod chart_lock;
 mod cluster_scope;
 mod crd_docs;
 mod crds;
@@ -19,13 +20,15 @@ mod uninstall;
 mod values;
 
 pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
+pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
 pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
-use crate::emit::{CERTIFICATE_TEMPLATE, CHART_LOCK, REQUIRED_APIS, chart_lock};
 use crate::ir::{Object, Origin, Phase, ReadPaths, Scopes, Unit};
+use crate::yaml::CERTIFICATE_TEMPLATE;
 use required_apis::Providers;
+use required_apis::REQUIRED_APIS;
 use std::collections::BTreeMap;
 
 /// A Helm chart.

@@ -4,8 +4,8 @@ use super::crds::Crds;
 use super::readme::watched;
 use super::{Companions, Description, Part, crd_docs};
 use crate::config::Layout;
-use crate::emit::{escape, in_text};
 use crate::ir::{Origin, PULL_SECRET, Unit, Value};
+use crate::yaml::{escape, in_text};
 use std::fmt::Write as _;
 
 /// Maximum size of a CRD for client-side `kubectl apply`, which stores the whole object in an

@@ -3,10 +3,15 @@
 //! Helm rejects a release if the cluster lacks the kind of one of its objects, with a message about
 //! REST mappings and no hint. The template fails before that.
 
-use crate::emit;
 use crate::ir::{Object, Unit};
 use crate::overlay::{Definitions, is_built_in, provider};
+use crate::yaml::quoted_argument;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Where it is in a chart. Helm evaluates a `.tpl` file whose name has no underscore, and the text
+/// is empty, so it adds nothing to the release.
+pub(super) const REQUIRED_APIS: &str = "templates/required-apis.tpl";
 
 /// Chart names by the kinds that their CRDs define, as `GROUP/KIND`.
 pub(super) type Providers = BTreeMap<String, String>;
@@ -38,7 +43,7 @@ pub(super) fn template(unit: &Unit, name: &str, providers: &Providers) -> Option
         })
         .collect();
     let apis: Vec<(String, String)> = apis.into_iter().collect();
-    (!apis.is_empty()).then(|| emit::required_apis(&apis))
+    (!apis.is_empty()).then(|| template_text(&apis))
 }
 
 fn remedy(object: &Object, providers: &Providers) -> String {
@@ -54,6 +59,30 @@ fn remedy(object: &Object, providers: &Providers) -> String {
         Some(provider) => format!("install {provider} first"),
         None => "install its CustomResourceDefinition first".to_owned(),
     }
+}
+
+/// Returns a template that fails with a sentence where the cluster lacks an API. `apis` are
+/// `GROUP/VERSION/KIND`, each with its sentence.
+///
+/// Without a cluster (`helm template`, `helm lint`) Helm knows group versions only, and no kinds,
+/// so that nothing stops there (Helm: `chart/common`, default capabilities).
+fn template_text(apis: &[(String, String)]) -> String {
+    let mut text = "\
+{{- /* Fails where the cluster lacks an API that this chart needs. Without a cluster (helm template, helm lint) it does \
+nothing. */ -}}
+{{- if .Capabilities.APIVersions.Has \"apps/v1/Deployment\" -}}
+"
+    .to_owned();
+    for (api, sentence) in apis {
+        let _ = writeln!(
+            text,
+            "{{{{- if not (.Capabilities.APIVersions.Has {}) -}}}}\n{{{{- fail {} -}}}}\n{{{{- end -}}}}",
+            quoted_argument(api),
+            quoted_argument(sentence)
+        );
+    }
+    text.push_str("{{- end -}}\n");
+    text
 }
 
 #[cfg(test)]

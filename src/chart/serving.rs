@@ -1,12 +1,12 @@
 //! Charts of `[[serving]]` tables: the layout of bundle charts, with their own README and NOTES.
 
-use super::required_apis::{self, Providers};
+use super::required_apis::{self, Providers, REQUIRED_APIS};
 use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
 use crate::config::{Model, ServingConfig, Topology};
-use crate::emit::{REQUIRED_APIS, escape, yaml};
 use crate::ir::{Map, Unit, Value};
 use crate::serving::topology::{self, Role, Servers, Workload};
 use crate::serving::{self, picker};
+use crate::yaml::{self, escape};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

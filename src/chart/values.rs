@@ -1,8 +1,8 @@
 //! values.yaml with helm-docs comments, and values.schema.json.
 
-use crate::emit::yaml;
 use crate::escape;
 use crate::ir::{Map, Unit, Value, ValueSpec};
+use crate::yaml;
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 

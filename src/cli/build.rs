@@ -7,10 +7,10 @@ use crate::chart;
 use crate::config::Config;
 use crate::deploy;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::emit::ownership::BUILD_REPORT;
-use crate::emit::{self, BesideFiles, ChartFiles, Comparison, Staged, Writer, Written};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
+use crate::output::ownership::BUILD_REPORT;
+use crate::output::{self, ChartFiles, CompanionFiles, Comparison, Staged, Writer, Written};
 use crate::pipeline;
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
 use crate::source::Supply;
@@ -70,12 +70,12 @@ impl Build {
             Target::Write(Writer::new(&out, self.replace))
         };
         let finish = |mut chart: ChartFiles| {
-            let moved = emit::crds_moved(&out, &chart);
+            let moved = pipeline::crds_moved(&out, &chart);
             let (upgrade, problems) = upgrades.report(&mut chart);
             Finished {
                 built: BuiltChart::new(&chart, upgrade),
                 moved,
-                watch: emit::watch_changed(&out, &chart, &config.bundles),
+                watch: pipeline::watch_changed(&out, &chart, &config.bundles),
                 problems,
                 done: target.take(&chart),
             }
@@ -228,7 +228,7 @@ impl Target<'_> {
     /// Compares or stages a chart.
     fn take(&self, chart: &ChartFiles) -> Result<Done, Diagnostics> {
         match self {
-            Target::Compare(out) => emit::compare_chart(out, chart).map(Done::Compared),
+            Target::Compare(out) => output::compare_chart(out, chart).map(Done::Compared),
             Target::Write(Ok(writer)) => writer.stage(chart).map(Done::Staged),
             // Said once, at the end.
             Target::Write(Err(_)) => Err(Diagnostics::new()),
@@ -240,7 +240,7 @@ impl Target<'_> {
         self,
         done: Vec<Result<Done, Diagnostics>>,
         charts: &[BuiltChart],
-        beside: Option<&BesideFiles>,
+        beside: Option<&CompanionFiles>,
     ) -> Result<Ended, Diagnostics> {
         let (mut compared, mut staged) = (Comparison::default(), Vec::new());
         let mut problems = Diagnostics::new();
@@ -257,7 +257,7 @@ impl Target<'_> {
         match self {
             Target::Compare(out) => {
                 let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
-                compared.append(emit::compare_rest(out, &dirs, beside)?);
+                compared.append(output::compare_rest(out, &dirs, beside)?);
                 Ok(Ended::Compared(compared))
             }
             Target::Write(writer) => writer?.finish(&staged, beside).map(Ended::Written),

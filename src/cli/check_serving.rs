@@ -3,10 +3,10 @@
 use super::Exit;
 use super::output::Output;
 use crate::bundle;
+use crate::config::serving::profile::{self, NAMES};
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
 use crate::escape::Lines;
 use crate::ir::Release;
-use crate::serving::profile::{self, NAMES};
 use crate::serving::{self, Manifest};
 use crate::source::{self, Limits};
 use clap::builder::PossibleValuesParser;

@@ -11,8 +11,7 @@ mod overlay;
 mod pods;
 mod read;
 pub mod schema;
-mod serving;
-pub(crate) mod suggest;
+pub mod serving;
 pub(crate) mod text;
 mod tree;
 mod values;
@@ -30,7 +29,7 @@ pub use serving::{
 };
 
 use crate::diag::Span;
-use crate::diff::Ignore;
+use crate::ir::Ignore;
 use crate::ir::{Phase, Scopes};
 use std::path::PathBuf;
 use std::time::Duration;

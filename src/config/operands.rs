@@ -3,7 +3,8 @@
 
 use super::keys::{ADOPT, RELEASE};
 use super::tree::{At, Fields, Reader};
-use super::{BundleConfig, Text, suggest};
+use super::{BundleConfig, Text};
+use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Place, Span};
 use crate::ir::{Scope, Scopes, dns_subdomain};
 use std::collections::BTreeMap;

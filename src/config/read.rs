@@ -9,7 +9,7 @@ use super::{
 };
 use super::{check, operands};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
-use crate::diff::{Ignore, Pattern};
+use crate::ir::{Ignore, Pattern};
 use crate::jq::Purpose;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! `[[serving]]`: what a person says about a model to serve.
 
+pub mod profile;
 mod read;
 
 use crate::diag::Span;
-use crate::serving::profile::Profile;
+use profile::Profile;
 use serde_json::{Map as JsonMap, Value as Json};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! the rest.
 
 use super::keys::{Key, Kind, Table};
-use super::suggest;
+use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use serde_json::Value as Json;
 use std::ops::Range;

@@ -2,7 +2,8 @@
 
 use super::keys::{NAME_LIMIT, NAMESPACE_LIMIT, OCI_LAYOUT, SECRET_LIMIT};
 use super::tree::{At, Fields, Reader};
-use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch, suggest};
+use super::{MirrorTarget, Text, VersionRequest, WantedVersion, Watch};
+use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::label_fault;
 use std::net::Ipv6Addr;

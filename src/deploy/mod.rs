@@ -13,8 +13,8 @@ mod tests;
 pub use plan::{Plan, Planned};
 
 use crate::config::Deploy;
-use crate::emit::yaml;
 use crate::ir::Value;
+use crate::yaml;
 use std::collections::BTreeMap;
 
 /// A chart that was built, and how it is installed. Its release has its name.

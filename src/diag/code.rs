@@ -165,7 +165,7 @@ codes! {
         "The version of the ClusterServiceVersion cannot be the version of a chart."
         "Helm charts have semantic versions. Set `chart-version` for the bundle.";
 
-    // --- emit: the output folder ------------------------------------------------------------
+    // --- output: the output folder ------------------------------------------------------------
     ChartVersionExists "chart-version-exists"
         "A chart of this version exists with other content."
         "What is under a chart version must not change: somebody may have installed it, and Helm and Argo CD take two charts of one version for the same. Raise `chart-version` of the bundle in bundles.toml, so that the new content gets a version of its own. `--replace` replaces the old content; use it only where nobody has the old chart.";

@@ -11,6 +11,7 @@ mod location;
 #[cfg(test)]
 mod sample;
 pub mod sarif;
+pub(crate) mod suggest;
 
 pub use code::Code;
 pub use location::{Locate, Location};

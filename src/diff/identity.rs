@@ -1,65 +1,9 @@
 //! Identities of objects, and pairing of the objects of two sides.
 
 use super::{Side, renames};
+use crate::ir::Identity;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-
-/// Identity of an object in a cluster, independent of the API version.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity {
-    /// `kind`
-    pub kind: String,
-    /// API group; empty for the core group.
-    pub group: String,
-    /// `metadata.namespace`; empty for cluster scope and for the release namespace.
-    pub namespace: String,
-    /// `metadata.name`
-    pub name: String,
-}
-
-/// Kinds that moved to another API group: old group, kind, new group. The objects are the same.
-const MOVED_GROUPS: [(&str, &str, &str); 5] = [
-    ("extensions", "Deployment", "apps"),
-    ("extensions", "DaemonSet", "apps"),
-    ("extensions", "ReplicaSet", "apps"),
-    ("extensions", "Ingress", "networking.k8s.io"),
-    ("extensions", "NetworkPolicy", "networking.k8s.io"),
-];
-
-impl Identity {
-    /// Returns the identity of an object.
-    pub fn of(object: &Json) -> Self {
-        let text = |pointer: &str| {
-            object.pointer(pointer).and_then(Json::as_str).unwrap_or_default().to_owned()
-        };
-        let kind = text("/kind");
-        let version = text("/apiVersion");
-        let group = version.split_once('/').map_or("", |(group, _)| group);
-        let group = MOVED_GROUPS
-            .iter()
-            .find(|(from, moved, _)| *from == group && *moved == kind)
-            .map_or(group, |(_, _, to)| to)
-            .to_owned();
-        Identity {
-            kind,
-            group,
-            namespace: text("/metadata/namespace"),
-            name: text("/metadata/name"),
-        }
-    }
-}
-
-impl fmt::Display for Identity {
-    /// Writes `Deployment/manager` or `RoleBinding/kube-system/reader`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.kind)?;
-        if !self.namespace.is_empty() {
-            write!(f, "/{}", self.namespace)?;
-        }
-        write!(f, "/{}", self.name)
-    }
-}
 
 /// An object on both sides or on one.
 #[derive(Clone, Debug)]

@@ -6,8 +6,6 @@
 //! comparison ([`redact`]), so that no renderer can print them.
 
 pub mod identity;
-pub mod path;
-pub mod pattern;
 pub mod plan;
 pub mod redact;
 mod renames;
@@ -17,9 +15,8 @@ mod side;
 pub mod tree;
 pub mod values;
 
-pub use identity::Identity;
-pub use path::Path;
-pub use pattern::Pattern;
+pub use crate::ir::field_path::{self as path, Path};
+pub use crate::ir::{Identity, Ignore, Pattern};
 pub use rules::Rule;
 pub use side::{CHART_KIND, ChartFacts, Placement, Side};
 
@@ -133,15 +130,6 @@ impl ObjectChange {
     pub fn count(&self, class: Class) -> usize {
         self.changes.iter().filter(|change| change.class() == class).count()
     }
-}
-
-/// A pattern for changes to ignore.
-#[derive(Clone, Debug)]
-pub struct Ignore {
-    /// Pattern of ignored changes.
-    pub pattern: Pattern,
-    /// Reason from the configuration.
-    pub reason: String,
 }
 
 /// An [`Ignore`] with the number of ignored changes.

@@ -330,7 +330,7 @@ fn the_fate_of_a_crd_that_goes_is_told() {
         Of::Both(vec![crd(json!({}))], facts)
     };
     for (at, fate) in
-        [(Placement::Templates, "Helm deletes it"), (Placement::Crds, "Helm leaves it")]
+        [(Placement::Templates, "Helm deletes it"), (Placement::Crds, "Helm keeps it")]
     {
         let set = diff(with(at), Of::Chart(ChartFacts::default()));
         let told = set.changes().flat_map(|(_, change)| &change.findings);

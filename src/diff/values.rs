@@ -1,7 +1,7 @@
 //! Validation of values against `values.schema.json` of a chart, as Helm does it.
 
 use super::{ChartFacts, Side};
-use crate::config::suggest;
+use crate::diag::suggest;
 use serde_json::{Map, Value as Json};
 
 /// Maximum number of rejected values in a message.

@@ -2,10 +2,10 @@
 
 use super::{BundleImages, Image, Use, UseKind};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::emit::yaml;
 use crate::escape::{self, Lines};
 use crate::ir::{Map, Value};
 use crate::source::Reference;
+use crate::yaml;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -53,7 +53,7 @@ fn large_crds(bundle: &Bundle, findings: &mut Vec<String>) {
     let large: Vec<&str> = bundle
         .crds
         .iter()
-        .filter(|crd| crate::emit::yaml::plain(&crd.root).is_ok_and(|text| text.len() > 262_144))
+        .filter(|crd| crate::yaml::plain(&crd.root).is_ok_and(|text| text.len() > 262_144))
         .map(Object::name)
         .collect();
     if !large.is_empty() {

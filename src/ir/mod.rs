@@ -2,13 +2,16 @@
 //!
 //! A [`Value`] that came out of a bundle holds only literals; passes put [`Expr`] leaves in.
 //! Nothing else in the program knows how an expression is spelled in a template: only
-//! [`crate::emit`] writes them.
+//! [`crate::yaml`] writes them.
 
 mod expr;
+pub mod field_path;
+mod identity;
 mod map;
 mod names;
 mod object;
 mod path;
+mod pattern;
 mod reads;
 mod resolve;
 mod scope;
@@ -20,11 +23,13 @@ mod version_range;
 pub use expr::{
     CertificateField, CertificatePiece, Condition, Expr, ImageReference, Part, ValuesPath,
 };
+pub use identity::Identity;
 pub use map::{Entry, Iter, IterMut, Map};
 pub use names::dns_subdomain;
 pub(crate) use names::{is_label, is_label_value, label_fault};
 pub use object::{CRD_VERSION, Object, ObjectId, Origin, PULL_SECRET, Phase, WORKLOADS, account};
 pub use path::{Step, path_of, push_key, steps};
+pub use pattern::{Ignore, Pattern};
 pub use reads::ReadPaths;
 pub use resolve::Release;
 pub(crate) use resolve::{certificate_placeholder, truth};

@@ -1,7 +1,7 @@
 //! What is wrong with the text of a program, and where.
 
 use super::library::{self, WITHHELD};
-use crate::config::suggest;
+use crate::diag::suggest;
 use jaq_core::compile::Undefined;
 use jaq_core::load::lex::{self, Tok, Token};
 use jaq_core::load::{parse, span};

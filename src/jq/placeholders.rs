@@ -161,12 +161,11 @@ fn opened(number: &Num) -> Result<Number, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bundle;
     use crate::ir::ValuesPath;
     use crate::jq::{Purpose, Session};
 
     fn object(text: &str) -> Map {
-        let Value::Map(map) = bundle::parse(text).unwrap().remove(0) else { panic!("a map") };
+        let Value::Map(map) = crate::yaml::parse(text).unwrap().remove(0) else { panic!("a map") };
         *map
     }
 

@@ -4,7 +4,8 @@
 use super::definitions::{Definition, Definitions};
 use super::scope::is_built_in;
 use super::{schema, scope};
-use crate::config::{CrdPlacement, suggest};
+use crate::config::CrdPlacement;
+use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Origin, Phase, Scope, Scopes};
 

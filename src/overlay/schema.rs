@@ -5,7 +5,7 @@
 //! and maps, combinations, and fields that the schema does not have, which the server would drop
 //! without a word. Rules in CEL and formats are left to the server.
 
-use crate::config::suggest;
+use crate::diag::suggest;
 use crate::ir::{Map, Number, Release, Value, push_key};
 use regex::RegexBuilder;
 use serde_json::Value as Json;

@@ -5,7 +5,6 @@
 //! creates them nor with the release (pkg/action/hooks.go). Argo CD does delete hooks before it
 //! creates them, and has no `lookup`, so it is told to skip this one.
 
-use crate::bundle;
 use crate::config::Text;
 use crate::ir::{Condition, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath};
 use serde_json::json;
@@ -130,7 +129,7 @@ fn stub(name: &str) -> Option<Object> {
         "servicemonitors.monitoring.coreos.com" => SERVICE_MONITORS,
         _ => return None,
     };
-    let Some(Value::Map(root)) = bundle::parse(text).ok()?.pop() else { return None };
+    let Some(Value::Map(root)) = crate::yaml::parse(text).ok()?.pop() else { return None };
     let mut object = Object::new(*root, Origin::Stub);
     object.phase = Phase::Before;
 

@@ -59,8 +59,7 @@ fn strip_some(value: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bundle;
-    use crate::emit::yaml;
+    use crate::yaml;
 
     #[test]
     fn only_texts_about_schemas_go() {
@@ -84,7 +83,7 @@ properties:
     additionalProperties: {description: value, type: string}
     default: {description: stays}
 ";
-        let mut schema = bundle::parse(text).unwrap().remove(0);
+        let mut schema = crate::yaml::parse(text).unwrap().remove(0);
         strip(&mut schema);
         insta::assert_snapshot!(yaml::plain_value(&schema).unwrap(), @r"
         type: object

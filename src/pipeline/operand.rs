@@ -2,14 +2,15 @@
 
 use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::bundle;
+use crate::chart::CRDS_SUBCHART;
 use crate::config::{BundleConfig, Config, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::diff::{ChartFacts, Placement, Side};
-use crate::emit::{self, render};
 use crate::ir::{Phase, Release};
 use crate::lock::{self, Locked};
 use crate::source::chart::{self as charts, ChartTree};
 use crate::source::{self, Pin, Supply};
+use crate::yaml::render;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -226,7 +227,7 @@ impl Operands<'_> {
             annotations.is_some_and(|map| map.keys().any(|key| key.starts_with("bundle2chart/")));
         let package = annotations.and_then(|map| map.get("bundle2chart/package"));
         let package = package.and_then(Json::as_str).unwrap_or_default().to_owned();
-        let ours = annotated || tree.contains_key(crate::emit::ownership::FILE_NAME);
+        let ours = annotated || tree.contains_key(crate::output::ownership::FILE_NAME);
         let name = text("name");
         let rendered = if ours { self.render(tree, &values)? } else { None };
         let rendered = match rendered {
@@ -281,7 +282,7 @@ impl Operands<'_> {
     fn render(&self, tree: &ChartTree, values: &Json) -> Result<Option<Rendered>, Diagnostics> {
         let release = Release { namespace: self.namespace, values };
         let nothing = Json::Null;
-        let of_subchart = values.get(emit::CRDS_SUBCHART).unwrap_or(&nothing);
+        let of_subchart = values.get(CRDS_SUBCHART).unwrap_or(&nothing);
         let subchart = Release { namespace: self.namespace, values: of_subchart };
         let without_subchart = of_subchart.get("enabled") == Some(&Json::Bool(false));
         let mut rendered = Vec::new();
@@ -358,7 +359,7 @@ fn is_crds(folder: &str) -> bool {
 fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     if path.is_dir() && charts::is_chart(path) {
         let tree = charts::read_folder(path)?;
-        if !tree.contains_key(crate::emit::ownership::FILE_NAME) {
+        if !tree.contains_key(crate::output::ownership::FILE_NAME) {
             charts::refuse_links(path)?;
         }
         return Ok(Some(tree));
@@ -372,7 +373,7 @@ type Rendered = Vec<(Placement, String, Json)>;
 /// The documents of a file, as JSON.
 pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnostics> {
     let text = std::str::from_utf8(content).map_err(|_| not_utf8(path))?;
-    let documents = bundle::parse(text).map_err(|why| {
+    let documents = crate::yaml::parse(text).map_err(|why| {
         Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not valid YAML: {why}"))
             .at(Place::file(path))
             .hint("Check the file; a template is shown as it was rendered.")
@@ -436,7 +437,7 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
                 .hint("Write one map in YAML, as for `helm install --values`.")
                 .into()
         };
-        let mut documents = bundle::parse(&text).map_err(wrong)?;
+        let mut documents = crate::yaml::parse(&text).map_err(wrong)?;
         let release = Release { namespace: "", values: &Json::Null };
         match documents.pop().map(|document| release.value(&document)) {
             None => {}

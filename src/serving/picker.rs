@@ -3,8 +3,8 @@
 use super::build::{Values, cluster_object, map, object, with, with_namespace};
 use super::presets;
 use crate::config::ServingConfig;
-use crate::emit::yaml;
 use crate::ir::{Expr, Map, Object, Value};
+use crate::yaml;
 use serde_json::{Value as Json, json};
 
 /// Port for gateways (ext-proc).

@@ -3,7 +3,7 @@
 //! Source: the registrations of llm-d-router 0.9 and 0.10, and of gateway-api-inference-extension
 //! up to 1.4.
 
-use super::profile::Profile;
+use crate::config::serving::profile::Profile;
 
 /// Category of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -44,16 +44,25 @@ impl Hasher {
 
     /// The digest of what went in, with its algorithm.
     pub(super) fn finish(self) -> String {
-        let (mut text, bytes) = match self {
-            Hasher::Sha256(hash) => ("sha256:".to_owned(), hash.finalize().to_vec()),
-            Hasher::Sha512(hash) => ("sha512:".to_owned(), hash.finalize().to_vec()),
-        };
-        for byte in bytes {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
+        match self {
+            Hasher::Sha256(hash) => format!("sha256:{}", hexadecimal(&hash.finalize())),
+            Hasher::Sha512(hash) => format!("sha512:{}", hexadecimal(&hash.finalize())),
         }
-        text
     }
+}
+
+/// Returns the SHA-256 of `content` in lower-case hexadecimal, without the algorithm.
+pub(crate) fn sha256(content: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(content))
+}
+
+/// Spells bytes in lower-case hexadecimal.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The digest of texts one after the other; what is in one never counts as part of the next.

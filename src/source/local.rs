@@ -4,7 +4,7 @@ use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
 use super::tarball::{Holds, Tarball};
 use super::{BundleFiles, directory, docker_archive, failure, unreadable};
-use crate::config::suggest;
+use crate::diag::suggest;
 use crate::diag::{Code, Diagnostics};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -29,7 +29,7 @@ mod tarball;
 mod tree;
 mod vendor;
 
-pub(crate) use digest::digest_of_parts;
+pub(crate) use digest::{digest_of_parts, hexadecimal, sha256};
 
 pub use access::{Access, Download, Environment, Reporter};
 pub use limits::Limits;

@@ -4,16 +4,30 @@
 //! documents line by line before it is parsed ([`stream`]), a JSON object is read by the rules of
 //! JSON ([`json`]), and anything else by those of libyaml, which go.yaml.in/yaml/v2 is a port of
 //! ([`scanner`], [`parser`]). This is YAML 1.1; readers of YAML 1.2 differ from it in what they
-//! accept and, worse, in what they read. `tests/kubernetes_yaml.rs` compares the two.
+//! accept and, worse, in what they read. `tests/against_go/kubernetes_yaml.rs` compares the two.
 //!
 //! What a scalar means is decided by the reader of events.
 
+mod certificate;
+mod crd_version;
+mod expression;
 mod json;
 mod parser;
+pub(crate) mod read;
+pub mod render;
+mod scalar;
 mod scanner;
 mod stream;
+mod write;
 
+pub use certificate::CERTIFICATE_TEMPLATE;
+pub use crd_version::{CRD_VERSION_TEMPLATE, crd_template};
+pub(crate) use expression::quoted as quoted_argument;
+pub use expression::{escape, in_text};
+pub use read::parse;
+pub(crate) use read::read;
 pub(crate) use stream::Events;
+pub use write::{plain, plain_value, spell, template};
 
 use std::borrow::Cow;
 

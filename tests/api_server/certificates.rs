@@ -83,8 +83,9 @@ fn operator(path: &str, body: &Json) -> (u16, Json) {
 }
 
 #[test]
+#[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
 fn webhooks_conversions_and_apis() {
-    let Some(cluster) = ControlPlane::start() else { return };
+    let cluster = ControlPlane::start();
     let temporary = TempDir::new().expect("a folder");
     let bundle = root().join("fixtures/bundles/toll-bridge-operator/0.3.0");
     let chart = compiled(&bundle, "certificates = \"helm\"", temporary.path()).expect("a chart");

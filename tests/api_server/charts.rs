@@ -3,7 +3,7 @@
 
 use crate::offline;
 use bundle2chart::config::Config;
-use bundle2chart::emit;
+use bundle2chart::output;
 use serde_json::Value as Json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ pub(crate) fn compiled(bundle: &Path, settings: &str, folder: &Path) -> Option<P
         return None;
     }
     let out = folder.join("out");
-    emit::write(&out, &charts, false).expect("an empty folder takes every chart");
+    output::write(&out, &charts, false).expect("an empty folder takes every chart");
     let own = charts.iter().find(|chart| chart.dir.starts_with("operator"))?;
     Some(out.join(&own.dir))
 }

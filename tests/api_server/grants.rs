@@ -1,7 +1,6 @@
 //! What a CSV and the roles beside it grant, read here once more: rules of RBAC, by account.
 
 use crate::requests::{Place, Target};
-use bundle2chart::bundle;
 use bundle2chart::ir;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -124,7 +123,7 @@ fn objects(bundle: &Path) -> Vec<Json> {
     let mut objects = Vec::new();
     for file in files {
         let text = fs::read_to_string(file.expect("a file").path()).expect("a text");
-        let documents = bundle::parse(&text).expect("YAML");
+        let documents = bundle2chart::yaml::parse(&text).expect("YAML");
         objects.extend(documents.iter().map(|document| release.value(document)));
     }
     objects

@@ -104,11 +104,12 @@ pub(crate) fn run(
 /// In the order of the committed helmfile, with the examples that operators ship; and uninstalled in
 /// the opposite order.
 #[test]
+#[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
 fn fixtures_in_their_order() {
     let mut rows = Vec::new();
     let all = Helm::all();
     for helm in &all {
-        let Some(cluster) = ControlPlane::start() else { return };
+        let cluster = ControlPlane::start();
         rows.push(install_fixtures(&cluster, helm));
     }
     let versions: Vec<&str> = all.iter().map(|helm| helm.version).collect();

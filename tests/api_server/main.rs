@@ -42,5 +42,7 @@ mod lamp;
 mod llm_platform;
 #[path = "../support/offline.rs"]
 mod offline;
+#[path = "../support/once.rs"]
+mod once;
 #[path = "../support/shared.rs"]
 mod shared;

@@ -6,8 +6,9 @@ use crate::helm::Helm;
 use crate::install;
 
 #[test]
+#[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
 fn an_install_without_cert_manager_stops_and_creates_nothing() {
-    let Some(cluster) = ControlPlane::start() else { return };
+    let cluster = ControlPlane::start();
     let release = charts::fixtures().into_iter().find(|r| r.name == "toll-bridge-operator");
     let release = release.expect("a fixture with certificates");
     let mark = cluster.audit_mark();

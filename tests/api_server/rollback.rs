@@ -22,8 +22,9 @@ fn bundle(folder: &Path, without: &str) -> PathBuf {
 /// A new version that names a ServiceAccount where the old one does not is rolled back: the API
 /// server's copy of the name in `serviceAccount` must not bring it back.
 #[test]
+#[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
 fn service_account_name() {
-    let Some(cluster) = ControlPlane::start() else { return };
+    let cluster = ControlPlane::start();
     let temporary = TempDir::new().expect("a folder");
     let named = "              serviceAccountName: lamp-operator\n";
     let (old, new) = (temporary.path().join("old"), temporary.path().join("new"));

@@ -48,7 +48,7 @@ pub(crate) fn check(section: &str, versions: &[&str], of_helms: &[Vec<Row>]) {
         fs::write(&file, &expected).expect("a file");
     } else if found != expected {
         panic!(
-            "{FILE} is out of date; write it with UPDATE=1 cargo test --test api_server\n{}",
+            "{FILE} is out of date; write it with UPDATE=1 cargo test --test api_server -- --ignored\n{}",
             content(&expected, section)
         );
     }

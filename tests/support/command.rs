@@ -1,6 +1,6 @@
 //! The real program, run in a folder of its own, and what a person sees of it.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests write what the program reads")]
 
 use std::collections::BTreeMap;

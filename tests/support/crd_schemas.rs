@@ -15,7 +15,7 @@ impl CrdSchemas {
         for entry in std::fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
             let text = std::fs::read_to_string(&path).expect("a CRD");
-            let parsed = bundle2chart::bundle::parse(&text).expect("YAML");
+            let parsed = bundle2chart::yaml::parse(&text).expect("YAML");
             for crd in parsed {
                 let nothing = Json::Null;
                 let release = bundle2chart::ir::Release { namespace: "", values: &nothing };

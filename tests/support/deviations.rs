@@ -102,7 +102,7 @@ pub(crate) const DEVIATIONS: [Deviation; 25] = [
         what: "A `metadata/properties.yaml` without properties adds no annotation `olm.properties` to pods.",
         why: "OLM v1 writes `null` there, which says nothing.",
     },
-    // What follows does not occur in the goldens; tests/awkward_truths.rs and tests/lints.rs have it.
+    // What follows does not occur in the goldens; tests/suite/awkward_truths.rs and tests/suite/lints.rs have it.
     Deviation {
         name: "kube-system",
         what: "Roles and RoleBindings that a bundle ships for `kube-system` stay there.",

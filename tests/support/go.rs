@@ -1,45 +1,36 @@
 //! Programs in Go that results are compared with, built from their sources in this repository.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(clippy::print_stderr, reason = "says what was not checked")]
+#![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests build and run Go programs")]
 
-use super::helm::tools_dir;
+use super::once::{create_once, tools_dir};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns the program whose sources are in `tests/NAME`; builds it unless that was done before.
-/// Without Go there is none: in CI (`CI=true`) that is a failure, elsewhere it is printed.
+/// Returns the program whose sources are in `tests/NAME`; builds it where that was not done yet.
 ///
 /// # Panics
-/// When it cannot be built.
-pub(crate) fn program(name: &str) -> Option<PathBuf> {
+/// When Go is missing, or the program cannot be built.
+pub(crate) fn program(name: &str) -> PathBuf {
     program_with(name, &[])
 }
 
 /// Returns that program, built with these values of variables: `PACKAGE.VARIABLE=VALUE`.
 ///
 /// # Panics
-/// When it cannot be built.
-pub(crate) fn program_with(name: &str, variables: &[String]) -> Option<PathBuf> {
+/// When Go is missing, or the program cannot be built.
+pub(crate) fn program_with(name: &str, variables: &[String]) -> PathBuf {
     let sources = sources(name);
-    if let Err(error) = Command::new("go").arg("version").output() {
-        assert!(std::env::var_os("CI").is_none(), "this test needs go on PATH: {error}");
-        eprintln!("not checked: {name} needs go on PATH");
-        return None;
-    }
     let path = tools_dir().join(name).join(checksum(&sources)).join(name);
-    if !path.is_file()
-        && let Err(reason) = build(&sources, variables, &path)
-    {
+    if let Err(reason) = build(&sources, variables, &path) {
         panic!(
-            "cannot build {name}: {reason}\n\
-             hint: it takes Go 1.26 and a proxy for Go modules; GOPROXY names another proxy"
+            "this test needs tests/{name} and could not build it: {reason}\n\
+             hint: install Go 1.26; GOPROXY sets the proxy for Go modules"
         );
     }
-    Some(path)
+    path
 }
 
 /// Returns the version of a module that the `go.mod` of the program `name` requires.
@@ -80,34 +71,11 @@ fn checksum(sources: &Path) -> String {
 fn build(sources: &Path, variables: &[String], path: &Path) -> Result<(), String> {
     let variables = variables.iter().map(|variable| format!(" -X {variable}"));
     let linker = format!("-ldflags=-s -w{}", variables.collect::<String>());
-    build_once(path, |staged| {
+    create_once(path, |staged| {
         let target = staged.to_str().ok_or("a path in other than UTF-8")?;
         let arguments = ["build", "-trimpath", "-buildvcs=false", &linker, "-o", target, "."];
         go(sources, &arguments).map(drop)
     })
-}
-
-/// Builds a program at `path`, unless another process did so before. `write` writes it to the path
-/// that it is given; the program is renamed from there, so that nobody starts half of it.
-///
-/// # Errors
-/// The error of `write`, or of a folder that cannot be written.
-pub(crate) fn build_once(
-    path: &Path,
-    write: impl FnOnce(&Path) -> Result<(), String>,
-) -> Result<(), String> {
-    let text = |error: std::io::Error| error.to_string();
-    let folder = path.parent().ok_or("no folder")?;
-    fs::create_dir_all(folder).map_err(text)?;
-    let lock = File::create(folder.join("lock")).map_err(text)?;
-    lock.lock().map_err(text)?;
-    if path.is_file() {
-        return Ok(()); // another test binary was faster
-    }
-
-    let staged = path.with_extension("new");
-    write(&staged)?;
-    fs::rename(&staged, path).map_err(text)
 }
 
 /// Runs `go ARGUMENTS` in a folder and returns its output.
@@ -121,7 +89,7 @@ pub(crate) fn go(folder: &Path, arguments: &[&str]) -> Result<String, String> {
         // No C compiler is needed, and none makes a difference.
         .env("CGO_ENABLED", "0")
         .output()
-        .map_err(|error| format!("go does not start: {error}"))?;
+        .map_err(|error| format!("cannot run `go`: {error}"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

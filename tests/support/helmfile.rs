@@ -2,8 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests make and run helmfile")]
 
-use super::go::{build_once, go};
-use super::helm::{Helm, tools_dir};
+use super::go::go;
+use super::helm::Helm;
+use super::once::{create_once, tools_dir};
 use serde_json::Value as Json;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -82,12 +83,10 @@ impl Helmfile {
 fn installed() -> PathBuf {
     let tools = tools_dir();
     let path = tools.join(format!("helmfile-{VERSION}")).join("helmfile");
-    if !path.is_file()
-        && let Err(reason) = build_once(&path, |staged| build(&tools, staged))
-    {
+    if let Err(reason) = create_once(&path, |staged| build(&tools, staged)) {
         panic!(
-            "this test needs helmfile {VERSION} and could not make it: {reason}\n\
-             hint: it is a Go module, which takes Go 1.26 and a proxy for Go modules. Or put the program at {} \
+            "this test needs helmfile {VERSION} and could not build it: {reason}\n\
+             hint: install Go 1.26; GOPROXY sets the proxy for Go modules. Or put the program at {} \
              yourself; BUNDLE2CHART_TEST_TOOLS names another folder for it.",
             path.display()
         );

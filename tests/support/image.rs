@@ -1,7 +1,7 @@
 //! Container images, built in memory: layers as tar archives, and the OCI image layout that holds
 //! them. The same input gives the same bytes: no times, no owners, a fixed order.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use flate2::Compression as GzipLevel;
 use flate2::read::MultiGzDecoder;

@@ -1,6 +1,6 @@
 //! The smallest bundle that has a bit of everything, to be broken in one place at a time.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use super::command::Case;
 

@@ -2,8 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests write what the program reads")]
 
-use crate::command::Case;
-use crate::shared::shared;
+use super::command::Case;
+use super::shared::shared;
 use std::fs;
 use std::path::Path;
 use toml::{Table, Value};

@@ -2,8 +2,8 @@
 
 use bundle2chart::config::Config;
 use bundle2chart::diag::Diagnostics;
-use bundle2chart::emit::ChartFiles;
 use bundle2chart::lock::Lock;
+use bundle2chart::output::ChartFiles;
 use bundle2chart::pipeline::{self, Build};
 use bundle2chart::source::{Access, Supply};
 

@@ -1,6 +1,6 @@
 //! What Helm rendered, read by an independent reader and compared as data with what was meant.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use serde::Deserialize as _;
 use serde_json::Value as Json;

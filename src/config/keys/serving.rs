@@ -1,7 +1,7 @@
 //! The keys of `[[serving]]`.
 
 use super::{Kind, NAME, NAMESPACE, SECRET, Table, optional, required};
-use crate::serving::profile;
+use crate::config::serving::profile;
 
 /// Values of `topology`, the default first.
 pub(crate) const TOPOLOGIES: &[&str] =

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::config::keys::serving as keys;
 use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
+use crate::config::serving::profile;
 use crate::config::tree::{At, Fields, Reader};
 use crate::diag::{Code, Span};
 use crate::ir::{is_label_value, label_fault};
-use crate::serving::profile;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
 use regex::Regex;
 use serde_json::{Map as JsonMap, Value as Json};

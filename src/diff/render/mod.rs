@@ -7,9 +7,9 @@ pub mod markdown;
 pub mod text;
 
 use super::{Change, ChangeSet, Class};
-use crate::emit::yaml;
 use crate::escape::visible;
 use crate::ir::{Map, Value};
+use crate::yaml;
 use serde_json::Value as Json;
 use similar::{ChangeTag, TextDiff};
 use std::collections::{BTreeMap, HashSet};

@@ -1,9 +1,9 @@
 //! Rules for objects of every kind.
 
 use super::{RuleContext, display_value, found, listed, rules};
-use crate::diff::identity::Identity;
 use crate::diff::path::Step;
 use crate::diff::{CHART_KIND, Finding};
+use crate::ir::Identity;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 

@@ -1,5 +1,4 @@
 use super::*;
-use crate::bundle;
 
 const SCHEMA: &str = "\
 type: object
@@ -45,10 +44,10 @@ properties:
 ";
 
 fn faults(spec: &str) -> String {
-    let schema = bundle::parse(SCHEMA).unwrap().remove(0);
+    let schema = crate::yaml::parse(SCHEMA).unwrap().remove(0);
     let text =
         format!("{{apiVersion: a/v1, kind: K, metadata: {{name: x, odd: 1}}, spec: {spec}}}");
-    let Value::Map(root) = bundle::parse(&text).unwrap().remove(0) else { panic!("a map") };
+    let Value::Map(root) = crate::yaml::parse(&text).unwrap().remove(0) else { panic!("a map") };
     let lines = validate(&schema, &root).into_iter();
     lines.map(|f| format!("{} {} ({})\n", f.path, f.message, f.hint)).collect()
 }

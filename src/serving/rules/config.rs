@@ -5,8 +5,8 @@ use super::super::plugins::{self, Sort};
 use super::super::view::pods::{Part, list, text};
 use super::super::view::{Picker, View};
 use super::keys::{self, Report};
-use crate::config::suggest;
 use crate::diag::Severity;
+use crate::diag::suggest;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 

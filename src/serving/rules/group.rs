@@ -3,7 +3,7 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{Part, list, text};
-use crate::config::suggest;
+use crate::diag::suggest;
 use serde_json::Value as Json;
 
 /// Returns the specs of groups with their manifest index and path.

@@ -2,7 +2,7 @@
 //!
 //! Source: the types of llm-d-router 0.10, which fails to start with unknown keys.
 
-use crate::config::suggest;
+use crate::diag::suggest;
 use crate::ir::push_key;
 use serde_json::Value as Json;
 

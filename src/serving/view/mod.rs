@@ -4,7 +4,7 @@ pub(super) mod flags;
 pub(super) mod pods;
 pub(super) mod shell;
 
-use super::profile::Profile;
+use crate::config::serving::profile::Profile;
 use crate::diag::Place;
 use flags::Flags;
 use pods::{Part, Template, list, text};
@@ -214,7 +214,7 @@ impl<'a> View<'a> {
         let Some(content) = map.json.get("data").and_then(|data| data.get(name)) else {
             return Some((number, ".data".to_owned(), Err(format!("there is no file {name}"))));
         };
-        let read = crate::bundle::parse(content.as_str().unwrap_or_default());
+        let read = crate::yaml::parse(content.as_str().unwrap_or_default());
         let config = read.and_then(|mut documents| match documents.pop() {
             Some(document) if documents.is_empty() => Ok(as_json(&document)),
             _ => Err("it is not one YAML document".to_owned()),

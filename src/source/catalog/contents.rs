@@ -4,7 +4,7 @@ use super::ignore::Ignored;
 use super::objects::{self, Bundle, Channel, Deprecations, Head, Package};
 use super::place::Item;
 use super::{invalid, stream};
-use crate::config::suggest;
+use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::source::failure;
 use crate::source::limits::{Limits, exceeded, in_bytes};

@@ -2,7 +2,8 @@
 
 use super::contents::Contents;
 use super::objects::{Bundle, Entry};
-use crate::config::{CatalogSource, VersionRequest, suggest};
+use crate::config::{CatalogSource, VersionRequest};
+use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use crate::ir::VersionRange;
 use semver::Version;

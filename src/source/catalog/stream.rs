@@ -1,7 +1,6 @@
 //! Objects one by one out of a file of any size.
 
 use super::objects::Head;
-use crate::bundle;
 use crate::ir::Release;
 use crate::source::limits::{Limits, in_bytes};
 use memchr::{memchr_iter, memmem};
@@ -163,7 +162,7 @@ fn document(
     }
     let text = std::str::from_utf8(text)
         .map_err(|_| fault(1, "a document is not UTF-8 text".to_owned(), false))?;
-    let values = bundle::parse(text).map_err(|error| {
+    let values = crate::yaml::parse(text).map_err(|error| {
         // It names the line in the document.
         let (line, why) = error.split_once(", column ").unwrap_or(("", error.as_str()));
         let line = line.strip_prefix("line ").and_then(|line| line.parse().ok()).unwrap_or(1);

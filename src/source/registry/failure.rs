@@ -13,6 +13,8 @@ pub(super) enum Failure {
     TooSlow(String),
     /// No secure connection.
     Tls(String),
+    /// No secure connection, because the registry's certificate is not trusted.
+    Certificate(String),
     /// There is no such image or blob.
     NotFound(String),
     /// The registry wants credentials, or other ones.
@@ -61,7 +63,7 @@ impl Failure {
                  `timeout` in `[network]`"
                     .to_owned(),
             ),
-            Failure::Tls(message) => (
+            Failure::Tls(message) | Failure::Certificate(message) => (
                 Code::RegistryUnreachable,
                 message,
                 format!(

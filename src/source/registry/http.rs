@@ -392,23 +392,32 @@ fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
             Failure::Unreachable(format!("the name of {place} leads to no address"))
         }
         ureq::Error::Timeout(_) => Failure::Unreachable(format!("{place} does not answer in time")),
-        ureq::Error::Rustls(_) | ureq::Error::Tls(_) | ureq::Error::TlsRequired => {
+        ureq::Error::Rustls(inner) => tls_failure(&place, inner),
+        ureq::Error::Tls(_) | ureq::Error::TlsRequired => {
             Failure::Tls(format!("no secure connection to {place}: {error}"))
-        }
-        ureq::Error::Io(inner) if is_tls(inner) => {
-            Failure::Tls(format!("no secure connection to {place}: {inner}"))
         }
         ureq::Error::LargeResponseHeader(..) | ureq::Error::BadUri(_) => {
             Failure::Refused(format!("{place}: {error}"))
         }
-        ureq::Error::Io(inner) => Failure::Unreachable(format!("{place}: {inner}")),
+        ureq::Error::Io(inner) => match tls_error(inner) {
+            Some(inner) => tls_failure(&place, inner),
+            None => Failure::Unreachable(format!("{place}: {inner}")),
+        },
         other => Failure::Unreachable(format!("{place}: {other}")),
     }
 }
 
-/// Whether an error comes from TLS, inside what carries it.
-fn is_tls(error: &std::io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+/// Returns the error of TLS that an error of the connection carries.
+fn tls_error(error: &std::io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+fn tls_failure(place: &str, error: &rustls::Error) -> Failure {
+    let message = format!("no secure connection to {place}: {error}");
+    match error {
+        rustls::Error::InvalidCertificate(_) => Failure::Certificate(message),
+        _ => Failure::Tls(message),
+    }
 }
 
 /// Reads a file of certificates; the error is for people.

@@ -203,7 +203,7 @@ fn speaks_plain_http(http: &Http, authority: &str) -> bool {
     };
     // A certificate that is not trusted is TLS all the same.
     let has_tls = match ask("https") {
-        Some(Err(Failure::Tls(message))) => message.contains("certificate"),
+        Some(Err(Failure::Certificate(_))) => true,
         Some(outcome) => outcome.is_ok(),
         None => false,
     };

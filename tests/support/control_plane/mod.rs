@@ -4,7 +4,7 @@
 //! All programs are one, built from `tests/control_plane` and pinned there by checksum. Each
 //! [`ControlPlane`] is a cluster of its own, in a temporary folder and on ports of this machine.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests start servers and write their files")]
 
 mod audit;
@@ -58,16 +58,16 @@ pub(crate) struct ControlPlane {
 
 impl ControlPlane {
     /// Starts a cluster that has only what Kubernetes itself puts there; builds its programs first
-    /// where that was not done yet. Without Go there is none: see [`go::program`].
+    /// where that was not done yet.
     ///
     /// # Panics
-    /// When the programs cannot be built, or do not become ready.
-    pub(crate) fn start() -> Option<Self> {
-        let program = program()?;
+    /// When Go is missing, or the programs cannot be built or do not become ready.
+    pub(crate) fn start() -> Self {
+        let program = program();
         let mut reasons = Vec::new();
         for _ in 0..ATTEMPTS {
             match Self::attempt(&program) {
-                Ok(control_plane) => return Some(control_plane),
+                Ok(control_plane) => return control_plane,
                 Err(reason) => reasons.push(reason),
             }
         }
@@ -346,7 +346,7 @@ fn etcd_arguments(folder: &Path, port: u16, peers: u16) -> Vec<String> {
 }
 
 /// The program, with its version where `kubectl version` and Helm read it.
-fn program() -> Option<PathBuf> {
+fn program() -> PathBuf {
     let version = ControlPlane::version();
     let minor = version.split('.').nth(1).expect("a minor version");
     let variables: Vec<String> = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"]

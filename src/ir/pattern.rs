@@ -1,0 +1,188 @@
+//! Patterns for objects and paths, for `--only`, `--ignore` and `[[ignore]]`.
+
+use super::Identity;
+use super::field_path::Path;
+use std::fmt;
+
+/// A pattern `KIND[/[NAMESPACE/]NAME][:PATH]` or `PATH`, where a path begins with a dot. `*` matches any
+/// characters of one segment, `**` any segments. A path also matches everything below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    text: String,
+    /// Kind, namespace, name; empty ones match all.
+    object: [String; 3],
+    path: Vec<String>,
+}
+
+impl Pattern {
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    /// A message for the user if the pattern is invalid.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Err("pattern is empty".to_owned());
+        }
+        let (object, path) = if text.starts_with(['.', '[']) {
+            ("", text)
+        } else {
+            match text.find(":.").or_else(|| text.find(":[")) {
+                Some(at) => (&text[..at], &text[at + 1..]),
+                None => (text, ""),
+            }
+        };
+        let mut parts: Vec<&str> = object.split('/').collect();
+        let object = match (parts.len(), parts.pop()) {
+            (1, Some(kind)) => [kind, "", ""],
+            (2, Some(name)) => [parts[0], "", name],
+            (3, Some(name)) => [parts[0], parts[1], name],
+            _ => return Err(format!("`{object}` has more parts than KIND/NAMESPACE/NAME")),
+        };
+        Ok(Pattern {
+            text: text.to_owned(),
+            object: object.map(str::to_owned),
+            path: segments(path)?,
+        })
+    }
+
+    /// Returns true if the pattern matches a path of an object.
+    pub fn matches(&self, id: &Identity, path: &Path) -> bool {
+        let parts = [&id.kind, &id.namespace, &id.name];
+        let object = self.object.iter().zip(parts).all(|(p, text)| p.is_empty() || glob(p, text));
+        let labels: Vec<String> = path.steps().iter().map(super::field_path::Step::label).collect();
+        object && below(&self.path, &labels)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Returns the segments of a path: `.key`, `[item]`, `["any text"]`.
+fn segments(path: &str) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix("[\"") {
+            let end = after.find("\"]").ok_or_else(|| format!("`{rest}` has no `\"]`"))?;
+            found.push(after[..end].to_owned());
+            rest = &after[end + 2..];
+        } else if let Some(after) = rest.strip_prefix('[') {
+            let end = after.find(']').ok_or_else(|| format!("`{rest}` has no `]`"))?;
+            found.push(after[..end].to_owned());
+            rest = &after[end + 1..];
+        } else if let Some(after) = rest.strip_prefix('.') {
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            if end == 0 && !after.starts_with('[') {
+                return Err(format!("`{path}` has an empty segment"));
+            }
+            if end > 0 {
+                found.push(after[..end].to_owned());
+            }
+            rest = &after[end..];
+        } else {
+            return Err(format!("expected `.` or `[` before `{rest}`"));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns true if the pattern matches a prefix of the labels.
+fn below(pattern: &[String], labels: &[String]) -> bool {
+    match pattern.split_first() {
+        None => true,
+        Some((any, rest)) if any == "**" => {
+            (0..=labels.len()).any(|skip| below(rest, &labels[skip..]))
+        }
+        Some((first, rest)) => labels
+            .split_first()
+            .is_some_and(|(label, labels)| glob(first, label) && below(rest, labels)),
+    }
+}
+
+/// Returns true if the pattern matches the text; `*` matches any characters.
+fn glob(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// A pattern for changes to ignore.
+#[derive(Clone, Debug)]
+pub struct Ignore {
+    /// Pattern of ignored changes.
+    pub pattern: Pattern,
+    /// Reason from the configuration.
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pattern, glob};
+    use crate::ir::Identity;
+    use crate::ir::field_path::{Path, Step};
+
+    fn id() -> Identity {
+        let text = str::to_owned;
+        Identity { kind: text("Role"), group: text("g"), namespace: text("ns"), name: text("a-b") }
+    }
+
+    #[test]
+    fn patterns_match_objects_and_places() {
+        let path = Path(vec![
+            Step::Key("spec".to_owned()),
+            Step::Item(vec![("name".to_owned(), "v1".to_owned())]),
+            Step::Key("a.b/c".to_owned()),
+        ]);
+        for (pattern, expected) in [
+            ("Role", true),
+            ("Role/a-b", true),
+            ("Role/a-*", true),
+            ("Role/ns/a-b", true),
+            ("Role/other/a-b", false),
+            ("RoleBinding", false),
+            ("*", true),
+            (".spec", true),
+            (".spec[v1]", true),
+            (".spec[v2]", false),
+            (".spec.*[\"a.b/c\"]", true),
+            (".**[\"a.b/c\"]", true),
+            (".**.other", false),
+            ("Role/a-b:.spec", true),
+            ("Role/a-b:.status", false),
+            ("Role:.spec[v1][\"a.b/c\"].more", false),
+        ] {
+            let found = Pattern::parse(pattern).expect(pattern).matches(&id(), &path);
+            assert_eq!(found, expected, "{pattern}");
+        }
+        for wrong in ["", " ", "a/b/c/d", ".a..b", ".a[b", ".a[\"b]", ".a]b"] {
+            assert!(Pattern::parse(wrong).is_err() || wrong == ".a]b", "{wrong}");
+        }
+    }
+
+    #[test]
+    fn globs() {
+        for (pattern, text, expected) in [
+            ("", "", true),
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("a*c", "abc", true),
+            ("a*b*c", "axbxc", true),
+            ("a*b*c", "ac", false),
+            ("*a", "aba", true),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(glob(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What a chart has otherwise than the version before: the place of its CRDs, and the namespaces that
+//! its operator watches. Only reads.
+
+#![expect(clippy::disallowed_methods, reason = "looks at what is in the output folder")]
+
+use crate::config::{BundleConfig, CrdPlacement};
+use crate::diag::{Code, Diagnostic, Place};
+use crate::output::{ChartFiles, ownership};
+use crate::regular_file;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a Chart.yaml that are looked at.
+const LONGEST: u64 = 1 << 20;
+/// The annotation of a chart that says where its bundle's CRDs are.
+const CRDS: &str = "bundle2chart/crds: ";
+/// The annotation of a chart that says what its operator watches.
+const WATCH: &str = "bundle2chart/watch: ";
+
+/// Returns a warning when the CRDs of a chart move: they are somewhere else in the version before it
+/// that is in the output folder, or in what is replaced. What cannot be read is nothing to compare
+/// with.
+pub fn crds_moved(out: &Path, chart: &ChartFiles) -> Option<Diagnostic> {
+    let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
+    let (dir, before) = previous(out, chart, placement_in)?;
+    (before != now).then(|| warning(out, chart, &dir, before, now))
+}
+
+/// Returns an error when the operator of a chart would watch other namespaces than in the version
+/// before it that is in the output folder, and the one of `bundles` that it comes from has no `watch`
+/// in bundles.toml. This is for bundles that the lock does not have, such as those of a path.
+pub fn watch_changed(
+    out: &Path,
+    chart: &ChartFiles,
+    bundles: &[BundleConfig],
+) -> Option<Diagnostic> {
+    let name = chart.dir.iter().next()?.to_str()?;
+    let bundle = bundles.iter().find(|bundle| bundle.name == name && bundle.watch.is_none())?;
+    let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
+    let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
+
+    // What was built under this version has been decided.
+    let own = read(&out.join(&chart.dir)).map(|before| (chart.dir.clone(), before));
+    let (dir, before) = own.or_else(|| previous(out, chart, read))?;
+    (before != now).then(|| watch_error(bundle, &out.join(dir), &before, &now))
+}
+
+fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> Diagnostic {
+    let toml = |text: &str| match text {
+        "all" | "own" => format!("\"{text}\""),
+        names => {
+            let names: Vec<String> = names.split(',').map(|name| format!("\"{name}\"")).collect();
+            format!("[{}]", names.join(", "))
+        }
+    };
+    let message = format!(
+        "`{}` would watch {now} instead of {before}, as the chart `{}` does, because the install modes of \
+         the bundle changed: {}",
+        bundle.name,
+        chart.display(),
+        match now {
+            "all" => "its Roles become ClusterRoles, valid in all namespaces",
+            _ => "custom resources in other namespaces are no longer reconciled",
+        }
+    );
+    let keep = match now {
+        "all" => format!("watch = {} to keep it, or ", toml(before)),
+        _ => String::new(),
+    };
+    Diagnostic::error(Code::WatchChanged, message)
+        .at(Place::span(bundle.span.clone()))
+        .hint(format!("write {keep}watch = {} to accept", toml(now)))
+}
+
+fn warning(
+    out: &Path,
+    chart: &ChartFiles,
+    dir: &Path,
+    before: CrdPlacement,
+    now: CrdPlacement,
+) -> Diagnostic {
+    let name = chart.dir.iter().next().map(Path::new).unwrap_or(Path::new("")).display();
+    let hint = match (templates(before), templates(now)) {
+        (false, true) => format!(
+            "Helm refuses to take over CRDs that no release owns: upgrade with `--take-ownership`, as the README of \
+             the chart says; or keep crds = \"{}\"",
+            before.as_str()
+        ),
+        (true, false) => format!(
+            "the upgrade leaves the CRDs in the cluster, because they say `helm.sh/resource-policy: keep`, and \
+             Helm no longer updates them: from now on, replace them with kubectl before each upgrade; or keep \
+             crds = \"{}\"",
+            before.as_str()
+        ),
+        (true, true) => "the release that had the CRDs leaves them in the cluster, and the one that has them now \
+             refuses to take them over: install or upgrade it with `--take-ownership`"
+            .to_owned(),
+        (false, false) => "nothing changes in a cluster, since Helm installs both in the same way; those who \
+             replace the CRDs with kubectl look in the new place"
+            .to_owned(),
+    };
+    Diagnostic::warning(
+        Code::CrdsMoved,
+        format!(
+            "the CRDs of `{name}` move from `{}` ({}) to `{}`{}",
+            before.as_str(),
+            dir.display(),
+            now.as_str(),
+            if templates(before) || templates(now) {
+                ": a breaking change for who has it installed"
+            } else {
+                ""
+            }
+        ),
+    )
+    .at(Place::file(out.join(&chart.dir).join("Chart.yaml").display().to_string()))
+    .hint(hint)
+}
+
+/// Whether the CRDs are objects of a release.
+fn templates(placement: CrdPlacement) -> bool {
+    matches!(placement, CrdPlacement::Templates | CrdPlacement::Separate)
+}
+
+/// Reads the newest version of the chart that is older than this one, else what this one replaces.
+fn previous<T>(
+    root: &Path,
+    chart: &ChartFiles,
+    read: impl Fn(&Path) -> Option<T>,
+) -> Option<(PathBuf, T)> {
+    let name = chart.dir.iter().next()?;
+    let mut dirs = vec![chart.dir.clone()];
+    if chart.dir.components().count() > 1 {
+        let own = semver::Version::parse(&chart.version).ok()?;
+        let entries = fs::read_dir(root.join(name)).ok()?;
+        let mut older: Vec<(semver::Version, PathBuf)> = entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?.file_name();
+                let version = semver::Version::parse(entry.to_str()?).ok()?;
+                (version < own).then(|| (version, Path::new(name).join(entry)))
+            })
+            .collect();
+        older.sort();
+        dirs.extend(older.into_iter().map(|(_, dir)| dir));
+        // The newest first, and this one last.
+        dirs.reverse();
+    }
+    dirs.into_iter().find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
+}
+
+/// Where the CRDs of a chart that we wrote are.
+fn placement_in(folder: &Path) -> Option<CrdPlacement> {
+    placement(&chart_yaml(folder)?).or_else(|| placement_of_old(folder))
+}
+
+/// Chart.yaml of a chart that we wrote.
+fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
+    fs::symlink_metadata(folder.join(ownership::FILE_NAME)).ok()?;
+    let file = folder.join("Chart.yaml");
+    let metadata = fs::symlink_metadata(&file).ok()?;
+    if !metadata.is_file() || metadata.len() > LONGEST {
+        return None;
+    }
+    regular_file::read(&file, LONGEST).ok()
+}
+
+/// The same of a chart that was written before charts said it.
+fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
+    let is_folder = |path: &str| folder.join(path).is_dir();
+    if is_folder("charts/crds/crds") {
+        return Some(CrdPlacement::Subchart);
+    }
+    if is_folder("crds") {
+        return Some(CrdPlacement::Crds);
+    }
+    let templates = fs::read_dir(folder.join("templates")).ok()?;
+    let mut names = templates.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let crds = names.any(|name| name.starts_with("customresourcedefinition-"));
+    crds.then_some(CrdPlacement::Templates)
+}
+
+/// What our own Chart.yaml says of CRDs.
+fn placement(chart: &[u8]) -> Option<CrdPlacement> {
+    CrdPlacement::named(&annotation(chart, CRDS)?)
+}
+
+/// An annotation of our own Chart.yaml: one line, as this crate writes it.
+fn annotation(chart: &[u8], key: &str) -> Option<String> {
+    let text = std::str::from_utf8(chart).ok()?;
+    let value = text.lines().find_map(|line| line.trim_start().strip_prefix(key))?;
+    Some(value.trim().trim_matches(['"', '\'']).to_owned())
+}

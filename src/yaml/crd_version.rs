@@ -1,0 +1,80 @@
+//! The check that no chart replaces CRDs of a newer version.
+
+use super::expression::{condition, quoted, values};
+use super::write;
+use crate::ir::{CRD_VERSION, Object, Value, ValuesPath};
+
+/// Name of the named template.
+pub(super) const NAME: &str = "bundle2chart.crd-version";
+
+/// A file of a chart that defines the template by which CRDs are checked. Its argument is a list: the
+/// CRD, its version in the chart, and whether it may replace a newer one.
+///
+/// Helm can look up the CRD only when it talks to a cluster, and does not render for a rollback.
+pub const CRD_VERSION_TEMPLATE: &str = r#"{{- /* Fails where the CRD of the cluster is from a newer version than that of the chart. */ -}}
+{{- define "bundle2chart.crd-version" -}}
+{{- $name := index . 0 -}}
+{{- $version := index . 1 -}}
+{{- $allowed := index . 2 -}}
+{{- $found := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $name | default dict -}}
+{{- $installed := dig "metadata" "annotations" "bundle2chart/version" "" $found -}}
+{{- if and (not $allowed) (regexMatch "^[0-9]+[.][0-9]+[.][0-9]+" $installed) -}}
+{{- if gt ((semver $installed).Compare (semver $version)) 0 -}}
+{{- fail (printf "CRD %s in the cluster is from version %s, newer than %s in this chart, which may lack API versions and fields that objects use; to downgrade it, pass --set crds.allowDowngrade=true" $name $installed $version) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+"#;
+
+/// Returns the template file of a CRD, after a check of its version where it has the annotation.
+/// `allowed` is the value that permits a downgrade.
+pub fn crd_template(crd: &Object, allowed: &ValuesPath) -> String {
+    let template = |first_line| write::template_after(first_line, &crd.root, crd.when.as_ref());
+    let annotations = crd.metadata("annotations");
+    let version = annotations.and_then(|map| map.get(CRD_VERSION)).and_then(Value::as_str);
+    let Some(version) = version else { return template(String::new()) };
+
+    let [name, version] = [crd.name(), version].map(quoted);
+    // One that is not rendered replaces nothing.
+    let allowed = match &crd.when {
+        Some(when) => format!("(or {} (not ({})))", values(allowed), condition(when)),
+        None => values(allowed),
+    };
+    let arguments = format!("{name} {version} {allowed}");
+    template(format!("{{{{- include {} (list {arguments}) -}}}}\n", quoted(NAME)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Condition, Map, Origin};
+
+    fn crd() -> Object {
+        let mut crd = Object::new(Map::new(), Origin::Added("a test"));
+        crd.metadata_mut().insert("name".to_owned(), "widgets.example.com".into());
+        crd
+    }
+
+    #[test]
+    fn a_crd_with_a_version_is_checked() {
+        let allowed = ValuesPath::new(["crds", "allowDowngrade"]);
+        let mut crd = crd();
+        assert!(!crd_template(&crd, &allowed).contains("include"));
+
+        crd.annotate(CRD_VERSION, "1.2.0");
+        let first = |crd: &Object| {
+            crd_template(crd, &allowed).lines().next().map(str::to_owned).unwrap_or_default()
+        };
+        assert_eq!(
+            first(&crd),
+            "{{- include \"bundle2chart.crd-version\" (list \"widgets.example.com\" \"1.2.0\" \
+             .Values.crds.allowDowngrade) -}}"
+        );
+        crd.when = Some(Condition::Set(ValuesPath::new(["crds", "enabled"])));
+        assert_eq!(
+            first(&crd),
+            "{{- include \"bundle2chart.crd-version\" (list \"widgets.example.com\" \"1.2.0\" \
+             (or .Values.crds.allowDowngrade (not (.Values.crds.enabled)))) -}}"
+        );
+    }
+}

@@ -1,0 +1,906 @@
+//! Whatever is wrong with the input: the program says what, where and what to do, in time, in
+//! little memory, and leaves the output folder alone. Each case breaks a good bundle in one way;
+//! tests/suite/snapshots shows what a person sees.
+
+use crate::support::command::Case;
+use crate::support::image::{Compression, Image, Layer, Layout};
+use crate::support::lamp::{
+    ANNOTATIONS, ANNOTATIONS_FILE, CONFIG, CRD, CRD_FILE, CSV, CSV_FILE, files,
+};
+use bundle2chart::diag::Code;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Builds, and expects errors of exactly these kinds and nothing written.
+fn refused(case: &Case, name: &str, expected: &[Code]) {
+    let had_output = case.path("out").exists();
+    let before = case.tree("out");
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert_eq!(case.path("out").exists(), had_output);
+    insta::assert_snapshot!(name, seen.text());
+
+    // Again beside an old chart, for a program.
+    if !had_output {
+        case.write("out/old-operator/1.0.0/Chart.yaml", "name: old-operator\n");
+    }
+    let before = if had_output { before } else { case.tree("out") };
+    let seen = case.run(&["build", "--message-format", "json"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert_eq!(case.tree("out"), before, "the output folder was touched");
+    let lines: Vec<Value> = seen
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+        .collect();
+    let mut codes: Vec<&str> = lines
+        .iter()
+        .filter(|line| line["severity"] == "error")
+        .map(|line| line["code"].as_str().expect("a code"))
+        .collect();
+    codes.dedup();
+    let expected: Vec<&str> = expected.iter().map(|code| code.as_str()).collect();
+    assert_eq!(codes, expected, "{}", seen.stdout);
+    for line in &lines {
+        assert!(line["place"]["file"].is_string(), "no place: {line}");
+    }
+}
+
+/// A test for each way to break the good bundle, with the codes of its errors.
+macro_rules! refused {
+    ($($name:ident: [$($code:ident),*] = |$case:ident| $damage:block)*) => {$(
+        #[test]
+        fn $name() {
+            let $case = Case::with_lamps();
+            $damage
+            refused(&$case, stringify!($name), &[$(Code::$code),*]);
+        }
+    )*};
+}
+
+#[test]
+fn the_bundle_that_is_broken_here_is_good() {
+    let case = Case::with_lamps();
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert!(!seen.stderr.contains('['), "nothing to say: {}", seen.text());
+}
+
+// bundles.toml
+
+refused! {
+    no_configuration: [ConfigUnreadable] = |case| {
+        case.remove("bundles.toml");
+    }
+    configuration_is_not_toml: [ConfigSyntax] = |case| {
+        case.write("bundles.toml", "[[bundle]]\nname = lamp-operator\npath = \"bundle\"\n");
+    }
+    many_mistakes_at_once: [UnknownKey, WrongType, InvalidFilter, RefusedFilter, MissingKey, DuplicateName, InvalidValue] = |case| {
+        case.write("bundles.toml", MANY_MISTAKES);
+    }
+    output_over_a_source: [OverlappingOutput] = |case| {
+        case.write("bundles.toml", format!("[output]\ndir = \"bundle/manifests\"\n\n{CONFIG}"));
+    }
+    wrong_version_of_the_program: [RequiredVersion] = |case| {
+        case.write("bundles.toml", format!("required-version = \">=7\"\n{CONFIG}"));
+    }
+    filter_fails_on_an_object: [FilterFailed] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}exclude = ['.metadata.name | test(1)']\n"));
+    }
+}
+
+/// Every check of webhooks and APIServices fails on this.
+const WEBHOOKS: &str = "  webhookdefinitions:
+  - type: ValidatingAdmissionWebhook
+    generateName: check.light.example.com
+    deploymentName: lamp-operator
+    containerPort: 443
+    targetPort: 9443
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    rules:
+    - apiGroups: ['*']
+      apiVersions: [v1]
+      operations: [CREATE]
+      resources: [lamps]
+    - apiGroups: [admissionregistration.k8s.io]
+      apiVersions: [v1]
+      operations: [CREATE]
+      resources: [ValidatingWebhookConfigurations]
+  - type: ValidatingAdmissionWebhook
+    generateName: check.light.example.com-
+    deploymentName: lamp-operator
+    containerPort: 443
+    targetPort: webhook
+  - type: MutatingAdmissionWebhook
+    generateName: Brighten
+    deploymentName: lantern-operator
+    admissionReviewVersions: [v1]
+    sideEffects: None
+  - type: ConversionWebhook
+    generateName: convert.light.example.com
+    deploymentName: lamp-operator
+    containerPort: 444
+    admissionReviewVersions: [v1]
+    conversionCRDs: [lamps.light.example.com, candles.light.example.com]
+  - type: ConversionWebhook
+    generateName: convert-too.light.example.com
+    deploymentName: lamp-operator
+    containerPort: 444
+    admissionReviewVersions: [v1]
+    conversionCRDs: [lamps.light.example.com]
+  apiservicedefinitions:
+    owned:
+    - group: dim.example.com
+      version: v1
+      kind: Dimmer
+      deploymentName: dimmer
+";
+
+const MANY_MISTAKES: &str = r#"
+[defaults]
+exlude = ['.kind == "Secret"']
+auth-reader = "yes"
+exclude = [
+  '.kind | startswith("Console"',
+  'env.HOME == "/root"',
+]
+
+[[bundle]]
+name = "lamp-operator"
+
+[[bundle]]
+name = "lamp-operator"
+path = "bundle"
+watch = "everything"
+"#;
+
+// What the bundle is made of
+
+refused! {
+    no_csv: [CsvMissing] = |case| {
+        case.remove(CSV_FILE);
+    }
+    two_csvs: [SeveralCsvs] = |case| {
+        case.write("bundle/manifests/other.yaml", CSV.replace("v1.2.3", "v1.3.0"));
+    }
+    old_crd: [CrdApiVersion] = |case| {
+        case.replace(CRD_FILE, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1");
+    }
+    crd_without_versions: [CrdApiVersion] = |case| {
+        let text = CRD.split("  versions:").next().unwrap_or_default();
+        case.write(CRD_FILE, text);
+    }
+    no_manifests: [NoManifests] = |case| {
+        case.remove(CSV_FILE);
+        case.remove(CRD_FILE);
+    }
+    no_annotations: [AnnotationsMissing] = |case| {
+        case.remove(ANNOTATIONS_FILE);
+    }
+    annotations_of_the_wrong_shape: [AnnotationsMissing] = |case| {
+        case.write(ANNOTATIONS_FILE, "annotations:\n- a list\n");
+    }
+    helm_bundle: [UnsupportedMediaType] = |case| {
+        case.replace(ANNOTATIONS_FILE, "registry+v1", "helm+v3");
+    }
+    empty_package_name: [PackageNameEmpty] = |case| {
+        case.replace(ANNOTATIONS_FILE, "package.v1: lamp-operator", "package.v1: \"\"");
+    }
+    folder_in_manifests: [UnexpectedEntry] = |case| {
+        case.write("bundle/manifests/crds/a.yaml", CRD);
+    }
+    link_in_manifests: [UnexpectedEntry] = |case| {
+        std::os::unix::fs::symlink("/etc/passwd", case.path("bundle/manifests/link.yaml"))
+            .expect("a link");
+    }
+    readme_in_manifests: [NotAnObject] = |case| {
+        case.write("bundle/manifests/README.md", "Lamps\n=====\n\nTurn them on.\n");
+    }
+    binary_in_manifests: [NotUtf8] = |case| {
+        case.write("bundle/manifests/lamp.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    }
+    unsupported_kind: [UnsupportedKind] = |case| {
+        case.write("bundle/manifests/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: once\n");
+    }
+    owned_crd_missing: [OwnedCrdMissing] = |case| {
+        case.remove(CRD_FILE);
+    }
+    crd_twice: [DuplicateCrd] = |case| {
+        case.write("bundle/manifests/again.yaml", format!("# the same\n---\n{CRD}"));
+    }
+    object_twice: [DuplicateObject] = |case| {
+        let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: lamps\n";
+        case.write("bundle/manifests/maps.yaml", format!("{map}---\n{map}"));
+    }
+    no_kind: [NotAnObject] = |case| {
+        case.write("bundle/manifests/values.yaml", "replicas: 1\n");
+    }
+    no_name: [NotAnObject] = |case| {
+        case.write("bundle/manifests/a.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n- 7\n");
+    }
+    names_of_objects: [InvalidName] = |case| {
+        let names = ["v1 ConfigMap A_b", "v1 Service 1a", "v1 Service a.b", "rbac.authorization.k8s.io/v1 Role a/b",
+            "rbac.authorization.k8s.io/v1 Role a:b"];
+        let objects = names.map(|words| {
+            let words: Vec<&str> = words.split(' ').collect();
+            let [version, kind, name] = words[..] else { panic!("three words") };
+            let more = if kind == "Service" { "spec: {ports: [{port: 80}], selector: {app: lamp-operator}}\n" } else { "" };
+            format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: '{name}'}}\n{more}")
+        });
+        case.write("bundle/manifests/more.yaml", objects.join("---\n"));
+    }
+    types_of_objects: [ObjectFieldType] = |case| {
+        case.write(
+            "bundle/manifests/more.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {a: 5, nothing: }\n  annotations:\n    b: yes\ndata: {n: 1}\n\
+             ---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: 12345}\n",
+        );
+        let rule = "        - apiGroups: [light.example.com]\n";
+        case.replace(CSV_FILE, rule, &format!("        - {{apiGroups: '', resources: [pods], verbs: get}}\n{rule}"));
+    }
+    types_of_crds: [ObjectFieldType] = |case| {
+        case.replace(CRD_FILE, "    served: true\n", "    served: 'true'\n");
+        case.replace(CRD_FILE, "        type: object\n", "        type: object\n        required: spec\n        properties: {spec: {default: {a: [1]}, maxLength: long}}\n");
+    }
+    types_of_annotations: [CsvFieldType] = |case| {
+        let name = "  name: lamp-operator.v1.2.3\n";
+        case.replace(CSV_FILE, name, &format!("{name}  annotations: {{certified: false, createdAt: }}\n"));
+    }
+    long_name: [InvalidName] = |case| {
+        let name = "l".repeat(64);
+        case.write("bundle/manifests/a.yaml", format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: {name}\n"));
+    }
+}
+
+// What the CSV says
+
+refused! {
+    csv_fields_of_the_wrong_type: [CsvFieldType] = |case| {
+        case.replace(CSV_FILE, "  version: 1.2.3", "  version: 1.2");
+        case.replace(CSV_FILE, "type: OwnNamespace\n    supported: true", "type: OwnNamespace\n    supported: \"true\"");
+        case.replace(CSV_FILE, "        rules:\n        - apiGroups", "        rules:\n          apiGroups");
+    }
+    csv_parts_that_are_no_maps: [CsvFieldType] = |case| {
+        case.replace(CSV_FILE, "  customresourcedefinitions:\n    owned:\n", "  relatedImages: [image]\n  apiservicedefinitions: none\n  customresourcedefinitions:\n    required: [lamps]\n    owned:\n");
+        case.replace(CSV_FILE, "      deployments:\n", "      permissions: [lamp-operator]\n      deployments:\n      - lamp-operator\n");
+        case.replace(CSV_FILE, "  installModes:\n", "  installModes:\n  - MultiNamespace\n");
+    }
+    csv_install_that_is_no_map: [CsvFieldType] = |case| {
+        let text = case.read(CSV_FILE);
+        let end = text.find("  install:\n").expect("the install strategy");
+        case.write(CSV_FILE, format!("{}  install: [deployment]\n", &text[..end]));
+    }
+    deployment_of_the_wrong_type: [CsvFieldType] = |case| {
+        case.replace(CSV_FILE, "containerPort: 8080", "containerPort: http");
+    }
+    csv_without_spec: [CsvFieldType] = |case| {
+        let text = CSV.split("spec:").next().unwrap_or_default();
+        case.write(CSV_FILE, text);
+    }
+    other_strategy: [UnsupportedStrategy] = |case| {
+        case.replace(CSV_FILE, "strategy: deployment", "strategy: magic");
+    }
+    bad_deployment_name: [InvalidName] = |case| {
+        case.replace(CSV_FILE, "- name: lamp-operator\n        spec", "- name: Lamp_Operator\n        spec");
+    }
+    deployment_twice: [DuplicateDeployment] = |case| {
+        let text = case.read(CSV_FILE);
+        let start = text.find("      - name: lamp-operator").expect("a deployment");
+        case.write(CSV_FILE, format!("{text}{}", &text[start..]));
+    }
+    wrong_watch: [InstallModeUnsupported] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}watch = [\"one\", \"two\"]\n"));
+    }
+    no_install_mode: [InstallModeUnsupported] = |case| {
+        case.write(CSV_FILE, CSV.replace("supported: true", "supported: false"));
+    }
+    webhooks_that_cannot_work: [
+        ConversionWebhook,
+        ServerMissing,
+        DuplicateWebhook,
+        InvalidName,
+        ConversionWebhook,
+        ForbiddenRule,
+        CsvFieldType,
+        PortConflict
+    ] = |case| {
+        case.write(CSV_FILE, format!("{CSV}{WEBHOOKS}"));
+    }
+    webhook_fields_of_the_wrong_type: [CsvFieldType] = |case| {
+        let webhooks = "  webhookdefinitions:
+  - type: AdmissionWebhook
+    generateName: check.light.example.com
+    containerPort: '443'
+    targetPort: 1.5
+    deploymentName: 7
+  - a word
+  apiservicedefinitions:
+    owned:
+    - group: dim.example.com
+      version: 1
+      containerPort: 70000
+      deploymentName: lamp-operator
+";
+        case.write(CSV_FILE, format!("{CSV}{webhooks}"));
+    }
+    properties_of_the_wrong_shape: [DependencyInvalid] = |case| {
+        let properties = "properties:\n- value: 1\n- type: x\n  value: 2\n";
+        case.write("bundle/metadata/properties.yaml", properties);
+    }
+    properties_that_are_no_list: [DependencyInvalid] = |case| {
+        let name = "  name: lamp-operator.v1.2.3\n";
+        let annotation = "  annotations:\n    olm.properties: '{\"type\": \"x\"}'\n";
+        case.replace(CSV_FILE, name, &format!("{name}{annotation}"));
+        let properties = "properties:\n- type: light\n  value: 2\n";
+        case.write("bundle/metadata/properties.yaml", properties);
+    }
+    version_is_not_semantic: [InvalidVersion] = |case| {
+        case.replace(CSV_FILE, "  version: 1.2.3", "  version: 1.2.3.4");
+    }
+}
+
+// Text that is not what it should be
+
+refused! {
+    invalid_utf8: [NotUtf8] = |case| {
+        let mut text = CRD.as_bytes().to_vec();
+        text.extend_from_slice(b"# caf\xe9\n");
+        case.write(CRD_FILE, text);
+    }
+    invalid_yaml: [ManifestSyntax] = |case| {
+        case.replace(CRD_FILE, "    kind: Lamp\n", "   kind: Lamp\n");
+    }
+    tab_in_yaml: [ManifestSyntax] = |case| {
+        case.replace(CRD_FILE, "    plural: lamps", "\tplural: lamps");
+    }
+    alias_bomb: [ManifestLimit] = |case| {
+        let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+        for level in 1..12 {
+            let previous = format!("*a{}", level - 1);
+            let list = [previous.as_str(); 9].join(", ");
+            text.push_str(&format!("a{level}: &a{level} [{list}]\n"));
+        }
+        case.write("bundle/manifests/bomb.yaml", text);
+    }
+    deep_yaml_blocks: [ManifestLimit] = |case| {
+        case.write("bundle/manifests/deep.yaml", "- ".repeat(100_000));
+    }
+    deep_yaml_flow: [ManifestLimit] = |case| {
+        case.write("bundle/manifests/deep.yaml", "[".repeat(100_000));
+    }
+    deep_json: [ManifestLimit] = |case| {
+        case.write("bundle/manifests/deep.json", "{\"a\":".repeat(100_000));
+    }
+    deep_annotations: [ManifestLimit] = |case| {
+        case.write(ANNOTATIONS_FILE, format!("annotations: {}", "[".repeat(100_000)));
+    }
+    manifest_of_seventeen_mebibytes: [SourceLimit] = |case| {
+        case.write("bundle/manifests/large.yaml", "#".repeat(17 << 20));
+    }
+}
+
+/// What Kubernetes reads, we read, and say that it is odd.
+#[test]
+fn byte_order_mark_and_windows_line_ends_are_read() {
+    let case = Case::with_lamps();
+    case.write(CSV_FILE, format!("\u{feff}{CSV}"));
+    case.write(CRD_FILE, CRD.replace('\n', "\r\n"));
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!(
+        "byte_order_mark_and_windows_line_ends_are_read",
+        seen.stderr_but_sizes()
+    );
+
+    let plain = Case::with_lamps();
+    assert_eq!(plain.run(&["build"]).code, Some(0));
+    let contents = |case: &Case| -> Vec<Vec<u8>> {
+        case.tree("out").into_values().map(|(content, _)| content).collect()
+    };
+    assert!(contents(&case) == contents(&plain), "the same charts");
+}
+
+/// Trees are walked by recursion, and the deepest that are read must fit every stack.
+#[test]
+fn trees_as_deep_as_the_reader_allows_are_compiled_and_compared() {
+    let levels = 120;
+    let nested = |open: &str, inside: &str, close: &str, levels: usize| {
+        open.repeat(levels) + inside + &close.repeat(levels)
+    };
+    let schema = nested(r#"{"type":"object","properties":{"p":"#, "{}", "}}", levels);
+    let default = nested("[", "", "]", 2 * levels - 10);
+    let crd = STRICT_CRD.replace(
+        "colour: {type: string, pattern: '^#[0-9a-f]{6}$'}",
+        "p: {x-kubernetes-preserve-unknown-fields: true, default: DEFAULT}",
+    );
+    let (head, _) = crd.split_once("        type: object").expect("a schema");
+    let lamp = nested(r#"{"p":"#, "{}", "}", levels - 1);
+
+    let case = Case::with_lamps();
+    case.write(CRD_FILE, format!("{head}        {schema}\n"));
+    let overlay = "[[bundle.overlay]]\npath = \"lamps\"\n";
+    case.write("bundles.toml", format!("{CONFIG}{overlay}"));
+    let kind = "apiVersion: light.example.com/v1\nkind: Lamp\nmetadata: {name: a}\np: ";
+    case.write("lamps/deep.yaml", format!("{kind}{lamp}\n"));
+    let seen = case.run(&["build", "--jobs=1"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    for arguments in [&["inspect", "bundle"][..], &["diff", "bundle", "bundle"]] {
+        assert_eq!(case.run(arguments).code, Some(0), "{arguments:?}");
+    }
+
+    case.write(CRD_FILE, crd.replace("DEFAULT", &default));
+    case.write("lamps/deep.yaml", "# nothing\n");
+    case.write("bundles.toml", CONFIG);
+    let seen = case.run(&["build", "--replace"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+}
+
+// Images
+
+/// A layer with the files of the bundle.
+fn bundle_layer() -> Layer {
+    let mut layer = Layer::new();
+    for (path, content) in files() {
+        layer.file(path, content.as_bytes());
+    }
+    layer
+}
+
+/// Puts an image of these layers into the layout `images`, and builds it through a mirror.
+/// `spoil` may change the files of the layout.
+fn image(case: &Case, layers: Vec<Layer>, spoil: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) {
+    let mut layout = Layout::default();
+    layout.image(
+        "registry.example.com/lamps/bundle:1.2.3",
+        &Image {
+            architecture: "amd64",
+            labels: BTreeMap::new(),
+            layers: layers.into_iter().map(|l| (Compression::Gzip, l.into_tar())).collect(),
+        },
+    );
+    let mut files = layout.into_files();
+    spoil(&mut files);
+    for (path, content) in files {
+        case.write(&format!("images/{path}"), content);
+    }
+    case.write("bundles.toml", IMAGE_CONFIG);
+}
+
+const IMAGE_CONFIG: &str = "\
+[[mirror]]
+from = \"registry.example.com\"
+to = \"oci-layout:images\"
+
+[[bundle]]
+name = \"lamp-operator\"
+image = \"registry.example.com/lamps/bundle:1.2.3\"
+";
+
+/// The blob of a layer: the one that is compressed.
+fn layer_blob(files: &mut BTreeMap<String, Vec<u8>>) -> (String, &mut Vec<u8>) {
+    let blob = files.iter_mut().find(|(_, content)| content.starts_with(&[0x1f, 0x8b]));
+    blob.map(|(path, content)| (path.clone(), content)).expect("a layer")
+}
+
+#[test]
+fn the_image_that_is_broken_here_is_good() {
+    let case = Case::new();
+    image(&case, vec![bundle_layer()], |_| {});
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+}
+
+/// 200 MiB of zeros that take 200 KiB.
+fn zeros() -> Vec<u8> {
+    vec![0; 200 << 20]
+}
+
+refused! {
+    layer_that_unpacks_to_a_huge_manifest: [SourceLimit] = |case| {
+        let mut layer = bundle_layer();
+        layer.file("manifests/zeros.yaml", &zeros());
+        image(&case, vec![layer], |_| {});
+    }
+    layer_that_unpacks_to_huge_data_beside_the_bundle: [SourceLimit] = |case| {
+        let mut base = Layer::new();
+        base.file("usr/share/zeros", &zeros());
+        image(&case, vec![base, bundle_layer()], |_| {});
+    }
+    layer_with_links: [UnexpectedEntry] = |case| {
+        let mut layer = bundle_layer();
+        layer.symlink("manifests/a.yaml", "/etc/passwd").symlink("manifests/b.yaml", "../../up");
+        image(&case, vec![layer], |_| {});
+    }
+    layer_with_climbing_paths: [UnexpectedEntry] = |case| {
+        let mut layer = bundle_layer();
+        layer.raw("../../manifests/evil.yaml", b"x").raw("manifests/../manifests/up.yaml", b"x");
+        image(&case, vec![layer], |_| {});
+    }
+    truncated_layer: [BlobMismatch] = |case| {
+        image(&case, vec![bundle_layer()], |files| {
+            let (_, content) = layer_blob(files);
+            content.truncate(content.len() / 2);
+        });
+    }
+    longer_layer: [BlobMismatch] = |case| {
+        image(&case, vec![bundle_layer()], |files| layer_blob(files).1.push(0));
+    }
+    changed_layer: [BlobMismatch] = |case| {
+        image(&case, vec![bundle_layer()], |files| {
+            let (_, content) = layer_blob(files);
+            // The operating system in the gzip header, which no decoder looks at.
+            content[9] ^= 1;
+        });
+    }
+    missing_layer: [MissingBlob] = |case| {
+        image(&case, vec![bundle_layer()], |files| {
+            let (path, _) = layer_blob(files);
+            files.remove(&path);
+        });
+    }
+    index_is_not_json: [InvalidLayout] = |case| {
+        image(&case, vec![bundle_layer()], |files| {
+            files.insert("index.json".into(), b"{\"schemaVersion\": 2,".to_vec());
+        });
+    }
+    no_such_image_in_the_mirror: [ImageNotFound] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.replace("bundles.toml", "bundle:1.2.3", "bundle:1.2.4");
+    }
+    registry_does_not_answer: [RegistryUnreachable] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.replace("bundles.toml", "image = \"registry.example.com", "image = \"localhost:1");
+        case.replace("bundles.toml", "[[bundle]]", "[network]\nretries = 0\n[[bundle]]");
+    }
+    lock_is_damaged: [LockInvalid] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.write("bundles.lock", b"version = 1\n<<<<<<< ours\n");
+    }
+    lock_of_a_later_version: [LockInvalid] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.write("bundles.lock", b"version = 2\n");
+    }
+    mirror_does_not_exist: [SourceNotFound] = |case| {
+        image(&case, vec![bundle_layer()], |_| {});
+        case.replace("bundles.toml", "oci-layout:images", "oci-layout:pictures");
+    }
+    path_does_not_exist: [SourceNotFound] = |case| {
+        case.replace("bundles.toml", "\"bundle\"", "\"bundel\"");
+    }
+    path_is_something_else: [UnknownSource] = |case| {
+        case.write("bundle.zip", b"PK\x03\x04");
+        case.replace("bundles.toml", "\"bundle\"", "\"bundle.zip\"");
+    }
+}
+
+// The output folder
+
+refused! {
+    output_is_a_file: [OutputUnsuitable] = |case| {
+        case.write("out", "not a folder");
+    }
+    chart_folder_is_not_ours: [NotOurs] = |case| {
+        case.write("out/lamp-operator/1.2.3/Chart.yaml", "name: somebody-elses\n");
+    }
+    version_exists_with_other_content: [ChartVersionExists] = |case| {
+        assert_eq!(case.run(&["build"]).code, Some(0));
+        case.replace(CSV_FILE, "replicas: 1", "replicas: 2");
+    }
+    chart_was_edited: [ChartEdited] = |case| {
+        assert_eq!(case.run(&["build"]).code, Some(0));
+        case.write("out/lamp-operator/1.2.3/values.yaml", "edited: true\n");
+    }
+    foreign_file_in_a_chart: [ForeignFile] = |case| {
+        assert_eq!(case.run(&["build"]).code, Some(0));
+        case.write("out/lamp-operator/1.2.3/templates/mine.yaml", "kind: Mine\n");
+    }
+}
+
+/// Permissions do not bind root, who skips this.
+#[test]
+fn output_folder_without_permission() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let case = Case::with_lamps();
+    fs::create_dir(case.path("closed")).expect("a folder");
+    let mode = |bits| fs::set_permissions(case.path("closed"), fs::Permissions::from_mode(bits));
+    mode(0o555).expect("a mode");
+    if fs::write(case.path("closed/probe"), "").is_ok() {
+        eprintln!("not checked: permissions do not bind this user");
+        return;
+    }
+    let seen = case.run(&["build", "--out", "closed/out"]);
+    mode(0o755).expect("a mode");
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(seen.stderr.contains("error[output-failed]"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("Permission denied"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("choose another folder with `--out`"), "{}", seen.stderr);
+    assert_eq!(case.listing("closed"), "");
+}
+
+/// One broken bundle of several: nothing is written, and all problems of all bundles are shown.
+#[test]
+fn one_broken_bundle_stops_all() {
+    let case = Case::with_lamps();
+    for (path, content) in files() {
+        case.write(&format!("second/{path}"), content);
+    }
+    case.write("second/metadata/annotations.yaml", ANNOTATIONS.replace("registry+v1", "plain+v0"));
+    let table =
+        |name: &str, path: &str| format!("[[bundle]]\nname = \"{name}\"\npath = \"{path}\"\n");
+    let config = [table("first", "bundle"), table("second", "second"), table("third", "nowhere")];
+    case.write("bundles.toml", config.join("\n"));
+    refused(
+        &case,
+        "one_broken_bundle_stops_all",
+        &[Code::UnsupportedMediaType, Code::SourceNotFound],
+    );
+}
+
+// What is kept beside a bundle
+
+/// A CRD that says what lamps are, with the schema of `spec` indented as it must be.
+const STRICT_CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: lamps.light.example.com
+spec:
+  group: light.example.com
+  scope: Cluster
+  names:
+    kind: Lamp
+    plural: lamps
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [version]
+            properties:
+              version:
+                description: Which lamp. The newest by default.
+                type: string
+                enum: [v1.24-latest, v1.26-latest, v1.27-latest]
+              brightness: {type: integer, minimum: 1, maximum: 10}
+              colour: {type: string, pattern: '^#[0-9a-f]{6}$'}
+";
+
+const LAMPS: &str = "# Lamps of the house.
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata:
+  name: kitchen
+  namespace: house
+spec:
+  version: v1.27.5
+  brightness: 11
+  color: red
+---
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata:
+  name: cellar
+spec:
+  colour: red
+---
+apiVersion: light.example.com/v2
+kind: Lamp
+metadata:
+  name: attic
+---
+apiVersion: light.example.com/v1
+kind: Lmap
+metadata:
+  name: hall
+";
+
+fn with_overlay(case: &Case, more: &str) {
+    case.write(CRD_FILE, STRICT_CRD);
+    case.write("bundles.toml", format!("{CONFIG}{more}"));
+}
+
+const GOOD_LAMP: &str = "
+[[bundle.overlay]]
+inline = '''
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata: {name: kitchen}
+spec: {version: v1.26-latest}
+'''
+";
+
+refused! {
+    overlay_against_the_crd: [OverlayInvalid] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
+        case.write("lamps/README.md", "not read\n");
+        case.write("lamps/house.yaml", LAMPS);
+    }
+    overlay_in_the_configuration: [OverlayInvalid] = |case| {
+        with_overlay(&case, &GOOD_LAMP.replace("v1.26-latest", "v1.26-lates").replace("kitchen}", "kitchen, namespace: a}"));
+    }
+    overlay_as_a_table: [OverlayInvalid] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\n[bundle.overlay.inline]\napiVersion = \"light.example.com/v1\"\nkind = \"Lamp\"\nmetadata.name = \"a\"\nspec.version = 1\n\
+            [[bundle.overlay]]\ninline = { apiVersion = \"light.example.com/v1\", kind = \"Lamp\", metadata = { name = \"b\" }, spec = {} }\n\
+            [[bundle.overlay]]\ninline.kind = \"Lamp\"\ninline.apiVersion = \"light.example.com/v1\"\ninline.metadata.name = \"c\"\n\
+            inline.spec.version = \"v1.26-lates\"\n");
+    }
+    overlay_with_a_status: [OverlayInvalid] = |case| {
+        with_overlay(&case, &GOOD_LAMP.replace("spec:", "status: {lit: true}\nspec:"));
+        case.write(CRD_FILE, STRICT_CRD.replace("    schema:\n", "    subresources: {status: {}}\n    schema:\n"));
+    }
+    overlay_with_fields_that_kubernetes_does_not_have: [OverlayInvalid] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = '''\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: switch, owner: me}\ndat: {on: 'yes'}\n'''\n");
+    }
+    overlay_does_not_exist: [OverlayUnreadable] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
+    }
+    overlay_in_a_chart: [OverlappingOutput] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"out/lamp-operator/kept.yaml\"\n");
+    }
+    overlay_without_files: [OverlayUnreadable] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps\"\n");
+        case.write("lamps/README.md", "none\n");
+    }
+    overlay_is_read_twice: [OverlayUnreadable] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\npath = \"lamps/a.yaml\"\n[[bundle.overlay]]\npath = \"lamps\"\n");
+        case.write("lamps/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n");
+    }
+    overlay_is_not_yaml: [ManifestSyntax] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = '''\nkind: Lamp\n\tname: a\n'''\n");
+    }
+    overlay_is_no_object: [NotAnObject] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = \"kind: Lamp\"\n[[bundle.overlay]]\npath = \"a.yaml\"\n");
+        case.write("a.yaml", "- 1\n");
+    }
+    overlay_has_what_the_bundle_has: [DuplicateObject] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = '{apiVersion: v1, kind: ServiceAccount, metadata: {name: lamp-operator}}'\n");
+    }
+    overlay_together_with_its_crd: [OverlayPhase] = |case| {
+        with_overlay(&case, &format!("crds = \"templates\"\n{GOOD_LAMP}"));
+    }
+    overlay_for_olm: [OverlayInvalid] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\ninline = '{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: a}}'\n");
+    }
+    job_before_its_account: [OverlayPhase] = |case| {
+        with_overlay(&case, "[[bundle.overlay]]\nphase = \"before\"\npath = \"job.yaml\"\n");
+        case.write("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: first\nspec:\n  template:\n    spec:\n      serviceAccountName: lamp-operator\n");
+    }
+    mistakes_about_overlays_and_patches: [WrongType, InvalidValue, UnknownKey, InvalidValue, MissingKey, InvalidFilter, RefusedFilter] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{OVERLAY_MISTAKES}"));
+    }
+    mistakes_about_operands: [InvalidValue, WrongType, InvalidValue, WrongType, InvalidValue] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{OPERAND_MISTAKES}"));
+    }
+    names_of_charts_beside_others: [DuplicateName, InvalidValue] = |case| {
+        let long = "l".repeat(50);
+        case.write("bundles.toml", format!("[defaults]\ncrds = \"separate\"\n{CONFIG}[[bundle]]\nname = \"lamp-operator-crds\"\npath = \"bundle\"\ncrds = \"crds\"\n[[bundle]]\nname = \"{long}\"\npath = \"bundle\"\n"));
+    }
+    patch_gives_no_object: [PatchFailed] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{}{}{}", patch("empty"), patch(".spec.replicas"), patch("., .")));
+    }
+    patch_makes_another_object: [PatchFailed] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{}", patch(".metadata.name = \"lantern-operator\"")));
+    }
+    patch_fails: [PatchFailed] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}{}", patch(".kind.length = 1")));
+    }
+    release_does_not_fit: [ReleaseSize] = |case| {
+        // Text that no compression makes shorter.
+        let mut state = 1_u64;
+        let mut text = String::new();
+        while text.len() < 800_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text.push_str(&format!("{:016x}", state ^ (state >> 31)));
+        }
+        case.write("bundle/manifests/map.yaml", format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: much\ndata:\n  text: {text}\n"));
+    }
+}
+
+fn patch(program: &str) -> String {
+    format!("[[bundle.patch]]\nmatch = '.kind == \"Deployment\"'\npatch = '{program}'\n")
+}
+
+const OVERLAY_MISTAKES: &str = r#"
+[[bundle.overlay]]
+inline = 7
+[[bundle.overlay]]
+path = "a.yaml"
+inline = "b"
+fase = "operand"
+[[bundle.overlay]]
+path = "a.yaml"
+phase = "operands"
+[[bundle.overlay]]
+[[bundle.patch]]
+match = '.kind == '
+patch = '.. |= now'
+"#;
+
+const OPERAND_MISTAKES: &str = r#"
+stub-crds = ["infrastructure.config.openshift.io", "routes.route.openshift.io"]
+[bundle.namespaces]
+release = "lamps"
+Operand = "lights"
+one = "lights-of-one"
+other = "lights-of-one"
+number = 7
+wrong = "Not_A_Name"
+[bundle.scopes]
+"monitoring.example.com/Lamp" = "cluster"
+Lamp = "Cluster"
+[bundle.service-accounts]
+onee = ["a"]
+one = ["a", "a", "B_"]
+other = "a"
+[[bundle.adopt]]
+service-account = "a"
+release = "r"
+[[bundle.adopt]]
+service-account = "b"
+release = "r"
+"#;
+
+// what is no regular file
+
+/// Puts a named pipe, which is waited for, or a link to an endless device at a path.
+fn special(case: &Case, path: &str, kind: &str) {
+    let path = case.path(path);
+    let _ = fs::remove_file(&path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    if kind == "pipe" {
+        let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
+        assert!(made.success());
+    } else {
+        std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+    const CHART: &str = "apiVersion: v2\nname: other\nversion: 1.0.0\n";
+    const CATALOG: &str = "[[bundle]]\nname = \"lamp-operator\"\npackage = \"lamp-operator\"\ncatalog = \"./catalog.json\"\n";
+    let overlay = format!("{CONFIG}[[bundle.overlay]]\npath = \"overlay.yaml\"\n");
+    let layout = "[[bundle]]\nname = \"lamp-operator\"\npath = \"layout\"\n";
+    let index = r#"{"schemaVersion": 2, "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "size": 2, "digest": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}]}"#;
+    let blob =
+        "layout/blobs/sha256/44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    // The file, the configuration, and what is run.
+    let cases: [(&str, &str, &[&str]); 16] = [
+        ("bundles.toml", CONFIG, &["build"]),
+        ("bundles.lock", CONFIG, &["build"]),
+        ("overlay.yaml", &overlay, &["build"]),
+        ("bundle/manifests/more.yaml", CONFIG, &["build"]),
+        ("bundle/metadata/annotations.yaml", CONFIG, &["build"]),
+        ("catalog.json", CATALOG, &["build"]),
+        ("layout/oci-layout", layout, &["build"]),
+        ("layout/index.json", layout, &["build"]),
+        (blob, layout, &["build"]),
+        ("out/.bundle2chart-lock", CONFIG, &["build"]),
+        ("out/.bundle2chart", CONFIG, &["build"]),
+        ("values.yaml", CONFIG, &["diff", "bundle", "bundle", "-f", "values.yaml"]),
+        ("package.tgz", CONFIG, &["diff", "bundle", "./package.tgz"]),
+        ("chart/Chart.yaml", CONFIG, &["diff", "bundle", "./chart"]),
+        ("manifest.yaml", CONFIG, &["check-serving", "manifest.yaml"]),
+        ("bundle.tar", CONFIG, &["inspect", "./bundle.tar"]),
+    ];
+    for (path, config, arguments) in cases {
+        for kind in ["pipe", "device"] {
+            let case = Case::with_lamps();
+            case.write("bundles.toml", config);
+            case.write("chart/Chart.yaml", CHART);
+            case.write("layout/oci-layout", "{\"imageLayoutVersion\": \"1.0.0\"}");
+            case.write("layout/index.json", index);
+            special(&case, path, kind);
+            let seen = case.shell("exec timeout 60 \"$0\" \"$@\"", arguments, &[]);
+            assert_eq!(seen.code, Some(2), "{path}, a {kind}: {}", seen.text());
+            assert!(!case.path("out/lamp-operator").exists(), "{path}, a {kind}");
+        }
+    }
+}

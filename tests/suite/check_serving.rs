@@ -1,0 +1,203 @@
+//! `check-serving` as a person sees it.
+
+use crate::support::command::Case;
+
+const PODS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: models}
+spec:
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      containers:
+      - name: engine
+        image: vllm/vllm-openai:v0.23.0@sha256:0000000000000000000000000000000000000000000000000000000000000000
+        command: [vllm, serve]
+        args: [example/model, --tensor-parallel-size=2]
+        resources: {limits: {nvidia.com/gpu: 2}}
+        volumeMounts: [{name: shm, mountPath: /dev/shm}]
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+";
+
+const POOL: &str = "\
+apiVersion: inference.networking.k8s.io/v1
+kind: InferencePool
+metadata: {name: chat, namespace: models}
+spec:
+  selector: {matchLabels: {app: chat}}
+  targetPorts: [{number: 8000}, {number: 8001}]
+";
+
+#[test]
+fn clean_manifests_are_exit_code_0() {
+    let case = Case::new();
+    case.write("manifests/pods.yaml", PODS);
+    case.write("manifests/deeper/values.yaml", "replicas: 3\n");
+    case.write(
+        "manifests/kustomization.yaml",
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+    );
+    case.write("manifests/notes.txt", "not YAML: [");
+    insta::assert_snapshot!(case.run(&["check-serving", "manifests"]).text());
+}
+
+#[test]
+fn findings_are_exit_code_1_in_all_formats() {
+    let case = Case::new();
+    case.write("pods.yaml", PODS.replace("size=2", "size=4"));
+    case.write("pool.yaml", POOL);
+    let mut shown = String::new();
+    for format in ["human", "json", "github"] {
+        let seen =
+            case.run(&["check-serving", "pods.yaml", "pool.yaml", "--message-format", format]);
+        shown.push_str(&seen.text());
+    }
+    insta::assert_snapshot!(shown);
+    let seen = case.run(&["check-serving", "pods.yaml", "pool.yaml", "--message-format", "sarif"]);
+    assert_eq!(seen.code, Some(1));
+    let sarif: serde_json::Value = serde_json::from_str(&seen.stdout).expect("JSON");
+    assert_eq!(sarif["runs"][0]["results"].as_array().expect("results").len(), 2);
+}
+
+#[test]
+fn standard_input_is_a_set_of_manifests() {
+    let case = Case::new();
+    case.write("all.yaml", format!("{PODS}---\n{POOL}"));
+    let seen =
+        case.shell("exec \"$0\" check-serving - --message-format github < all.yaml", &[], &[]);
+    insta::assert_snapshot!(seen.text());
+}
+
+#[test]
+fn what_cannot_be_checked_is_exit_code_2() {
+    let case = Case::new();
+    case.write("chart/templates/pods.yaml", "{{- if .Values.x }}\nkind: A\n{{- end }}\n");
+    case.write("nothing.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    let mut shown = String::new();
+    for arguments in [
+        &["check-serving", "chart"][..],
+        &["check-serving", "nothing.yaml"],
+        &["check-serving", "missing"],
+        &["check-serving"],
+        &["check-serving", "nothing.yaml", "--api", "llm-d-9"],
+    ] {
+        shown.push_str(&case.run(arguments).text());
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// A file of half a kilobyte must not fill the machine: the limits of memory and time are those of
+/// every run.
+#[test]
+fn variables_that_multiply_are_not_expanded() {
+    let doubling = "a=$a$a; ".repeat(28);
+    let script = format!("a=xxxxxxxx; {doubling} exec vllm serve m --port $a");
+    let arguments = format!("shift; {}vllm serve m", "set -- \\\"$@\\\" \\\"$@\\\"; ".repeat(28));
+    let chain: String =
+        (1..29).map(|n| format!(", {{name: v{n}, value: $(v{0})$(v{0})}}", n - 1)).collect();
+    let environment = format!("[{{name: v0, value: xxxxxxxx}}{chain}]");
+    let arithmetic =
+        format!("a={}; vllm serve m --port $(({}))", "0".repeat(60_000), "a+".repeat(30_000));
+    let here_document = format!("a=x; {doubling} cat <<EOF | bash -c \\\"$a\\\"\\n$a\\nEOF\\n");
+    for command in [
+        format!("command: [bash, -c, \"{script}\"]"),
+        format!("command: [bash, -c, \"bash -c '{script}'; {script}\"]"),
+        format!("command: [bash, -c, \"{arguments} $*\", x, {}]", "y, ".repeat(50_000)),
+        format!("command: [vllm, serve, m, --port, $(v28)]\n        env: {environment}"),
+        format!("command: [bash, -c, \"{arithmetic}\"]"),
+        format!("command: [bash, -c, \"{here_document}; vllm serve m\"]"),
+    ] {
+        let case = Case::new();
+        case.write("pods.yaml", PODS.replace("command: [vllm, serve]", &command));
+        case.write("pool.yaml", POOL);
+        let seen = case.run(&["check-serving", "pods.yaml", "pool.yaml"]);
+        let wanted = "note[serving-unread]: command of container `engine` of Deployment/chat is \
+                      not checked";
+        assert!(seen.code.is_some_and(|code| code < 2), "{}", seen.text());
+        if !command.contains("set --") {
+            assert!(seen.stderr.contains(wanted), "{}", seen.text());
+            assert!(!seen.stderr.contains("serving-pool-ports"), "{}", seen.text());
+        }
+    }
+    // One container costs little; of many, each still has its note.
+    let case = Case::new();
+    let pods =
+        PODS.replace("command: [vllm, serve]", &format!("command: [bash, -c, \"{script}\"]"));
+    let many: Vec<String> =
+        (0..500).map(|n| pods.replacen("name: chat", &format!("name: chat-{n}"), 1)).collect();
+    case.write("pods.yaml", many.join("---\n"));
+    let seen = case.run(&["check-serving", "pods.yaml"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert!(seen.stderr.contains("500 notes"), "{}", seen.stderr);
+}
+
+#[test]
+fn the_invariants_are_listed() {
+    insta::assert_snapshot!(Case::new().run(&["check-serving", "--list"]).text());
+}
+
+#[test]
+fn a_configuration_of_models_alone_builds() {
+    let case = Case::new();
+    case.write(
+        "bundles.toml",
+        "[[serving]]\nname = \"chat\"\nmodel = \"hf://example/model\"\n\
+         engine = { image = \"example.com/vllm:1\" }\nallow-tags = true\n\
+         [[serving]]\nname = \"other\"\nmodel = \"hf://example/other\"\n\
+         engine = { image = \"example.com/vllm:1\" }\nallow-tags = true\n",
+    );
+    let seen = case.run(&["--quiet", "build", "chat"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!(case.listing("out"));
+    assert_eq!(case.run(&["--quiet", "build"]).code, Some(0));
+    assert_eq!(case.run(&["--quiet", "build", "--check"]).code, Some(0));
+    assert_eq!(case.run(&["--quiet", "lock"]).code, Some(0));
+    // A model is installed like any chart, after what it depends on.
+    let models = case.read("bundles.toml");
+    case.write(
+        "bundles.toml",
+        format!("[deploy]\nhelmfile = true\n{models}depends-on = [\"chat\"]\n"),
+    );
+    let seen = case.run(&["--quiet", "build", "--replace"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!("helmfile", case.read("out/helmfile.yaml"));
+    case.write("bundles.toml", models);
+    insta::assert_snapshot!("images", case.run(&["images"]).text());
+    assert!(case.run(&["images", "chat"]).stdout.contains("vllm:1"));
+    insta::assert_snapshot!("unknown", case.run(&["build", "chats"]).text());
+    case.replace("bundles.toml", "name = \"other\"", "name = \"chat\"");
+    insta::assert_snapshot!("twice", case.run(&["--quiet", "build"]).text());
+}
+
+#[test]
+fn two_models_have_no_object_in_common() {
+    let case = Case::new();
+    let model = |name: &str, namespace: &str| {
+        format!(
+            "[[serving]]\nname = \"{name}\"\nnamespace = \"{namespace}\"\n\
+             model = \"hf://example/{name}\"\nengine = {{ image = \"example.com/vllm:1\" }}\nallow-tags = true\n\
+             objectives = {{ premium = 1 }}\nroute = {{ gateway = \"g\", gateway-class = \"c\" }}\n"
+        )
+    };
+    case.write("bundles.toml", format!("{}{}", model("chat", "one"), model("chat-epp", "one")));
+    insta::assert_snapshot!(case.run(&["--quiet", "build"]).text());
+    assert_eq!(case.listing("out"), "", "something was written");
+    case.write("bundles.toml", format!("{}{}", model("chat", "one"), model("chat-epp", "two")));
+    assert_eq!(case.run(&["--quiet", "build"]).code, Some(0));
+    // Two models at one path of one Gateway.
+    let at = |name: &str| {
+        model(name, "one")
+            .replace("objectives = { premium = 1 }\n", "")
+            .replace(", gateway-class = \"c\"", "")
+    };
+    case.write("bundles.toml", format!("{}{}", at("chat"), at("other")));
+    let seen = case.run(&["build", "--replace"]);
+    assert_eq!(seen.code, Some(0));
+    let shown = seen.text();
+    assert!(
+        shown.contains("HTTPRoute/chat and HTTPRoute/other both take `PathPrefix /`"),
+        "{shown}"
+    );
+}

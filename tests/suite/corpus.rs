@@ -1,0 +1,276 @@
+//! Every real bundle compiles, or is refused for a known reason; every chart renders in Helm to the
+//! objects that were compiled; and what renders is what the Kubernetes API takes.
+//!
+//! The data is not part of the project: it lies in `../shared` beside a checkout, or where
+//! `BUNDLE2CHART_SHARED` says. Without it the test says so and passes.
+
+use crate::support::api_schemas::ApiSchemas;
+use crate::support::helm::Helm;
+use crate::support::offline;
+use crate::support::parallel::in_parallel;
+use crate::support::rendered::{documents, object_differences};
+use crate::support::shared::shared;
+use bundle2chart::bundle;
+use bundle2chart::config::{BundleConfig, Config, Watch};
+use bundle2chart::diag::{Code, Severity};
+use bundle2chart::ir::{Release, Unit};
+use bundle2chart::lock::{Bytes, Decisions, Lock, Locked};
+use bundle2chart::olm;
+use bundle2chart::output;
+use bundle2chart::pipeline;
+use bundle2chart::source::{self, Limits};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const NAMESPACE: &str = "somewhere-else";
+
+/// A release build compiles every bundle in less; debug builds are only measured.
+const SLOWEST: Duration = Duration::from_secs(2);
+
+/// CRDs as before Kubernetes 1.22, and no install mode.
+const OLD: &[Code] = &[Code::CrdApiVersion, Code::InstallModeUnsupported];
+
+/// Bundles that are refused, with every code of an error.
+const REFUSED: &[(&str, &[Code])] = &[
+    ("etcd.0.9.2", OLD),
+    ("hist-package-with-webhooks.v1.0.0", &[Code::ConversionWebhook, Code::ServerMissing]),
+    ("prometheus.0.14.0", OLD),
+    ("prometheus.0.15.0", OLD),
+    ("prometheus.0.22.2", OLD),
+];
+
+/// Bundles with objects that the API server does not take, with how many faults and the code that
+/// tells of them; the bundle has them, and they are carried through.
+const INVALID: &[(&str, usize, Code)] = &[
+    // An example of its own kind, without what its CRD requires; no schema here knows the kind.
+    ("ack-secretsmanager-controller/1.4.1", 0, Code::ApiRefuses),
+    ("edge-b3", 1, Code::IncompleteRule),
+];
+
+/// What became of a bundle.
+struct Outcome {
+    /// The objects of its chart, or the codes of its errors.
+    objects: Result<usize, Vec<Code>>,
+    /// What is wrong with the chart.
+    wrong: Vec<String>,
+    /// What is wrong with the objects.
+    invalid: Vec<String>,
+    /// Codes of warnings and notes.
+    said: Vec<Code>,
+    /// Deployments and accounts whose keys of values are not their names.
+    respelt: Vec<String>,
+    /// How long it took to compile and lay out.
+    time: Duration,
+}
+
+#[test]
+fn every_bundle() {
+    let (Some(corpus), Some(goldens)) = (shared("corpus"), shared("olm-goldens/bundles")) else {
+        return;
+    };
+    let mut bundles: Vec<(String, PathBuf)> = Vec::new();
+    for package in folders(&corpus) {
+        bundles.extend(folders(&package).into_iter().map(|f| (label(&f, 2), f)));
+    }
+    bundles.extend(folders(&goldens).into_iter().map(|f| (label(&f, 1), f)));
+    assert!(bundles.len() > 80, "{} bundles", bundles.len());
+
+    let helm = Helm::newest();
+    let schemas = ApiSchemas::find();
+    let outcomes = in_parallel(&bundles, |(_, folder)| judge(&helm, schemas.as_ref(), folder));
+    let refused: BTreeMap<_, _> = REFUSED.iter().copied().collect();
+    let invalid: BTreeMap<_, _> =
+        INVALID.iter().map(|(name, n, code)| (*name, (*n, *code))).collect();
+    let mut said: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut surprises, mut slowest) = (Vec::new(), (Duration::ZERO, ""));
+    for ((name, _), outcome) in bundles.iter().zip(&outcomes) {
+        let name = name.as_str();
+        let line = match &outcome.objects {
+            Ok(count) => format!("{count:>4} objects {:>2} invalid", outcome.invalid.len()),
+            Err(codes) => {
+                let codes: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
+                format!("refused: {}", codes.join(", "))
+            }
+        };
+        println!("{name:<52} {:>5} ms  {line}", outcome.time.as_millis());
+        let expected = refused.get(name).copied();
+        if outcome.objects.as_ref().err().map(Vec::as_slice) != expected {
+            surprises.push(format!("{name}: {line}"));
+        }
+        let (faults, code) = invalid.get(name).map_or((0, None), |(n, code)| (*n, Some(*code)));
+        if schemas.is_some() && outcome.invalid.len() != faults {
+            surprises.push(format!("{name}: {}", outcome.invalid.join("\n    ")));
+        }
+        if code.is_some_and(|code| !outcome.said.contains(&code)) {
+            surprises.push(format!("{name}: not said: {code:?}"));
+        }
+        for code in [Code::ApiRefuses, Code::IncompleteRule] {
+            let known = invalid.get(name).is_some_and(|(_, known)| *known == code);
+            if outcome.said.contains(&code) && !known {
+                surprises.push(format!("{name}: said of what an API server takes: {code:?}"));
+            }
+        }
+        for code in &outcome.said {
+            *said.entry(code.as_str()).or_default() += 1;
+        }
+        surprises.extend(outcome.wrong.iter().map(|why| format!("{name}: {why}")));
+        if outcome.time > slowest.0 {
+            slowest = (outcome.time, name);
+        }
+        if !cfg!(debug_assertions) && outcome.time > SLOWEST {
+            surprises.push(format!("{name} took {:?}", outcome.time));
+        }
+    }
+    let compiled = outcomes.iter().filter(|outcome| outcome.objects.is_ok()).count();
+    println!(
+        "{compiled} of {} compile; the slowest is {}: {:?}",
+        bundles.len(),
+        slowest.1,
+        slowest.0
+    );
+    println!("said of bundles: {said:?}");
+    let respelt: Vec<&str> =
+        outcomes.iter().flat_map(|outcome| &outcome.respelt).map(String::as_str).collect();
+    println!("{} keys of values differ from names: {}", respelt.len(), respelt.join(", "));
+    assert!(surprises.is_empty(), "not as expected:\n{}", surprises.join("\n"));
+}
+
+/// Builds the chart of a bundle folder as a person would, and looks at it.
+fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
+    let temporary = TempDir::new().expect("a folder");
+    let file = temporary.path().join("bundles.toml");
+    let path = serde_json::to_string(bundle).expect("UTF-8"); // spelled alike in TOML
+    let text = format!("[[bundle]]\nname = \"operator\"\npath = {path}\n");
+    std::fs::write(&file, text).expect("bundles.toml");
+    let (config, diagnostics) = Config::read(&file);
+    let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    let start = Instant::now();
+    let (built, diagnostics) = offline::build(&config, &["operator"]);
+    let time = start.elapsed();
+    let mut said: Vec<Code> =
+        diagnostics.iter().filter(|d| d.severity != Severity::Error).map(|d| d.code).collect();
+    said.sort_by_key(|code| code.as_str());
+    said.dedup();
+    let (wrong, invalid, respelt) = (Vec::new(), Vec::new(), Vec::new());
+    let mut outcome = Outcome { objects: Ok(0), wrong, invalid, said, respelt, time };
+    if diagnostics.has_errors() {
+        let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
+        let mut codes: Vec<Code> = errors.map(|d| d.code).collect();
+        codes.sort_by_key(|code| code.as_str());
+        codes.dedup();
+        outcome.objects = Err(codes);
+        return outcome;
+    }
+    let out = temporary.path().join("out");
+    output::write(&out, &built, false).expect("an empty folder takes every chart");
+    let mut found = Vec::new();
+    for chart in &built {
+        let folder = out.join(&chart.dir);
+        let linted = helm.lint(&folder, &[]);
+        if !linted.success {
+            outcome.wrong.push(format!("lint: {}{}", linted.stdout, linted.stderr));
+        }
+        let run = helm.template("release", &folder, NAMESPACE, &[]);
+        if !run.success {
+            outcome.wrong.push(format!("template: {}", run.stderr));
+            return outcome;
+        }
+        found.extend(documents(&run.stdout));
+    }
+    let limits = Limits::default();
+    let (files, _) = source::fetch(&config.bundles[0].source, &config.base, &[], &limits);
+    let (compiled, _) = pipeline::compile(&files.expect("what was read"), &config.bundles[0]);
+    let unit = compiled.expect("what was compiled").unit;
+    outcome.wrong.extend(unstable_keys(&unit, &mut outcome.respelt));
+    let values = unit.default_values();
+    let release = Release { namespace: NAMESPACE, values: &values };
+    let expected: Vec<_> = unit.objects.iter().filter_map(|o| release.object(o)).collect();
+    outcome.wrong.extend(object_differences(&expected, &found));
+    if let Some(schemas) = schemas {
+        outcome.invalid = found.iter().flat_map(|object| schemas.problems(object)).collect();
+    }
+    outcome.objects = Ok(found.len());
+    outcome
+}
+
+/// Keys of values that hold dots, or that two things share. `respelt` gets the names of Deployments and
+/// ServiceAccounts that are not their own keys.
+fn unstable_keys(unit: &Unit, respelt: &mut Vec<String>) -> Vec<String> {
+    let named = ["deployments", "serviceAccounts", "certificates", "images"];
+    let mut wrong = Vec::new();
+    let mut paths = BTreeSet::new();
+    let mut keys: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for value in &unit.values {
+        let segments = value.path.segments();
+        if !paths.insert(segments) {
+            wrong.push(format!("two values have the key {}", value.path));
+        }
+        if let [map, key, ..] = segments
+            && named.contains(&map.as_str())
+        {
+            keys.entry(map).or_default().insert(key);
+            if key.contains('.') {
+                wrong.push(format!("{} holds a dot", value.path));
+            }
+        }
+    }
+    for (kind, map) in [("Deployment", "deployments"), ("ServiceAccount", "serviceAccounts")] {
+        let keys = keys.get(map).cloned().unwrap_or_default();
+        let names = unit.names(kind);
+        if keys.len() > names.len() {
+            wrong.push(format!("{} {map} for {} objects", keys.len(), names.len()));
+        }
+        respelt.extend(names.into_iter().filter(|name| !keys.contains(name.as_str())));
+    }
+    wrong
+}
+
+/// keycloak-operator 26.7.1 added AllNamespaces, and may read Secrets in the namespaces that it watches.
+#[test]
+fn an_operator_does_not_watch_all_namespaces_in_silence() {
+    let Some(corpus) = shared("corpus/keycloak-operator") else { return };
+    let bundle = |version: &str| {
+        let folder = corpus.join(version);
+        let source = source::from_argument(folder.to_str().expect("UTF-8"));
+        let (files, _) = source::fetch(&source, Path::new(""), &[], &Limits::default());
+        let (bundle, found) = bundle::load(&files.expect("a bundle"));
+        (BundleConfig::new("keycloak", source), bundle.unwrap_or_else(|| panic!("{found:?}")))
+    };
+    let (mut config, before) = bundle("26.6.4");
+    let decisions =
+        Decisions { package: Some(before.package.clone()), watch: olm::default_watch(&before.csv) };
+    let entry = Locked {
+        name: "keycloak".to_owned(),
+        config_hash: String::new(),
+        bytes: Bytes::Embedded { digest: String::new(), catalog: None },
+        csv: before.csv.name().to_owned(),
+        csv_version: before.csv.version.clone(),
+        decisions,
+    };
+    let lock = Lock { bundles: vec![entry] };
+    assert!(lock.check_decisions(&config, &before).is_empty());
+
+    let (_, after) = bundle("26.7.1");
+    let found = lock.check_decisions(&config, &after);
+    let codes: Vec<Code> = found.iter().map(|found| found.code).collect();
+    assert_eq!(codes, [Code::WatchChanged]);
+    assert!(format!("{found:?}").contains("on Secrets"), "{found:?}");
+    config.watch = Some(Watch::Own);
+    assert!(lock.check_decisions(&config, &after).is_empty());
+}
+
+fn folders(root: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root).expect("a readable folder");
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("an entry").path()).filter(|p| p.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+/// The last `count` components of a path.
+fn label(path: &Path, count: usize) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_str().expect("UTF-8")).collect();
+    parts[parts.len() - count..].join("/")
+}

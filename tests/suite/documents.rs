@@ -1,0 +1,127 @@
+//! Documents that say what the program already knows are made from it, and never differ from it.
+//! `UPDATE=1 cargo test --test suite documents::` writes them.
+
+use crate::support::deviations;
+use bundle2chart::config::schema::json_schema;
+use bundle2chart::diag::Code;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+fn up_to_date(path: &str, expected: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(&file, expected).expect("a file");
+    }
+    let found = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        found == expected,
+        "{path} is out of date; write it with UPDATE=1 cargo test --test suite documents::"
+    );
+}
+
+#[test]
+fn codes() {
+    let mut text = "\
+# Codes of diagnostics
+
+Every problem that bundle2chart reports has one of these codes, as in `error[unknown-key]`.
+`bundle2chart explain CODE` prints the same. Codes are stable: none is ever used for something else.
+
+This file is made from `src/diag/code.rs`.
+"
+    .to_owned();
+    for code in Code::ALL {
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}\n\n{}\n",
+            code.as_str(),
+            code.description(),
+            code.explanation()
+        );
+    }
+    text.push_str(
+        "\n# Codes of changes\n\nWhat `bundle2chart diff` finds, from `src/diff/rules/`.\n",
+    );
+    for rule in bundle2chart::diff::rules::all() {
+        let _ = write!(
+            text,
+            "\n## {} ({})\n\n{}\n\n{}\n\nWhat to do: {}\n",
+            rule.code,
+            rule.class.as_str(),
+            rule.title,
+            rule.explanation,
+            rule.todo
+        );
+    }
+    up_to_date("docs/codes.md", &text);
+}
+
+#[test]
+fn schema_of_diff() {
+    let schema = bundle2chart::diff::render::json::schema();
+    up_to_date("schema/diff.schema.json", &format!("{schema:#}\n"));
+}
+
+#[test]
+fn schema() {
+    up_to_date("schema/bundles.schema.json", &format!("{:#}\n", json_schema()));
+}
+
+#[test]
+fn invariants() {
+    let mut text = "\
+# Invariants of manifests that serve models
+
+`build` holds the charts of `[[serving]]` tables against these, and `bundle2chart check-serving` manifests that anyone
+wrote. A finding names the code; `bundle2chart explain CODE` says more. The field is the key of `[[serving]]` that
+decides it, the source an issue or the API or program that has the rule.
+
+This file is made from `src/serving/invariants.rs`.
+
+| code | severity | field | what happens otherwise | source |
+|---|---|---|---|---|
+"
+    .to_owned();
+    for invariant in bundle2chart::serving::invariants::INVARIANTS {
+        let _ = writeln!(
+            text,
+            "| [{0}](codes.md#{0}) | {1} | `{2}` | {3} | {4} |",
+            invariant.code.as_str(),
+            invariant.severity.as_str(),
+            invariant.field,
+            invariant.reason,
+            invariant.source
+        );
+    }
+    text.push_str(
+        "\n## Known to fail, and not checked\n\n| what | why it is no invariant |\n|---|---|\n",
+    );
+    for (what, why) in bundle2chart::serving::invariants::NOT_CHECKED {
+        let _ = writeln!(text, "| {what} | {why} |");
+    }
+    up_to_date("docs/invariants.md", &text);
+}
+
+#[test]
+fn deviations() {
+    let mut text = "\
+# Deviations from OLM
+
+bundle2chart makes of a bundle what Operator Lifecycle Manager (OLM) makes of it, except for what is
+listed here. `tests/suite/goldens.rs` compares the two object by object on real bundles, and allows these
+differences and no others. Where nothing else is said, OLM is OLM v1.
+
+This file is made from `tests/support/deviations.rs`.
+"
+    .to_owned();
+    for deviation in &deviations::DEVIATIONS {
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}\n\nWhy: {}\n",
+            deviation.name, deviation.what, deviation.why
+        );
+    }
+    up_to_date("docs/deviations.md", &text);
+}

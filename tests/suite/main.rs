@@ -1,0 +1,51 @@
+//! The tests that need Rust, python3 and a container registry: one module for each subject, in
+//! one program, because linking dozens of programs takes longer than running them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and read and write files"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod awkward_truths;
+mod bad_input;
+mod catalog;
+mod certificates;
+mod charts;
+mod check_serving;
+mod cli;
+mod committed_output;
+mod corpus;
+mod dependencies;
+mod deploy;
+mod diff;
+mod documents;
+mod example_platform;
+mod fixtures;
+mod goldens;
+mod helm;
+mod hostile_strings;
+mod images;
+mod jq;
+mod lints;
+mod module_graph;
+mod output_faults;
+mod output_tree;
+mod overlays;
+mod printing;
+mod registry;
+mod release_size;
+mod render_property;
+mod reproduce;
+mod serving;
+mod serving_upstream;
+mod style;
+mod todays_charts;
+mod values;

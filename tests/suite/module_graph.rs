@@ -1,0 +1,110 @@
+//! The modules of the crate depend on each other in the order that ARCHITECTURE.md draws.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use walkdir::WalkDir;
+
+/// The line above the drawing.
+const MARKER: &str = "Each line uses only lines below it";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the lines of the drawing, top first, each with its modules.
+fn drawing() -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let (_, after) = text.split_once(MARKER).expect("the drawing of the module graph");
+    let block = after.split("```").nth(1).expect("a code block");
+    let lines = block.lines().skip(1).filter(|line| !line.trim().is_empty());
+    lines.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+/// Returns the text without comments and unit tests, which may use any module.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the names that follow `crate::`, also those of a list in braces.
+fn used(code: &str) -> BTreeSet<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = |text: &str| text.chars().take_while(|c| is_name(*c)).collect::<String>();
+    let mut found = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        let Some(list) = rest.strip_prefix('{') else {
+            found.insert(name(rest));
+            continue;
+        };
+        let mut depth = 0;
+        let mut at_start = true;
+        for (offset, c) in list.char_indices() {
+            match c {
+                '}' if depth == 0 => break,
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 0 => at_start = true,
+                _ if at_start && is_name(c) => {
+                    found.insert(name(&list[offset..]));
+                    at_start = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Returns the modules that each module of the crate uses, with a file that does.
+fn graph() -> BTreeMap<String, BTreeMap<String, String>> {
+    let source = root().join("src");
+    let mut graph: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for entry in WalkDir::new(&source) {
+        let entry = entry.expect("an entry");
+        let path = entry.path().strip_prefix(&source).expect("below src").to_str().expect("UTF-8");
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        if !path.ends_with(".rs") || is_test || matches!(path, "lib.rs" | "main.rs") {
+            continue;
+        }
+        let module = path.split(['/', '.']).next().unwrap_or_default().to_owned();
+        let text = fs::read_to_string(entry.path()).expect("a source file");
+        let uses = graph.entry(module.clone()).or_default();
+        for name in used(&code(&text)).into_iter().filter(|name| *name != module) {
+            uses.entry(name).or_insert_with(|| path.to_owned());
+        }
+    }
+    let modules: BTreeSet<String> = graph.keys().cloned().collect();
+    for uses in graph.values_mut() {
+        uses.retain(|name, _| modules.contains(name));
+    }
+    graph
+}
+
+#[test]
+fn modules_depend_on_lower_ones_only() {
+    let drawing = drawing();
+    let graph = graph();
+    let drawn: BTreeSet<&String> = drawing.iter().flatten().collect();
+    let existing: BTreeSet<&String> = graph.keys().collect();
+    assert_eq!(drawn, existing, "ARCHITECTURE.md draws other modules than src/ has");
+
+    let rank = |module: &String| drawing.iter().position(|line| line.contains(module));
+    let wrong: Vec<String> = graph
+        .iter()
+        .flat_map(|(module, uses)| {
+            let above = uses.iter().filter(move |(used, _)| rank(used) <= rank(module));
+            above.map(move |(used, file)| format!("{module} uses {used} (src/{file})"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "against the order in ARCHITECTURE.md:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn imports_are_found_in_every_form() {
+    let text = "use crate::ir::Map;\nuse crate::{diag::{self, Code}, yaml};\nlet x = crate::jq::f();\n\
+                // crate::cli\n#[cfg(test)]\nmod tests { use crate::pipeline; }";
+    let found = used(&code(text));
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["diag", "ir", "jq", "yaml"]);
+}

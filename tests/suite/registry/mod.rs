@@ -1,0 +1,9 @@
+//! Registries: the real one, and one that misbehaves in every way that we know.
+
+mod credentials;
+mod distribution;
+mod end_to_end;
+mod hostile;
+mod project;
+mod server;
+mod vendor;

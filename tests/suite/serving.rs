@@ -1,0 +1,381 @@
+//! Charts of models: they lint and render in every Helm, to exactly the objects that were compiled;
+//! the real CRDs take these objects; and what was committed is what is compiled.
+
+use crate::support::api_schemas::ApiSchemas;
+use crate::support::crd_schemas::CrdSchemas;
+use crate::support::helm::Helm;
+use crate::support::rendered::{documents, object_differences};
+use crate::support::shared;
+use bundle2chart::config::serving::profile;
+use bundle2chart::config::{Config, ServingConfig};
+use bundle2chart::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
+use bundle2chart::ir::Release;
+use bundle2chart::output::{self, ChartFiles};
+use bundle2chart::serving::{self, Manifest};
+use bundle2chart::{bundle, chart, source};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+/// Shapes besides those of the examples, by name.
+const SHAPES: &[(&str, &str)] = &[
+    ("ray", "topology = \"lws-ray\"\nnodes = 2\ntp = 8\npp = 2\n"),
+    ("internal", "topology = \"lws-dp-internal\"\nnodes = 2\ndp = 16\nexpert-parallel = true\n"),
+    ("hybrid", "topology = \"lws-dp-hybrid\"\nnodes = 2\ndp = 16\n"),
+    ("leaders", "topology = \"lws-mp\"\nnodes = 2\ntp = 16\nprefill = { nodes = 2, tp = 16 }\n"),
+    (
+        "set",
+        "topology = \"lws-dp-external\"\nnodes = 2\ndp = 8\ndisaggregated-set = true\n\
+         prefill = { nodes = 2, dp = 8, replicas = 2 }\n",
+    ),
+    (
+        "pd",
+        "tp = 2\nprefill = { tp = 1, replicas = 3 }\ndisruption-budget = 1\nnetwork-policy = {}\n",
+    ),
+    ("old", "api = \"gie-1.4\"\nobjectives = { premium = 100 }\n"),
+    ("kserve", "form = \"kserve\"\ntp = 2\nprefill = { tp = 1 }\nroute = { gateway = \"g\" }\n"),
+    (
+        "everything",
+        "tp = 2\ndisruption-budget = 1\nnetwork-policy = { monitoring-namespaces = [\"monitoring\"] }\npull-secret = \"registry\"\n\
+         monitoring = { labels = { team = \"models\" } }\nautoscaling = { max = 5 }\n\
+         objectives = { premium = 100, batch = -1 }\n\
+         rewrites = [{ model = \"old\", targets = [{ model = \"example/model\", weight = 9 }] }]\n\
+         epp = { replicas = 2, failure-mode = \"FailClose\", flags = { tracing = true } }\n\
+         route = { gateway = \"g\", gateway-class = \"istio\", provider = \"istio\", auth = \"kuadrant\", \
+         hosts = [\"a.example.com\"], paths = [\"/v1\", \"/v2\"], model-header = \"X-Model\" }\n",
+    ),
+];
+
+fn read(name: &str, text: &str, base: &Path) -> Config {
+    let source = Arc::new(SourceText { name: name.to_owned(), text: text.to_owned() });
+    let (config, found) = Config::parse(&source, base);
+    config.unwrap_or_else(|| panic!("{}", human::render(&found, false)))
+}
+
+fn examples() -> (PathBuf, Vec<ServingConfig>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/serving");
+    let text = std::fs::read_to_string(folder.join("bundles.toml")).expect("the examples");
+    let config = read("bundles.toml", &text, &folder);
+    (folder, config.servings)
+}
+
+fn shapes() -> Vec<ServingConfig> {
+    let models = ["hf://example/model", "oci://example.com/model:1", "s3://models/a", "pvc://c/a"];
+    let mut text = String::new();
+    for (index, (name, table)) in SHAPES.iter().enumerate() {
+        let model = models[index % models.len()];
+        text.push_str(&format!(
+            "[[serving]]\nname = \"{name}\"\nmodel = \"{model}\"\nserved-name = \"example/model\"\n\
+             engine = {{ image = \"example.com/vllm:v1\" }}\n{table}"
+        ));
+    }
+    read("bundles.toml", &text, Path::new(".")).servings
+}
+
+fn all() -> Vec<ServingConfig> {
+    examples().1.into_iter().chain(shapes()).collect()
+}
+
+/// The objects in this namespace, as an API server would receive them.
+fn objects(config: &ServingConfig, namespace: &str) -> Vec<Json> {
+    let (unit, found) = serving::compile(config);
+    let unit = unit.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
+    let values = unit.default_values();
+    let release = Release { namespace, values: &values };
+    unit.objects.iter().filter_map(|object| release.object(object)).collect()
+}
+
+fn manifests(objects: &[Json]) -> Vec<Manifest> {
+    objects.iter().map(|json| Manifest { json: json.clone(), place: Place::default() }).collect()
+}
+
+/// Writes the chart of each model below `out`.
+fn write(configs: &[ServingConfig], out: &Path) -> BTreeMap<String, PathBuf> {
+    let charts: Vec<ChartFiles> = configs
+        .iter()
+        .map(|config| {
+            let (unit, _) = serving::compile(config);
+            let chart = chart::serving_chart(&unit.expect("a unit"), config);
+            let version = chart.version.to_string();
+            ChartFiles { dir: PathBuf::from(&chart.name), version, files: chart.files }
+        })
+        .collect();
+    output::write(out, &charts, false).expect("an empty folder takes every chart");
+    configs.iter().map(|config| (config.name.clone(), out.join(&config.name))).collect()
+}
+
+#[test]
+fn the_committed_examples_are_what_a_build_makes() {
+    let run = Command::new(env!("CARGO_BIN_EXE_bundle2chart"))
+        .args(["--config", "examples/serving/bundles.toml", "--quiet", "build", "--check"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("bundle2chart runs");
+    let words =
+        String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
+    assert!(
+        run.status.code() == Some(0),
+        "run `cargo run -- -c examples/serving/bundles.toml build --replace`\n{words}"
+    );
+}
+
+#[test]
+fn every_helm_takes_the_charts() {
+    let out = tempfile::tempdir().expect("a folder");
+    let configs = all();
+    let folders = write(&configs, out.path());
+    for helm in Helm::all() {
+        for config in &configs {
+            let folder = &folders[&config.name];
+            helm.lint(folder, &["--kube-version", "1.35.0"]).expect_success();
+            let more = ["--kube-version", "1.35.0"];
+            let text = helm.template("release", folder, "elsewhere", &more).expect_success();
+            let found = documents(&text);
+            let expected = objects(config, "elsewhere");
+            let differences = object_differences(&expected, &found);
+            assert!(differences.is_empty(), "{} {}: {differences:?}", helm.version, config.name);
+        }
+    }
+}
+
+#[test]
+fn values_change_what_they_say_and_nothing_of_the_topology() {
+    let out = tempfile::tempdir().expect("a folder");
+    let (_, configs) = examples();
+    let folders = write(&configs, out.path());
+    let helm = Helm::newest();
+    let folder = &folders["deepseek-r1"];
+    let more = [
+        "--set",
+        "decode.replicas=3,image=example.com/vllm:v2,pullSecrets[0].name=mine",
+        "--set",
+        "decode.resources.limits.memory=2Ti,prefill.nodeSelector.rack=one",
+    ];
+    let text = helm.template("release", folder, "models", &more).expect_success();
+    let found = documents(&text);
+    let of = |name: &str| {
+        let is = |object: &&Json| {
+            object["metadata"]["name"] == name && object["kind"] == "LeaderWorkerSet"
+        };
+        found.iter().find(is).expect("a set").clone()
+    };
+    let decode = of("deepseek-r1-decode");
+    assert_eq!(decode["spec"]["replicas"], 3);
+    let pod = &decode["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"];
+    assert_eq!(pod["containers"][0]["image"], "example.com/vllm:v2");
+    assert_eq!(pod["containers"][0]["resources"]["limits"]["memory"], "2Ti");
+    assert_eq!(pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"], 8);
+    assert_eq!(pod["imagePullSecrets"][0]["name"], "mine");
+    let prefill = of("deepseek-r1-prefill");
+    assert_eq!(
+        prefill["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["nodeSelector"]["rack"],
+        "one"
+    );
+    let checked: Diagnostics = serving::check_manifests(&manifests(&found), profile::newest());
+    assert!(!checked.has_errors(), "{}", human::render(&checked, false));
+    for bad in [
+        "decode.nodes=3",
+        "decode.replicas=many",
+        "epp.replicas=2",
+        "tp=4",
+        "decode.resources.limits.nvidia\\.com/gpu=4",
+        "image=",
+    ] {
+        let run = helm.template("release", folder, "models", &["--set", bad]);
+        assert!(!run.success, "{bad} is taken");
+    }
+}
+
+#[test]
+fn the_real_schemas_take_the_objects() {
+    let api = ApiSchemas::find();
+    let crds = shared::shared("serving/crds").map(|folder| CrdSchemas::read(&folder));
+    let mut checked = 0;
+    for config in all() {
+        for object in objects(&config, "models") {
+            let label =
+                format!("{}: {}/{}", config.name, object["kind"], object["metadata"]["name"]);
+            if let Some(crds) = &crds
+                && let Some(problems) = crds.problems(&object)
+            {
+                assert!(problems.is_empty(), "{label}: {problems:#?}");
+                checked += 1;
+            }
+            if let Some(api) = &api {
+                let problems = api.problems(&object);
+                assert!(problems.is_empty(), "{label}: {problems:#?}");
+            }
+        }
+    }
+    assert!(crds.is_none() || checked > 30, "only {checked} custom objects");
+}
+
+/// What the schemas are for: they refuse what is wrong.
+#[test]
+fn the_real_schemas_refuse_what_is_wrong() {
+    let Some(folder) = shared::shared("serving/crds") else { return };
+    let crds = CrdSchemas::read(&folder);
+    let (_, configs) = examples();
+    let all = objects(&configs[3], "models");
+    let set = all.iter().find(|object| object["kind"] == "LeaderWorkerSet").expect("a set");
+    for (pointer, value) in [
+        ("/spec/startupPolicy", Json::from("Whenever")),
+        ("/spec/leaderWorkerTemplate/size", Json::from("two")),
+        ("/spec/leaderWorkerTemplate/workerTemplate/spec/containerz", Json::from("x")),
+    ] {
+        let mut broken = set.clone();
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        broken.pointer_mut(parent).expect("a parent")[key] = value;
+        assert!(!crds.problems(&broken).expect("a schema").is_empty(), "{pointer}");
+    }
+}
+
+#[test]
+fn our_charts_pass_our_own_check() {
+    for config in all() {
+        let manifests = manifests(&objects(&config, "models"));
+        let found: Vec<_> = serving::check_manifests(&manifests, config.profile)
+            .into_iter()
+            .filter(|d| d.severity == Severity::Error)
+            .collect();
+        assert!(found.is_empty(), "{}: {found:#?}", config.name);
+    }
+}
+
+/// Published manifests: what must be found, and nothing else that is an error.
+#[test]
+fn published_manifests() {
+    let Some(folder) = shared::shared("serving/manifests") else { return };
+    let not_pinned = Code::ImageNotPinned.as_str();
+    let deprecated = Code::ServingDeprecated.as_str();
+    // Errors with a part of the message, and codes of warnings.
+    type Expected<'e> = (&'e str, &'e [(&'e str, &'e str)], &'e [&'e str]);
+    let cases: &[Expected<'_>] = &[
+        ("baseline-vllm", &[], &[not_pinned]),
+        ("baseline-sglang", &[], &[not_pinned]),
+        ("baseline-tpu", &[], &[not_pinned]),
+        (
+            "wide-ep-hybrid",
+            &[
+                (
+                    "serving-pool-ports",
+                    "port 8001–8007 of the pods of LeaderWorkerSet/wide-ep-lws-nvidia-gpu-vllm-deepseek-v4-decode",
+                ),
+                (
+                    "serving-pool-ports",
+                    "port 8001–8007 of the pods of LeaderWorkerSet/wide-ep-lws-nvidia-gpu-vllm-deepseek-v4-prefill",
+                ),
+            ],
+            &[not_pinned, deprecated],
+        ),
+        ("precise-prefix-cpu", &[("serving-model", "Qwen/Qwen3-32B")], &[not_pinned]),
+        ("e-pd", &[], &[not_pinned, deprecated, "serving-image"]),
+        (
+            "e-pd-wrong-router",
+            &[("serving-roles", "prefill-filter")],
+            &[not_pinned, deprecated, "serving-image"],
+        ),
+        (
+            "pd-recipe",
+            &[
+                ("serving-image", "REPLACE_ROUTING_SIDECAR_IMAGE"),
+                ("serving-image", "REPLACE_MODEL_SERVER_IMAGE"),
+                ("serving-image", "REPLACE_MODEL_SERVER_IMAGE"),
+            ],
+            &[deprecated],
+        ),
+    ];
+    for (name, errors, warnings) in cases {
+        let path = folder.join(name);
+        let limits = source::Limits::default();
+        let (files, found) = source::manifests(path.to_str().expect("UTF-8"), &limits);
+        assert!(found.is_empty() && !files.is_empty(), "{name}");
+        let mut manifests = Vec::new();
+        for (file, bytes) in files {
+            let (objects, found) = bundle::manifests(&file, &bytes);
+            assert!(!found.has_errors(), "{name}: {found:?}");
+            let values = Json::Null;
+            let release = Release { namespace: "", values: &values };
+            manifests.extend(objects.iter().map(|object| Manifest {
+                json: release.object(object).expect("an object"),
+                place: object.place(),
+            }));
+        }
+        let found = serving::check_manifests(&manifests, profile::newest());
+        let shown = human::render(&found, false);
+        let of = |severity: Severity| found.iter().filter(move |d| d.severity == severity);
+        let mut left: Vec<_> = of(Severity::Error).collect();
+        for (code, says) in *errors {
+            let at = left.iter().position(|d| d.code.as_str() == *code && d.message.contains(says));
+            left.remove(at.unwrap_or_else(|| panic!("{name}: no {code} with {says}\n{shown}")));
+        }
+        assert!(left.is_empty(), "{name}\n{shown}");
+        let mut codes: Vec<&str> = of(Severity::Warning).map(|d| d.code.as_str()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(&codes, warnings, "{name}\n{shown}");
+    }
+}
+
+/// The scripts of groups, run by a shell with stand-ins for the programs: what each pod of a group
+/// starts in the end, and after what.
+#[test]
+fn scripts_start_what_they_should() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bin = folder.path();
+    let write = |name: &str, text: &str| {
+        let path = bin.join(name);
+        std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).expect("a program");
+        let mut mode = std::fs::metadata(&path).expect("a file").permissions();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+        std::fs::set_permissions(&path, mode).expect("a mode");
+    };
+    // The first attempts fail, as while a pod comes up.
+    let late =
+        |says: &str| format!("echo \"{says}\" >> $LOG\n[ \"$(grep -c \"^{says}\" $LOG)\" -ge 3 ]");
+    write("getent", &late("getent $2"));
+    write("python3", &late("python3 ${!#}"));
+    write("sleep", "exit 0");
+    write("ray", "echo \"ray $*\" >> $LOG");
+    write("vllm", "echo \"vllm $*\" >> $LOG");
+    let mut shown = String::new();
+    for config in all() {
+        for object in objects(&config, "models") {
+            let Some(parts) = object.pointer("/spec/leaderWorkerTemplate") else { continue };
+            let worker = &parts["workerTemplate"];
+            let leader = parts.get("leaderTemplate").unwrap_or(worker);
+            for (index, template) in [(0, leader), (1, worker)] {
+                let container = &template["spec"]["containers"][0];
+                let words = ["command", "args"].iter().flat_map(|key| {
+                    container[*key]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .map(|word| word.as_str().expect("a text"))
+                });
+                let words: Vec<&str> = words.collect();
+                let log = bin.join("log");
+                let _ = std::fs::remove_file(&log);
+                let path = format!("{}:/usr/bin:/bin", bin.display());
+                let run = Command::new(words[0])
+                    .args(&words[1..])
+                    .env_clear()
+                    .env("PATH", path)
+                    .env("LOG", &log)
+                    .env("LWS_LEADER_ADDRESS", "leader.models")
+                    .env("LWS_WORKER_INDEX", index.to_string())
+                    .env("LWS_GROUP_SIZE", "2")
+                    .env("VLLM_HOST_IP", format!("10.0.0.{index}"))
+                    .output()
+                    .expect("a shell");
+                assert!(run.status.success(), "{}: {run:?}", config.name);
+                let name = object["metadata"]["name"].as_str().expect("a name");
+                let log = std::fs::read_to_string(&log).expect("a log");
+                shown.push_str(&format!("{name}, pod {index}\n{log}\n"));
+            }
+        }
+    }
+    insta::assert_snapshot!(shown);
+}

@@ -1,0 +1,233 @@
+//! Values of charts: each one changes what Helm renders, and templates read no others. Of every
+//! chart that this repository holds.
+
+use crate::support::helm::Helm;
+use crate::support::parallel::in_parallel;
+use regex::Regex;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use walkdir::WalkDir;
+
+/// Names on the way to a value.
+type Keys = Vec<String>;
+
+/// The charts of bundles and of models, as committed.
+fn charts() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let of = |folder: &str| {
+        WalkDir::new(root.join(folder)).sort_by_file_name().into_iter().filter_map(|entry| {
+            let path = entry.expect("an entry").into_path();
+            let chart = path.parent().expect("a folder").to_owned();
+            let own = !chart.components().any(|part| part.as_os_str() == "charts");
+            (path.ends_with("Chart.yaml") && own).then_some(chart)
+        })
+    };
+    let charts: Vec<PathBuf> = of("out").chain(of("examples/serving/out")).collect();
+    assert!(charts.len() >= 13, "{charts:?}");
+    charts
+}
+
+/// The values that the schema describes, each with its schema: those with a default.
+fn described(schema: &Json, keys: &mut Keys, found: &mut Vec<(Keys, Json)>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        keys.push(name.clone());
+        if property.get("default").is_some() {
+            found.push((keys.clone(), property.clone()));
+        } else {
+            described(property, keys, found);
+        }
+        keys.pop();
+    }
+}
+
+fn json(chart: &Path, file: &str) -> Json {
+    serde_yaml::from_str(&fs::read_to_string(chart.join(file)).expect(file)).expect(file)
+}
+
+fn leaves(chart: &Path) -> Vec<(Keys, Json)> {
+    let mut found = Vec::new();
+    described(&json(chart, "values.schema.json"), &mut Vec::new(), &mut found);
+    found
+}
+
+fn at<'j>(values: &'j Json, keys: &[String]) -> Option<&'j Json> {
+    keys.iter().try_fold(values, |value, key| value.get(key))
+}
+
+/// Something that the schema takes.
+fn sample(schema: &Json) -> Json {
+    for key in ["enum", "examples"] {
+        if let Some(first) = schema[key].as_array().and_then(|values| values.first()) {
+            return first.clone();
+        }
+    }
+    let kind = &schema["type"];
+    match kind.as_str().or_else(|| kind[0].as_str()) {
+        Some("boolean") => json!(true),
+        Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or(json!(7)),
+        Some("array") => json!([sample(&schema["items"])]),
+        Some("string") => json!("flipped"),
+        _ => {
+            let properties = schema["properties"].as_object();
+            let required = schema["required"].as_array().into_iter().flatten();
+            let mut names: Vec<&str> = required.filter_map(Json::as_str).collect();
+            if names.is_empty() {
+                names.extend(properties.into_iter().flat_map(Map::keys).next().map(String::as_str));
+            }
+            let known = names.iter().map(|name| {
+                let inner = properties.and_then(|all| all.get(*name)).cloned();
+                ((*name).to_owned(), sample(&inner.unwrap_or(json!({"type": "string"}))))
+            });
+            let map: Map<String, Json> = known.collect();
+            let any = Some(&schema["additionalProperties"]).filter(|any| any.is_object());
+            let any = any.map_or(json!("yes"), sample);
+            if map.is_empty() { json!({ "flipped": any }) } else { map.into() }
+        }
+    }
+}
+
+/// Another value than the default.
+fn flipped(schema: &Json) -> Json {
+    let default = &schema["default"];
+    let other = match default {
+        Json::Bool(value) => json!(!value),
+        Json::Number(_) if schema["type"] == "integer" => {
+            json!(default.as_i64().expect("an integer") + 1)
+        }
+        Json::Array(items) => {
+            let new = sample(schema);
+            json!(items.iter().chain(new.as_array().expect("a list")).collect::<Vec<_>>())
+        }
+        Json::String(_) if schema["enum"].is_array() => {
+            let values = schema["enum"].as_array().expect("a list");
+            values.iter().find(|value| *value != default).expect("two values").clone()
+        }
+        _ => sample(schema),
+    };
+    assert_ne!(&other, default, "{schema}");
+    other
+}
+
+fn nested(keys: &[String], value: Json) -> Json {
+    keys.iter().rev().fold(value, |value, key| json!({ (key): value }))
+}
+
+#[test]
+fn values_and_schema_have_the_same_keys() {
+    for chart in charts() {
+        let values = json(&chart, "values.yaml");
+        let leaves = leaves(&chart);
+        for (keys, schema) in &leaves {
+            let found =
+                at(&values, keys).unwrap_or_else(|| panic!("{}: {keys:?}", chart.display()));
+            assert_eq!(found, &schema["default"], "{}: {keys:?}", chart.display());
+        }
+        // Cutting them out leaves nothing but the maps on the way.
+        let mut rest = values;
+        for (keys, _) in &leaves {
+            let (last, way) = keys.split_last().expect("a name");
+            let parent = way.iter().fold(&mut rest, |value, key| &mut value[key]);
+            parent.as_object_mut().expect("a map").remove(last);
+        }
+        fn empty(value: &Json) -> bool {
+            value.as_object().is_some_and(|map| map.values().all(empty))
+        }
+        assert!(empty(&rest), "{}: {rest}", chart.display());
+    }
+}
+
+/// A value that changes what Helm refuses, and only with a cluster: see tests/api_server/crds.rs.
+const WITH_A_CLUSTER: &str = "crds.allowDowngrade";
+
+#[test]
+fn each_value_changes_what_helm_renders() {
+    let folder = TempDir::new().expect("a folder");
+    let helm = Helm::newest();
+    let render = |chart: &Path, more: &[&str]| {
+        let arguments = ["template", "release", "--namespace", "somewhere"];
+        let start = arguments.iter().map(|argument| (*argument).as_ref());
+        let more = more.iter().map(|argument| (*argument).as_ref());
+        helm.run(start.chain([chart.as_os_str()]).chain(more)).expect_success()
+    };
+    let charts = charts();
+    let defaults = in_parallel(&charts, |chart| render(chart, &[]));
+    let mut flips: Vec<_> = charts
+        .iter()
+        .zip(&defaults)
+        .flat_map(|(chart, text)| leaves(chart).into_iter().map(move |leaf| (chart, text, leaf)))
+        .enumerate()
+        .collect();
+    assert!(flips.len() > 150, "{}", flips.len());
+    flips.retain(|(_, (_, _, (keys, _)))| keys.join(".") != WITH_A_CLUSTER);
+    let idle = in_parallel(&flips, |(number, (chart, text, (keys, schema)))| {
+        let file = folder.path().join(format!("{number}.json"));
+        fs::write(&file, nested(keys, flipped(schema)).to_string()).expect("values");
+        let other = render(chart, &["--values", file.to_str().expect("UTF-8")]);
+        (other == **text).then(|| format!("{}: {}", chart.display(), keys.join(".")))
+    });
+    let idle: Vec<String> = idle.into_iter().flatten().collect();
+    assert!(idle.is_empty(), "values that change nothing:\n{}", idle.join("\n"));
+}
+
+/// The values that a template reads: `.Values.a.b`, `index .Values "a" "b"`.
+fn read(template: &str) -> BTreeSet<Keys> {
+    let action = Regex::new(r"(?s)\{\{-?(.*?)-?\}\}").expect("a pattern");
+    let value = Regex::new(r#"\.Values((?:\.\w+)+|(?:\s+"(?:[^"\\]|\\.)*")+)"#).expect("a pattern");
+    let quoted = Regex::new(r#""(?:[^"\\]|\\.)*""#).expect("a pattern");
+    let mut found = BTreeSet::new();
+    for action in action.captures_iter(template) {
+        assert!(
+            value.find_iter(&action[1]).count() == action[1].matches(".Values").count(),
+            "{}",
+            &action[1]
+        );
+        for path in value.captures_iter(&action[1]) {
+            let path = &path[1];
+            found.insert(match path.strip_prefix('.') {
+                Some(path) => path.split('.').map(str::to_owned).collect(),
+                None => quoted
+                    .find_iter(path)
+                    .map(|text| serde_json::from_str(text.as_str()).expect("a string"))
+                    .collect(),
+            });
+        }
+    }
+    found
+}
+
+#[test]
+fn templates_read_values_that_there_are() {
+    let mut readings = 0;
+    for chart in charts() {
+        let values = json(&chart, "values.yaml");
+        let leaves: Vec<Keys> = leaves(&chart).into_iter().map(|(keys, _)| keys).collect();
+        for entry in WalkDir::new(chart.join("templates")) {
+            let path = entry.expect("an entry").into_path();
+            if !path.is_file() {
+                continue;
+            }
+            for keys in read(&fs::read_to_string(&path).expect("a template")) {
+                readings += 1;
+                // A map with a schema of its own may have any keys, others only those of the file.
+                let open = leaves.iter().any(|leaf| keys.starts_with(leaf));
+                assert!(
+                    open || at(&values, &keys).is_some(),
+                    "{} reads {}",
+                    path.display(),
+                    keys.join(".")
+                );
+            }
+        }
+    }
+    assert!(readings > 250, "{readings}");
+}
+
+#[test]
+fn what_templates_read_is_found() {
+    let text = r#"{{ "{{" }} .Values.x }}{{- if and .Values.a.b (index .Values "c" "d \"e\"") }}"#;
+    let keys = |list: &[&str]| list.iter().map(|key| (*key).to_owned()).collect::<Keys>();
+    assert_eq!(read(text), BTreeSet::from([keys(&["a", "b"]), keys(&["c", "d \"e\""])]));
+}

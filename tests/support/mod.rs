@@ -1,0 +1,21 @@
+//! What the test programs share: programs to run, inputs to build and comparisons.
+
+pub(crate) mod api_schemas;
+pub(crate) mod command;
+pub(crate) mod comparison;
+pub(crate) mod crd_schemas;
+pub(crate) mod deviations;
+pub(crate) mod discovery;
+pub(crate) mod helm;
+pub(crate) mod image;
+pub(crate) mod lamp;
+pub(crate) mod large_schemas;
+pub(crate) mod llm_platform;
+pub(crate) mod offline;
+pub(crate) mod olm;
+pub(crate) mod once;
+pub(crate) mod operating_system;
+pub(crate) mod parallel;
+pub(crate) mod rendered;
+pub(crate) mod role_names;
+pub(crate) mod shared;
