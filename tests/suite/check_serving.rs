@@ -197,7 +197,7 @@ fn two_models_have_no_object_in_common() {
     assert_eq!(seen.code, Some(0));
     let shown = seen.text();
     assert!(
-        shown.contains("HTTPRoute/chat and HTTPRoute/other both take `PathPrefix /`"),
+        shown.contains("HTTPRoute/chat and HTTPRoute/other both match `PathPrefix /`"),
         "{shown}"
     );
 }
