@@ -136,6 +136,7 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
     if namespaces.is_empty() {
         return;
     }
+
     let namespaces = namespaces.join(" and ");
     let _ = match default(&ValuesPath::new(["pullSecret", "name"])).unwrap_or_default() {
         "" => write!(
@@ -148,6 +149,7 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
             code(name)
         ),
     };
+
     text.push_str(
         "To create it with the chart, use `--set-file pullSecret.dockerConfigJson=FILE` with the credentials file of \
          `podman login` or `docker login`.\n",

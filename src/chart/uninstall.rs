@@ -22,6 +22,7 @@ pub(super) fn section(
         (true, Part::Main),
         (companions.has_crds_chart(), Part::Crds),
     ];
+
     for part in parts.into_iter().filter_map(|(there, part)| there.then_some(part)) {
         let name = part.name(description.config);
         let wait = match part {
@@ -30,6 +31,7 @@ pub(super) fn section(
         };
         let _ = writeln!(text, "helm uninstall {name} --namespace {namespace}{wait}");
     }
+
     text.push_str("```\n");
     let crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
     let mut left = leftovers(unit, description, crds || companions.has_crds_chart());

@@ -51,6 +51,7 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
         if indent == 0 && index > 0 {
             out.push('\n');
         }
+
         match node {
             Node::Leaf(spec) => {
                 for (index, line) in
@@ -59,6 +60,7 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
                     let mark = if index == 0 { "# -- " } else { "# " };
                     out.push_str(&format!("{margin}{mark}{line}\n"));
                 }
+
                 let entry =
                     Map::from_iter([((*name).to_owned(), Value::from(spec.default.clone()))]);
                 for line in yaml::plain(&entry).unwrap_or_default().lines() {

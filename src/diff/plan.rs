@@ -316,6 +316,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
             })
             .count()
     };
+
     let (added, removed, changed, renamed) =
         (count("added"), count("removed"), count("changed"), count("renamed"));
     let items = if added + removed + changed + renamed == 0 {
@@ -328,6 +329,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
             removed + renamed
         )]
     };
+
     let items: Vec<String> = items.into_iter().chain(version_only(sides)).collect();
     let mut step = step("upgrade", "Upgrade", items);
     if sides.new.chart.is_some() {
@@ -336,6 +338,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
             "helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES{option}"
         ));
     }
+
     step
 }
 

@@ -158,6 +158,7 @@ fn in_text(text: &mut String, marks: &mut Marks) {
         let done = pattern.replace_all(text, |found: &Captures<'_>| marks.number(&found[0]));
         *text = done.into_owned();
     }
+
     if let Some(pattern) = IN_URL.as_ref().filter(|_| text.contains("://")) {
         let done = pattern.replace_all(text, |found: &Captures<'_>| match &found[2] {
             secret if is_reference(secret) => found[0].to_owned(),
@@ -165,6 +166,7 @@ fn in_text(text: &mut String, marks: &mut Marks) {
         });
         *text = done.into_owned();
     }
+
     if let Some(pattern) = NAMED.as_ref().filter(|_| text.contains(['=', ':'])) {
         let mut done = String::new();
         let mut at = 0;

@@ -51,6 +51,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
                     Some(new) => walk(old, new, path, found),
                     None => found.push(Edit::removed(path, old)),
                 }
+
                 path.0.pop();
             }
             for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
@@ -63,6 +64,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
             if old == new {
                 return;
             }
+
             let maps = |items: &[Json]| items.iter().all(Json::is_object);
             if !maps(before) || !maps(after) {
                 found.push(Edit::changed(path, old, new));
@@ -228,6 +230,7 @@ fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
         *tree = edit.new.clone()?;
         return Some(());
     };
+
     match (step, tree) {
         (Step::Key(key), Json::Object(map)) if rest.is_empty() => {
             match &edit.new {

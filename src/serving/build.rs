@@ -146,6 +146,7 @@ impl Values {
             map.insert(path.to_string(), Expr::Entries(path.clone()).into());
             resources.insert(group.to_owned(), map.into());
         }
+
         resources.into()
     }
 

@@ -292,16 +292,19 @@ fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
     if workload.shape.topology == Topology::Ray && pod == Pod::Headless {
         return Vec::new();
     }
+
     let mut args = vec![model_argument(&config.model)];
     let mut flag = |name: &str, value: String| args.push(format!("--{name}={value}"));
     flag("served-model-name", config.served_name.clone());
     if pod != Pod::Headless {
         flag("port", workload.engine_port().to_string());
     }
+
     flag("tensor-parallel-size", shape.tp.to_string());
     if shape.pp > 1 {
         flag("pipeline-parallel-size", shape.pp.to_string());
     }
+
     match shape.topology {
         Topology::Single if shape.dp > 1 => flag("data-parallel-size", shape.dp.to_string()),
         Topology::Single => {}
@@ -313,6 +316,7 @@ fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
             flag("data-parallel-rpc-port", RANKS_PORT.to_string());
         }
     }
+
     match (shape.topology, pod) {
         (Topology::DpInternal, Pod::Leader) => {
             flag("api-server-count", workload.local_ranks.to_string());
@@ -324,18 +328,21 @@ fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
         }
         _ => {}
     }
+
     if shape.expert_parallel {
         args.push("--enable-expert-parallel".to_owned());
     }
     if matches!(config.model, Model::Bucket(_)) {
         args.push("--load-format=runai_streamer".to_owned());
     }
+
     if workload.disaggregated {
         let role = if workload.role == Role::Prefill { "kv_producer" } else { "kv_consumer" };
         args.push(format!(
             "--kv-transfer-config={{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{role}\"}}"
         ));
     }
+
     if pod == Pod::Headless {
         args.push("--headless".to_owned());
     }
@@ -380,12 +387,14 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         default.unwrap_or_default(),
         "Image of the routing sidecar of the decode pods.",
     );
+
     let mut args = vec![
         format!("--port={}", super::topology::SERVING_PORT),
         format!("--{}={}", config.profile.sidecar_engine_port, workload.engine_port()),
         "--kv-connector=nixlv2".to_owned(),
         "--secure-proxy=false".to_owned(),
     ];
+
     if workload.port_count() > 1 {
         args.push(format!("--data-parallel-size={}", workload.port_count()));
     }
@@ -399,6 +408,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         "requests": {"cpu": "500m", "memory": "256Mi"},
         "limits": {"memory": "1Gi"},
     });
+
     map([
         ("name", "routing-proxy".into()),
         ("image", image),

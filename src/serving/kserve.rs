@@ -26,6 +26,7 @@ pub(super) fn service(
         Model::Claim(claim, folder) => format!("pvc://{claim}/{folder}"),
         model @ Model::Bucket(_) => model_argument(model),
     };
+
     spec.insert("model".to_owned(), (&json!({"uri": uri, "name": config.served_name})).into());
     for workload in workloads {
         let shape = part(workload, values);
@@ -36,11 +37,13 @@ pub(super) fn service(
             }
         }
     }
+
     let mut router = json!({"route": {}, "scheduler": {}});
     let own = config.epp.config.is_some() || config.epp.preset.is_some();
     if own {
         router["scheduler"] = json!({"config": {"inline": presets::config_of(config)}});
     }
+
     if let Some(route) = &config.route {
         let mut reference = json!({"name": route.gateway});
         if let Some(namespace) = &route.gateway_namespace {
@@ -48,6 +51,7 @@ pub(super) fn service(
         }
         router["gateway"] = json!({"refs": [reference]});
     }
+
     spec.insert("router".to_owned(), (&router).into());
     let labels = json!({"app.kubernetes.io/part-of": config.name});
     with(object(API, "LLMInferenceService", &config.name, &labels), "spec", Value::from(spec))
@@ -63,14 +67,17 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
         "replicas".to_owned(),
         values.count(&[role, "replicas"], shape.replicas, &description),
     );
+
     let mut parallelism = json!({"tensor": shape.tp});
     if shape.pp > 1 {
         parallelism["pipeline"] = json!(shape.pp);
     }
+
     if shape.dp > 1 {
         parallelism["data"] = json!(shape.dp);
         parallelism["dataLocal"] = json!(workload.local_ranks);
     }
+
     if shape.expert_parallel {
         parallelism["expert"] = json!(true);
     }
@@ -79,6 +86,7 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     if shape.topology != Topology::Single {
         part.insert("worker".to_owned(), pod(workload, values));
     }
+
     part
 }
 
@@ -96,11 +104,13 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     if !workload.shape.args.is_empty() {
         container.insert("args".to_owned(), Value::texts(workload.shape.args.clone()));
     }
+
     let mut env = config.engine.env.clone();
     if let Some(secret) = &config.engine.token_secret {
         let reference = json!({"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}});
         env.push(json!({"name": "HF_TOKEN", "valueFrom": reference}));
     }
+
     if !env.is_empty() {
         container.insert("env".to_owned(), (&Json::Array(env)).into());
     }

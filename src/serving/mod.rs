@@ -105,6 +105,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
             );
         }
     }
+
     let (owners, all): (Vec<&ServingConfig>, Vec<Manifest>) = models
         .iter()
         .flat_map(|(config, unit)| manifests(unit, config).into_iter().map(|m| (*config, m)))
@@ -114,6 +115,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
         span: Some(owners[owner].place(field).clone()),
         ..place
     };
+
     let routes = |invariant: &invariants::Invariant| invariant.code == Code::ServingRoute;
     found.extend(invariants::check(&view, &all, routes, &placing));
     found
@@ -131,6 +133,7 @@ pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
         let used = Use { kind: UseKind::Model, object, container, name, place };
         found.entry(reference.to_owned()).or_default().push(used);
     };
+
     for template in &view.templates {
         for (container, path) in template.containers() {
             let image = pods::text(container, "image");
@@ -144,10 +147,12 @@ pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
             }
         }
     }
+
     for picker in &view.pickers {
         let path = ".spec.template.spec.containers[0].image".to_owned();
         add(pods::text(picker.container, "image"), picker.owner, "epp", path);
     }
+
     found.into_iter().map(|(reference, uses)| Image { reference, uses }).collect()
 }
 

@@ -244,12 +244,14 @@ fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
     let mut rules = vec![json!({
         "apiGroups": ["inference.networking.x-k8s.io"], "resources": kinds, "verbs": read,
     })];
+
     if config.profile.llm_d {
         rules.push(json!({"apiGroups": ["llm-d.ai"], "resources": kinds, "verbs": read}));
     }
     rules.push(json!({
         "apiGroups": group(config.profile.pool), "resources": ["inferencepools"], "verbs": read,
     }));
+
     let pools = format!("{name}-non-sa");
     let pods = format!("{name}-sa");
     let mut objects = Vec::new();
@@ -268,6 +270,7 @@ fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
         let role = format!("{name}-leader-election");
         objects.extend(granted(&role, &format!("{role}-binding"), name, labels, &rules));
     }
+
     if config.monitoring.is_some() {
         objects.extend(metrics_rights(config, name, labels));
     }
@@ -286,16 +289,19 @@ fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Obje
         },
         {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
     ]);
+
     let subject = map([
         ("kind", "ServiceAccount".into()),
         ("name", Value::text(name)),
         ("namespace", Expr::ReleaseNamespace.into()),
     ]);
+
     let reference = map([
         ("apiGroup", "rbac.authorization.k8s.io".into()),
         ("kind", "ClusterRole".into()),
         ("name", cluster_name()),
     ]);
+
     let binding = cluster_object("ClusterRoleBinding", cluster_name(), labels);
     let mut secret = object("v1", "Secret", &metrics_secret(config), labels);
     let annotations = json!({"kubernetes.io/service-account.name": name});

@@ -27,6 +27,7 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
             "failureMode": config.epp.failure_mode,
         },
     });
+
     let pool = object(config.profile.pool, "InferencePool", &config.name, &labels);
     let mut objects = vec![with(pool, "spec", &spec)];
     let reference = json!({"group": group(config), "name": config.name});
@@ -35,6 +36,7 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
         let objective = object(config.profile.objective, "InferenceObjective", name, &labels);
         objects.push(with(objective, "spec", &spec));
     }
+
     if !config.rewrites.is_empty() {
         let rules: Vec<Json> = config
             .rewrites
@@ -55,6 +57,7 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
         let rewrite = object(config.profile.objective, kind, &config.name, &labels);
         objects.push(with(rewrite, "spec", &spec));
     }
+
     objects
 }
 

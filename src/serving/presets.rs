@@ -33,6 +33,7 @@ fn preset(name: &str) -> Json {
         json!({"type": "metrics-data-source", "parameters": {"scheme": "http", "path": "/metrics"}}),
         plugin("core-metrics-extractor"),
     ];
+
     let spread = |scorers: &[(&str, u32)]| {
         let plugins: Vec<Json> =
             scorers.iter().map(|(kind, _)| plugin(kind)).chain(metrics.clone()).collect();
@@ -42,6 +43,7 @@ fn preset(name: &str) -> Json {
             "schedulingProfiles": [{"name": "default", "plugins": profile}],
         })
     };
+
     match name {
         "payload-agnostic" => json!({
             "plugins": [

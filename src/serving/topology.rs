@@ -74,6 +74,7 @@ impl<'a> Workload<'a> {
             let local_ranks = (shape.dp / shape.nodes.max(1)).max(1);
             workloads.push(Workload { config, role, shape, local_ranks, disaggregated });
         }
+
         if let (Some(_), Some(span)) = (&config.autoscaling, config.spans.get("replicas")) {
             let message = "`replicas` and `autoscaling` are both set";
             found.push(
@@ -82,6 +83,7 @@ impl<'a> Workload<'a> {
                     .hint("remove `replicas`, and use `min` of `autoscaling`"),
             );
         }
+
         let elects = config.epp.flags.get("ha-enable-leader-election");
         let no = |value: &Json| value == "false" || value.as_bool() == Some(false);
         if config.epp.replicas > 1
@@ -96,6 +98,7 @@ impl<'a> Workload<'a> {
                     .hint("remove the flag, or use one replica"),
             );
         }
+
         if disaggregated && config.profile.sidecar_image.is_none() && !config.kserve {
             let message = format!("API profile {} does not support prefill", config.profile.name);
             found.push(
@@ -104,6 +107,7 @@ impl<'a> Workload<'a> {
                     .hint("use a profile with a routing sidecar: `api = \"llm-d-0.10\"`"),
             );
         }
+
         if config.disaggregated_set && !workloads.iter().all(Workload::is_group) {
             let message = "DisaggregatedSet needs groups, but a role has single pods";
             found.push(
@@ -114,6 +118,7 @@ impl<'a> Workload<'a> {
                     ),
             );
         }
+
         if config.disaggregated_set && config.profile.disaggregated_set.is_none() {
             let message =
                 format!("API profile {} does not support DisaggregatedSets", config.profile.name);
@@ -123,6 +128,7 @@ impl<'a> Workload<'a> {
                     .hint("use a newer `api`, or remove `disaggregated-set`"),
             );
         }
+
         (workloads, found)
     }
 
@@ -188,6 +194,7 @@ fn check(config: &ServingConfig, role: Role, shape: &Shape, found: &mut Diagnost
         let place = Place::span(config.place(&format!("{prefix}{key}")).clone());
         found.push(Diagnostic::error(Code::ServingGroupSize, message).at(place).hint(hint));
     };
+
     let ranks =
         matches!(shape.topology, Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal);
     match shape.topology {

@@ -95,9 +95,7 @@ Generated from `src/serving/invariants.rs`.
             invariant.source
         );
     }
-    text.push_str(
-        "\n## Known failures that are not checked\n\n| failure | reason |\n|---|---|\n",
-    );
+    text.push_str("\n## Known failures that are not checked\n\n| failure | reason |\n|---|---|\n");
     for (what, why) in bundle2chart::serving::invariants::NOT_CHECKED {
         let _ = writeln!(text, "| {what} | {why} |");
     }

@@ -150,11 +150,13 @@ fn filters(set: &ChangeSet, page: &mut String) {
             set.count(class)
         );
     }
+
     page.push_str("<label>Kind <select name=\"kind\"><option value=\"\">all</option>\n");
     for (kind, count) in kinds {
         let kind = text(kind);
         let _ = writeln!(page, "<option value=\"{kind}\">{kind} ({count})</option>");
     }
+
     page.push_str(
         "</select></label>\n\
          <input type=\"search\" name=\"q\" placeholder=\"Search (/)\" aria-label=\"Search in changes\">\n\
@@ -204,6 +206,7 @@ fn one(object: &ObjectChange, id: &str, page: &mut String) {
         Action::Renamed(from) => format!(" from {}", text(&from.to_string())),
         _ => String::new(),
     };
+
     let tally: Vec<String> = Class::ALL
         .into_iter()
         .filter(|class| object.count(*class) > 0)
@@ -218,10 +221,12 @@ fn one(object: &ObjectChange, id: &str, page: &mut String) {
         object.action.as_str(),
         tally.join(", "),
     );
+
     let mut told = Vec::new();
     for (number, change) in object.changes.iter().enumerate() {
         write_change(change, &format!("{id}--{}", number + 1), &mut told, page);
     }
+
     let _ = write!(page, "</details>\n</section>\n");
 }
 
@@ -231,6 +236,7 @@ fn write_change(change: &Change, id: &str, told: &mut Vec<&'static str>, page: &
         page,
         "<article class=\"change {class}\" id=\"{id}\" data-class=\"{class}\"><a class=\"link\" href=\"#{id}\" aria-label=\"Link to this change\">#</a>",
     );
+
     for finding in &change.findings {
         let rule = finding.rule;
         let _ = writeln!(
@@ -246,10 +252,12 @@ fn write_change(change: &Change, id: &str, told: &mut Vec<&'static str>, page: &
             let _ = writeln!(page, "<p class=\"todo\">→ {}</p>", with_code(rule.todo));
         }
     }
+
     if !change.path.steps().is_empty() {
         let _ =
             writeln!(page, "<p class=\"dim\"><code>{}</code></p>", text(&change.path.to_string()));
     }
+
     sides(change, page);
     page.push_str("</article>\n");
 }
@@ -272,6 +280,7 @@ fn sides(change: &Change, page: &mut String) {
         }
         page.push_str("</pre></figure>\n");
     };
+
     match (&change.old, &change.new) {
         (Some(_), Some(_)) => {
             column("old", Sign::Old, "del");
@@ -280,6 +289,7 @@ fn sides(change: &Change, page: &mut String) {
         (Some(_), None) => column("old", Sign::Old, "del"),
         _ => column("new", Sign::New, "ins"),
     }
+
     page.push_str("</div>\n");
 }
 

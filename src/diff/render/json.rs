@@ -90,6 +90,7 @@ pub fn schema() -> Json {
         json!({"type": "object", "required": required, "properties": properties,
             "additionalProperties": false})
     };
+
     let finding = closed(
         &["code", "class", "reason", "todo"],
         json!({
@@ -99,6 +100,7 @@ pub fn schema() -> Json {
             "todo": text("Recommended action."),
         }),
     );
+
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Output of `bundle2chart diff --format json`",

@@ -155,6 +155,7 @@ impl Writer {
                     codes.push(change.code());
                 }
             }
+
             for code in codes {
                 let alike: Vec<&&Change> = changes.iter().filter(|c| c.code() == code).collect();
                 let most =
@@ -162,6 +163,7 @@ impl Writer {
                 for change in alike.iter().take(most) {
                     self.change(change, &mut told);
                 }
+
                 self.alike(code, alike.get(most..).unwrap_or_default());
             }
         }
@@ -207,6 +209,7 @@ impl Writer {
             let first = format!("{}:", finding.rule.code);
             self.words(4, &first, &finding.reason, colour_of(finding.rule.class));
         }
+
         if !change.path.steps().is_empty() {
             self.line(6, &middle(&change.path.to_string(), self.room(6)), DIM);
             let (lines, more) = lines(change, if self.style.full { usize::MAX } else { LINES });
@@ -222,6 +225,7 @@ impl Writer {
                 self.line(6, &format!("… {more} more lines (-v shows all)"), DIM);
             }
         }
+
         for finding in &change.findings {
             let rule = finding.rule;
             if rule.class != Class::Info && rule.todo != "Nothing." && !told.contains(&rule.code) {

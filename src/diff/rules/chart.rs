@@ -155,6 +155,7 @@ fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
                 Json::Array(_) => Some("list"),
                 Json::Object(_) => Some("map"),
             };
+
             match (kind(old), kind(new)) {
                 (Some(old), Some(new)) if old != new => {
                     findings.push(found(&VALUE_TYPE, format!("`{shown}`: type {old} → {new}")));

@@ -138,6 +138,7 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
     let flag = |value: Option<&Json>, key: &str| {
         value.and_then(|v| v.get(key)).and_then(Json::as_bool).unwrap_or_default()
     };
+
     match (rest, &edit.old, &edit.new) {
         ([], Some(old), None) => {
             if flag(Some(old), "storage") {

@@ -127,6 +127,7 @@ fn locate(steps: &[Step], start: usize) -> SchemaLocation {
         combined: false,
         part: SchemaPart::Schema,
     };
+
     let mut at = start;
     while let Some(Step::Key(keyword)) = steps.get(at) {
         location.schema = at;
@@ -162,6 +163,7 @@ fn locate(steps: &[Step], start: usize) -> SchemaLocation {
             }
         }
     }
+
     location.schema = at;
     location
 }

@@ -75,6 +75,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
     if id.kind == CHART_KIND {
         return;
     }
+
     if let Some(old) = &context.pair.old_id
         && old != id
         && renames(context, old)
@@ -92,6 +93,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             format!("renamed from {}", display_value(&Json::String(old.to_string()))),
         ));
     }
+
     match (context.shape().as_slice(), &context.edit.old, &context.edit.new) {
         ([], Some(_), None) => removed(context, findings),
         (["apiVersion"], Some(old), Some(new)) => findings
@@ -236,6 +238,7 @@ pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
         }
         _ => {}
     }
+
     if matches!(context.steps().last(), Some(Step::Order(_))) {
         return found(&ORDER, "same items in another order");
     }
@@ -243,16 +246,19 @@ pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
     if in_schema && ["description", "title", "example"].contains(shape.last().unwrap_or(&"")) {
         return found(&DESCRIPTION, "description changed");
     }
+
     let parts = shape
         .windows(2)
         .any(|pair| pair[0] == "metadata" && ["labels", "annotations"].contains(&pair[1]));
     if parts {
         return found(&METADATA, "labels or annotations changed");
     }
+
     let reason = match (&edit.old, &edit.new) {
         (None, _) => "added",
         (_, None) => "removed",
         _ => "changed",
     };
+
     found(&CHANGED, reason)
 }

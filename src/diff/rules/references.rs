@@ -53,6 +53,7 @@ impl References {
             Json::Object(map) => map,
             _ => return,
         };
+
         let here = from.namespace.clone();
         for (key, value) in map {
             match key.as_str() {

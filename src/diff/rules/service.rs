@@ -53,6 +53,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         }
         return;
     }
+
     if context.pair.old.is_none() || context.pair.new.is_none() {
         return;
     }

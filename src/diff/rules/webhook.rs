@@ -213,6 +213,7 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
     let text = |webhook: &Json, field: &str, usual: &str| {
         webhook.get(field).and_then(Json::as_str).unwrap_or(usual).to_owned()
     };
+
     match rest {
         ["failurePolicy"] => {
             let policy = |webhook| text(webhook, "failurePolicy", "Fail");

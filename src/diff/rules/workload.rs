@@ -97,6 +97,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
     if let (["spec", "replicas"], Some(_)) = (shape.as_slice(), context.pair.old) {
         replicas(context, findings);
     }
+
     let Some(["spec", rest @ ..]) = shape.strip_prefix(template) else {
         return;
     };
@@ -192,6 +193,7 @@ fn container(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Fi
                 let resources = object.at(context.steps().get(..=end)?)?;
                 at(resources, &["limits", "memory"]).and_then(quantity)
             };
+
             let touches = ["resources", "resources limits", "resources limits memory"]
                 .contains(&rest.join(" ").as_str());
             match (memory(context.old), memory(context.new)) {

@@ -66,6 +66,7 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
         plugins_of(view, picker, config, &mut report);
         references(view, config, &mut report);
     }
+
     unknown_types(view, found);
 }
 
@@ -80,17 +81,20 @@ fn plugins_of(view: &View<'_>, picker: &Picker<'_>, config: &Json, report: &mut 
             report(&place, "plugin has no `type`".to_owned(), "set `type`".to_owned());
             continue;
         }
+
         let name = plugin.get("name").and_then(Json::as_str).unwrap_or(kind);
         if !names.insert(name) {
             let hint = "give each plugin a unique `name`".to_owned();
             report(&place, format!("duplicate plugin name `{name}`"), hint);
         }
+
         let Some(known) = plugins::find(kind, view.profile) else { continue };
         if known.alpha && view.profile.release >= (0, 10) && !experimental {
             let hint =
                 "add the flag `--allow-experimental-plugins`, or use another plugin".to_owned();
             report(&place, format!("plugin `{kind}` is experimental"), hint);
         }
+
         if let Some((removed, instead)) = known.removed.filter(|(r, _)| *r <= view.profile.release)
         {
             let message = format!("plugin `{kind}` was removed in {}.{}", removed.0, removed.1);
@@ -188,6 +192,7 @@ pub(crate) fn deprecated(view: &View<'_>, found: &mut Found) {
             }
         }
     }
+
     for template in &view.templates {
         let Some(sidecar) = &template.sidecar else { continue };
         if sidecar.flags.has("vllm-port") && view.profile.release >= (0, 10) {

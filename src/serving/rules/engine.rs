@@ -84,6 +84,7 @@ pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
         let (Some(engine), true) = (&template.engine, template.part != Part::Single) else {
             continue;
         };
+
         let Some(flags) = &engine.flags else { continue };
         let size = template.size;
         let path = template.path_of(engine.container);
@@ -91,6 +92,7 @@ pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
             let message = format!("engine waits for {nodes} pods, but groups have {size}");
             found.push(template.owner, &path, message, "set `--nnodes` to the size of the group");
         }
+
         if !flags.has("data-parallel-size-local") {
             continue;
         }
@@ -102,6 +104,7 @@ pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
             let message = format!(
                 "{size} pods with {local} ranks each do not match the {all} ranks of the engine"
             );
+
             let hint = "set `--data-parallel-size` to the size of the group × `--data-parallel-size-local`";
             found.push(template.owner, &path, message, hint).field = Some("dp");
         }
@@ -228,6 +231,7 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
         if engine.has_port_for_each_rank() {
             open.extend(supervisor(engine));
         }
+
         if let Some(sidecar) = &template.sidecar {
             open.extend(sidecar.ports().unwrap_or_default());
         }
@@ -236,12 +240,14 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
             let Some(get) = engine.container.pointer(&format!("/{probe}/httpGet")) else {
                 continue;
             };
+
             let path = format!("{path}.{probe}");
             if engine.is_headless() {
                 let message = format!("headless workers have a {probe}");
                 found.push(template.owner, path, message, "remove the probe");
                 continue;
             }
+
             let ports = list(engine.container, "ports");
             let port = match get.get("port") {
                 Some(Json::String(name)) => ports
@@ -252,6 +258,7 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
                 Some(number) => number.as_u64(),
                 None => None,
             };
+
             let Some(port) = port.and_then(|port| u32::try_from(port).ok()) else {
                 let named = get.get("port").and_then(Json::as_str).unwrap_or_default();
                 let message =
@@ -259,11 +266,13 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
                 found.push(template.owner, path, message, "use a port of the container");
                 continue;
             };
+
             if !open.contains(&port) {
                 let message = format!(
                     "{probe} uses port {port}, but the engine listens on {}",
                     ranges(&open)
                 );
+
                 found.push(template.owner, path, message, "use the same port in both");
             }
         }
@@ -357,6 +366,7 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             let role = role.to_owned();
             selected.iter().find(|template| template.role() == Some(role.as_str())).copied()
         };
+
         let (Some(decode), Some(prefill)) = (of_role("decode"), of_role("prefill")) else {
             continue;
         };
@@ -370,6 +380,7 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             found.push(prefill.owner, format!("{path}.image"), message, hint).severity =
                 Some(Severity::Warning);
         }
+
         let (Some(first), Some(second)) = (&one.flags, &other.flags) else { continue };
         if first.go_on_in_a_file() || second.go_on_in_a_file() {
             continue;
@@ -378,12 +389,14 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             let said = |flags: &super::super::view::flags::Flags| {
                 flags.text(flag).map_or("the default".to_owned(), |value| format!("`{value}`"))
             };
+
             if said(first) != said(second) {
                 let message = format!(
                     "`--{flag}` is {} for prefill, but {} for decode",
                     said(second),
                     said(first)
                 );
+
                 found.push(prefill.owner, &path, message, "use the same value for both");
             }
         }

@@ -96,6 +96,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             if service != name && rule.name() != name {
                 continue;
             }
+
             let own = pool.namespace();
             let elsewhere = namespace.is_some_and(|said| !own.is_empty() && said != own);
             if service != name || elsewhere {
@@ -105,6 +106,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
                 } else {
                     format!(".{own}.svc.cluster.local")
                 };
+
                 found.push(owner, ".spec.host", message, format!("write `{name}{place}`"));
             }
             let tls = spec.pointer("/trafficPolicy/tls");
@@ -112,6 +114,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             let named = tls.is_some_and(|tls| {
                 ["caCertificates", "credentialName"].iter().any(|key| tls.get(key).is_some())
             });
+
             if tls.is_none_or(|tls| text(tls, "mode") != "SIMPLE") || !(skips || named) {
                 let message =
                     format!("{} does not trust the certificate of the picker", rule.label());

@@ -46,6 +46,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
         let (Some((first, leads)), Some((other, works))) = (vllm(leader), vllm(worker)) else {
             continue;
         };
+
         if first.uses_ray() || other.uses_ray() {
             continue;
         }
@@ -67,6 +68,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
             found.push(worker.owner, path, message, hint).severity = Some(Severity::Warning);
             continue;
         }
+
         let addresses: &[&str] =
             if is_spread { &["master-addr"] } else { &["data-parallel-address", "master-addr"] };
         let alone = !is_spread && matches!((all, local), (Some(all), Some(local)) if all <= local);
@@ -77,6 +79,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
                 report(template, engine, message, &hint);
             }
         }
+
         let number = if works.has("node-rank") || is_spread {
             Some(("node-rank", Some(1)))
         } else if works.has("data-parallel-rank") || alone {
@@ -84,6 +87,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
         } else {
             Some(("data-parallel-start-rank", local))
         };
+
         if let Some((flag, wanted)) = number {
             let first_of =
                 if flag == "node-rank" { "$LWS_WORKER_INDEX" } else { "$((LWS_WORKER_INDEX * N))" };
@@ -100,6 +104,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
                         "write `--{flag}={first_of}`{}",
                         if flag == "node-rank" { "" } else { ", with N ranks in a pod" }
                     );
+
                     report(template, engine, message, &hint);
                 }
             }
@@ -108,6 +113,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
             let message = format!(
                 "workers of {group} start their own servers, but the leader serves all requests"
             );
+
             report(worker, other, message, "add `--headless` to the workers");
         }
     }
@@ -120,6 +126,7 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
         let mut report = |message: &str, hint: &str| {
             found.push(template.owner, template.path_of(engine.container), message, hint);
         };
+
         let count = engine.number("api-server-count", 1);
         if engine.has_port_for_each_rank() {
             let local = engine.number("data-parallel-size-local", 1);
@@ -129,18 +136,21 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
                     "use `--data-parallel-hybrid-lb`, which has one port per pod",
                 );
             }
+
             if flags.has("api-server-count") && count.is_some_and(|count| count != 1) {
                 report(
                     "`--data-parallel-multi-port-external-lb` excludes `--api-server-count`",
                     "remove `--api-server-count`",
                 );
             }
+
             if OWN_SERVERS.iter().filter(|flag| flags.is_on(flag)).count() > 1 {
                 report(
                     "several load-balancing modes for ranks",
                     "use one of `--data-parallel-hybrid-lb` and `--data-parallel-multi-port-external-lb`",
                 );
             }
+
             if let (Some(supervisor), Some(ports)) = (supervisor(engine), engine.ports())
                 && ports.contains(&supervisor)
             {
@@ -150,6 +160,7 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
                 );
             }
         }
+
         if engine.is_headless() {
             if flags.has("api-server-count") && count.is_some_and(|count| count > 0) {
                 report(
@@ -157,6 +168,7 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
                     "remove `--api-server-count` from the workers",
                 );
             }
+
             if has_own_servers(flags) {
                 report(
                     "`--headless` excludes load-balancing modes for ranks",

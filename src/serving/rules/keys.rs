@@ -114,6 +114,7 @@ fn walk(
         }
         return;
     };
+
     let names: Vec<&str> = table.keys.iter().map(|(name, _)| *name).collect();
     for key in map.keys().filter(|key| !names.contains(&key.as_str())) {
         let mut place = path.to_owned();
@@ -121,6 +122,7 @@ fn walk(
         let hint = suggest::hint(key, &names, "keys");
         report(&place, format!("unknown key `{key}` in {}", table.name), hint);
     }
+
     for (key, kind) in table.keys {
         let value = map.get(*key).filter(|value| !value.is_null());
         let place = format!("{path}.{key}");

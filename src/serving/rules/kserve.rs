@@ -18,17 +18,20 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
             let mut report = |message: String, hint: &str| {
                 found.push(owner, &place, message, hint).field = Some(field);
             };
+
             let number = |key: &str| shape.get(key).and_then(Json::as_u64);
             for key in ["tensor", "pipeline", "data", "dataLocal"] {
                 if shape.get(key).is_some_and(|value| value.as_u64().unwrap_or(0) == 0) {
                     report(format!("`{key}` is not a positive integer"), "use a positive integer");
                 }
             }
+
             let (data, local) = (number("data"), number("dataLocal"));
             if number("pipeline").is_some() && (data.is_some() || local.is_some()) {
                 let message = "`pipeline` and `data` are both set";
                 report(message.to_owned(), "set one of `pipeline` and `data`");
             }
+
             match (data, local) {
                 (Some(_), None) | (None, Some(_)) => report(
                     "only one of `data` and `dataLocal` is set".to_owned(),
@@ -40,6 +43,7 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
                 ),
                 _ => {}
             }
+
             let Some(pod) = spec.get("template") else { continue };
             let containers = list(pod, "containers");
             let main = containers.iter().find(|container| text(container, "name") == "main");
@@ -51,6 +55,7 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
                     "pods request {units} × {resource}, but their ranks use {}",
                     ranks.unwrap_or_default()
                 );
+
                 let hint = "set `tensor` × `dataLocal` to the number of devices per pod";
                 found.push(owner, format!("{path}.template"), message, hint).field =
                     Some("accelerator");

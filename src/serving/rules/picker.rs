@@ -63,6 +63,7 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         if !matches!(text(reference, "kind"), "" | "Service") {
             continue;
         }
+
         let name = text(reference, "name");
         let Some((_, service)) = service_of(view, pool) else {
             let message =
@@ -70,12 +71,14 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
             found.push(owner, path, message, "add the picker with its Service, or fix the name");
             continue;
         };
+
         let Some(port) = asked(pool) else {
             let message =
                 format!("endpointPickerRef of {} has no port for Service/{name}", pool.label());
             found.push(owner, path, message, "add `port: {number: 9002}`");
             continue;
         };
+
         if service_port(service, port).is_none() {
             let message =
                 format!("Service/{name} has no port {port}, which {} references", pool.label());
@@ -104,6 +107,7 @@ pub(crate) fn port(view: &View<'_>, found: &mut Found) {
                     .and_then(|port| port.get("containerPort")?.as_u64()),
                 Some(other) => other.as_u64(),
             };
+
             if target != Some(u64::from(listens)) {
                 let label = view.manifests[picker.owner].label();
                 let message = format!(
@@ -111,6 +115,7 @@ pub(crate) fn port(view: &View<'_>, found: &mut Found) {
                     service.label(),
                     target.map_or("?".to_owned(), |target| target.to_string())
                 );
+
                 let hint = "set `targetPort` of the Service, or the picker's `--grpc-port`";
                 found.push(number, ".spec.ports", message, hint);
             }
@@ -132,18 +137,21 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
                     owner.label(),
                     pool.label()
                 );
+
                 found.push(picker.owner, path, message, format!("write `--{flag}={right}`"));
             };
             match picker.flags.text("pool-name") {
                 Some(said) if said != name => report("pool-name", said, name),
                 _ => {}
             }
+
             match picker.flags.text("pool-namespace") {
                 Some(said) if !namespace.is_empty() && said != namespace => {
                     report("pool-namespace", said, namespace);
                 }
                 _ => {}
             }
+
             match picker.flags.text("pool-group") {
                 Some(said) if said != pool.group() => report("pool-group", said, pool.group()),
                 _ => {}
@@ -285,6 +293,7 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
         let mut report = |message: String, hint: &str| {
             found.push(picker.owner, path, message, hint);
         };
+
         let both = |one: &str, other: &str| (picker.flags.has(one), picker.flags.has(other));
         match both("pool-name", "endpoint-selector") {
             (true, true) => report(
@@ -297,12 +306,14 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
             ),
             _ => {}
         }
+
         if both("config-file", "config-text") == (true, true) {
             report(
                 format!("{label} has both `--config-file` and `--config-text`"),
                 "remove one of them",
             );
         }
+
         let Some(health) = picker.flags.number("grpc-health-port", 9_003) else { continue };
         for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
             let port = picker.container.pointer(&format!("/{probe}/grpc/port"));
@@ -310,6 +321,7 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
                 let message = format!(
                     "{probe} of {label} uses port {port}, but the picker serves health checks on {health}"
                 );
+
                 report(message, "set `--grpc-health-port` to the port of the probes");
             }
         }

@@ -81,6 +81,7 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
             }
         }
     }
+
     for (owner, import) in view.of_kind("InferencePoolImport") {
         let message = format!("{} is managed by a controller", import.label());
         let hint = "remove it: the multi-cluster controller creates it from exported pools";
@@ -88,6 +89,7 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
         finding.severity = Some(Severity::Warning);
         finding.why = Some(("the controller does not manage it", "GAIE API, InferencePoolImport"));
     }
+
     for (owner, objective) in view.of_kind("InferenceObjective") {
         let priority = objective.json.pointer("/spec/priority");
         let fits = |value: &Json| value.as_i64().is_some_and(|n| i32::try_from(n).is_ok());
@@ -97,6 +99,7 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
             found.push(owner, ".spec.priority", message, hint).field = Some("objectives");
         }
     }
+
     for (owner, rewrite) in view.of_kind("InferenceModelRewrite") {
         let rules = rewrite.json.get("spec").map_or(&[][..], |spec| list(spec, "rules"));
         for (index, rule) in rules.iter().enumerate() {

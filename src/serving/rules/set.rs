@@ -58,6 +58,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
             if !pools.iter().any(|backend| text(backend, "kind") == "InferencePool") {
                 continue;
             }
+
             let matches = Some(list(rule, "matches")).filter(|matches| !matches.is_empty());
             for parent in list(spec, "parentRefs") {
                 let namespace = Some(text(parent, "namespace")).filter(|name| !name.is_empty());
@@ -75,6 +76,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
                                 route.label(),
                                 text(parent, "name")
                             );
+
                             let hint = "give each model its own path, host or header";
                             found.push(owner, ".spec.rules", message, hint);
                         }

@@ -60,6 +60,7 @@ impl Flags {
             let name = long.map_or(name, |(_, long)| (*long).to_owned());
             flags.list.push((name, value));
         }
+
         flags
     }
 

@@ -214,11 +214,13 @@ impl<'a> View<'a> {
         let Some(content) = map.json.get("data").and_then(|data| data.get(name)) else {
             return Some((number, ".data".to_owned(), Err(format!("there is no file {name}"))));
         };
+
         let read = crate::yaml::parse(content.as_str().unwrap_or_default());
         let config = read.and_then(|mut documents| match documents.pop() {
             Some(document) if documents.is_empty() => Ok(as_json(&document)),
             _ => Err("it is not one YAML document".to_owned()),
         });
+
         Some((number, path, config))
     }
 }

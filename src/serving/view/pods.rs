@@ -419,6 +419,7 @@ impl<'a> Template<'a> {
             let index = if part == Part::Leader { "0" } else { "1" };
             labels.insert("leaderworkerset.sigs.k8s.io/worker-index", index);
         }
+
         let mut template = Template {
             owner,
             path,
@@ -431,6 +432,7 @@ impl<'a> Template<'a> {
             sidecar: None,
             unread: Vec::new(),
         };
+
         for (container, path) in template.containers() {
             let commands = commands(container, part, size, budget);
             if commands.is_none() {
@@ -443,6 +445,7 @@ impl<'a> Template<'a> {
                 template.engine = Engine::of(container, commands.as_deref());
             }
         }
+
         Some(template)
     }
 }

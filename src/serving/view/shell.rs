@@ -162,6 +162,7 @@ impl Shell<'_> {
                 character => self.push(&character.to_string()),
             }
         }
+
         self.end_command();
     }
 
@@ -202,6 +203,7 @@ impl Shell<'_> {
                         if index > 0 {
                             self.end_word();
                         }
+
                         if !self.budget.pay(word) {
                             return;
                         }
@@ -226,6 +228,7 @@ impl Shell<'_> {
                 arithmetic(&inner, &self.variables, self.budget)
                     .map_or_else(|| UNKNOWN.to_string(), |number| number.to_string())
             }
+
             Some('(') => {
                 self.enclosed('(', ')');
                 UNKNOWN.to_string()
@@ -234,6 +237,7 @@ impl Shell<'_> {
                 let inner = self.enclosed('{', '}');
                 self.parameter(&inner)
             }
+
             Some('@' | '*') => {
                 self.position += 1;
                 let paid = self.rest.iter().all(|word| self.budget.pay(word));
