@@ -1,7 +1,7 @@
-//! Chart.lock, the lock file that Helm keeps for the dependencies of a chart.
+//! Chart.lock, Helm's lock file for the dependencies of a chart.
 //!
-//! `helm dependency build`, and `ct lint` through it, write one into a chart that has dependencies
-//! and no lock, with the time in it. Charts bring theirs, so that Helm finds nothing to write.
+//! `helm dependency build`, which `ct lint` runs, writes one with a timestamp into a chart with
+//! dependencies and no lock. Charts contain a lock, so that Helm does not write one.
 
 use crate::source::sha256;
 use semver::Version;
@@ -9,21 +9,21 @@ use semver::Version;
 /// Name of the file in a chart folder.
 pub const CHART_LOCK: &str = "Chart.lock";
 
-/// Name of the subchart that CRDs are in, the only dependency that charts have.
+/// Name of the CRD subchart, the only dependency of charts.
 pub const CRDS_SUBCHART: &str = "crds";
 
-/// Start of the line that says when Helm wrote the file.
+/// Prefix of the line with the timestamp.
 const GENERATED: &str = "generated:";
 
-/// The value that switches the subchart on, where it holds templates.
+/// The value that enables the subchart if it contains templates.
 pub(super) const CRDS_CONDITION: &str = "crds.enabled";
 
 /// Returns the Chart.lock of a chart whose only dependency is the subchart [`CRDS_SUBCHART`] of
 /// this version in its own `charts/` folder, with [`CRDS_CONDITION`] if it is `conditional`.
 ///
-/// Helm: `internal/resolver` hashes the dependencies as JSON, those of Chart.yaml and those that
-/// are locked, and `pkg/downloader` writes the file only when the hash differs. The time does not
-/// matter to it; a constant one keeps charts reproducible.
+/// Helm's `internal/resolver` hashes the dependencies in Chart.yaml and in the lock as JSON, and
+/// `pkg/downloader` writes the file only if the hash differs. It ignores the timestamp; a constant
+/// one keeps charts reproducible.
 pub fn chart_lock(version: &Version, conditional: bool) -> String {
     // Fields in the order of Helm's type `Dependency`; neither text needs escapes.
     let entry = format!(r#""name":"{CRDS_SUBCHART}","version":"{version}","repository":"""#);
@@ -44,8 +44,8 @@ pub fn chart_lock(version: &Version, conditional: bool) -> String {
     )
 }
 
-/// Whether Helm wrote `text` for such a chart, of any version and at any time. Nobody's work is in
-/// it, so a build may replace or remove it.
+/// Returns true if Helm generated `text` for such a chart, of any version and at any time, so a
+/// build may replace or remove it.
 pub fn is_written_by_helm(text: &str) -> bool {
     let version = text.lines().find_map(|line| line.strip_prefix("  version: "));
     let Some(version) = version.and_then(|version| Version::parse(version).ok()) else {

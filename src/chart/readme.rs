@@ -87,7 +87,7 @@ fn install(text: &mut String, description: &Description<'_>, crds: &Crds, compan
         let _ = writeln!(
             text,
             "helm install {chart} {} --namespace {namespace} --create-namespace",
-            beside(description, &chart)
+            sibling_path(description, &chart)
         );
     }
     let skip = match crds.folder() {
@@ -105,7 +105,7 @@ fn install(text: &mut String, description: &Description<'_>, crds: &Crds, compan
         let _ = writeln!(
             text,
             "helm install {operands} {} --namespace {namespace}   # when the operator is ready",
-            beside(description, &operands)
+            sibling_path(description, &operands)
         );
     }
     text.push_str("```\n");
@@ -157,7 +157,7 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
 }
 
 /// Returns the relative path of another chart of the same bundle.
-fn beside(description: &Description<'_>, name: &str) -> String {
+fn sibling_path(description: &Description<'_>, name: &str) -> String {
     match description.layout {
         Layout::Versioned => format!("../../{name}/{}", description.version),
         Layout::Flat => format!("../{name}"),

@@ -9,8 +9,8 @@ use crate::yaml::quoted_argument;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Where it is in a chart. Helm evaluates a `.tpl` file whose name has no underscore, and the text
-/// is empty, so it adds nothing to the release.
+/// Path of the template. Helm evaluates `.tpl` files without a leading underscore, and it renders to
+/// nothing.
 pub(super) const REQUIRED_APIS: &str = "templates/required-apis.tpl";
 
 /// Chart names by the kinds that their CRDs define, as `GROUP/KIND`.

@@ -112,7 +112,7 @@ fn one_way(set: &ChangeSet) -> Vec<String> {
     )
 }
 
-/// Returns changes that would fail the upgrade, and breaking changes without a step of their own.
+/// Returns changes that would fail the upgrade, and breaking changes without their own step.
 fn breaking(set: &ChangeSet) -> Vec<String> {
     let elsewhere = |code: &str| {
         code.starts_with("value-")

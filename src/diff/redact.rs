@@ -217,7 +217,7 @@ fn block_below(text: &str, key: usize, value: usize) -> Option<Range<usize>> {
     let length: usize = text[below..].split_inclusive('\n').take_while(deeper).map(str::len).sum();
     let body = text[below..below + length].trim();
     let start = below + text[below..].find(body)?;
-    // A map or a list has keys of its own.
+    // A nested map or list has its own keys.
     let plain = block || !(body.contains(": ") || body.contains(":\n") || body.starts_with("- "));
     (plain && !body.is_empty()).then_some(start..start + body.len())
 }

@@ -272,7 +272,6 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
                     "{probe} uses port {port}, but the engine listens on {}",
                     ranges(&open)
                 );
-
                 found.push(template.owner, path, message, "use the same port in both");
             }
         }
@@ -396,7 +395,6 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
                     said(second),
                     said(first)
                 );
-
                 found.push(prefill.owner, &path, message, "use the same value for both");
             }
         }

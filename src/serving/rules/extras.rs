@@ -7,7 +7,7 @@ use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// Checks that every autoscaler has an existing target of its own.
+/// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     let mut seen: BTreeMap<(String, String, String), String> = BTreeMap::new();
     for kind in ["HorizontalPodAutoscaler", "ScaledObject"] {

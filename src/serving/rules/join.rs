@@ -104,7 +104,6 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
                         "write `--{flag}={first_of}`{}",
                         if flag == "node-rank" { "" } else { ", with N ranks in a pod" }
                     );
-
                     report(template, engine, message, &hint);
                 }
             }
@@ -113,7 +112,6 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
             let message = format!(
                 "workers of {group} start their own servers, but the leader serves all requests"
             );
-
             report(worker, other, message, "add `--headless` to the workers");
         }
     }

@@ -137,7 +137,6 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
                     owner.label(),
                     pool.label()
                 );
-
                 found.push(picker.owner, path, message, format!("write `--{flag}={right}`"));
             };
             match picker.flags.text("pool-name") {
@@ -321,7 +320,6 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
                 let message = format!(
                     "{probe} of {label} uses port {port}, but the picker serves health checks on {health}"
                 );
-
                 report(message, "set `--grpc-health-port` to the port of the probes");
             }
         }

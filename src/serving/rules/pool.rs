@@ -224,12 +224,12 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         let (name, namespace) = (text(reference, "name"), text(reference, "namespace"));
         let said = reference.get("group").map_or(usual_group, |group| group.as_str().unwrap_or(""));
         let is_there = pools.iter().any(|pool| {
-            let beside = if namespace.is_empty() {
+            let is_near = if namespace.is_empty() {
                 pool.is_beside(manifest)
             } else {
                 pool.namespace().is_empty() || pool.namespace() == namespace
             };
-            pool.name() == name && beside
+            pool.name() == name && is_near
         });
         if said != group {
             let message =
