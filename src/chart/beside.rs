@@ -1,4 +1,4 @@
-//! README and NOTES of the charts beside the operator's: its CRDs, and what needs it.
+//! README.md and NOTES.txt of the charts NAME-crds and NAME-operands.
 
 use super::crds::Crds;
 use super::notes::INSTALLED;
@@ -9,7 +9,7 @@ use crate::ir::{Object, Unit};
 use crate::yaml::{escape, in_text};
 use std::fmt::Write as _;
 
-/// README.md and NOTES.txt of the chart of CRDs.
+/// Returns README.md and NOTES.txt of the chart NAME-crds.
 pub(super) fn crds(
     unit: &Unit,
     description: &Description<'_>,
@@ -25,8 +25,8 @@ pub(super) fn crds(
         format!("Stub CRDs that {main} expects. Install this chart first")
     } else {
         format!(
-            "The CustomResourceDefinitions of {main}. Install and upgrade this chart first, always in the version \
-             of {main}; uninstall it last"
+            "The CustomResourceDefinitions of {main}. Install and upgrade this chart first, in the same version as \
+             {main}; uninstall it last"
         )
     };
     let _ = write!(
@@ -35,6 +35,7 @@ pub(super) fn crds(
          ```sh\nhelm upgrade --install {name} . --namespace {namespace} --create-namespace\n```\n"
     );
     readme.push_str(once);
+
     if !crds.sizes().is_empty() {
         readme.push_str("\n## CustomResourceDefinitions\n");
         if description.config.strip_descriptions {
@@ -51,7 +52,7 @@ pub(super) fn crds(
         let names: Vec<&str> = crds.sizes().keys().map(String::as_str).collect();
         let _ = write!(
             notes,
-            "\nSee that the API server knows them:\n  \
+            "\nWait until the API server serves them:\n  \
              kubectl wait --for=condition=Established crd {}\n",
             escape(&names.join(" "))
         );
@@ -60,23 +61,23 @@ pub(super) fn crds(
     (readme, notes)
 }
 
-/// What becomes of stub CRDs.
+/// Appends the README section on stub CRDs: their names and their life cycle.
 fn stub_section(text: &mut String, stubs: &[String]) {
     if stubs.is_empty() {
         return;
     }
     text.push_str(
         "\n## Stub CRDs\n\n\
-         A hook before install and upgrade creates each of these where the cluster has no CRD of its name. It never \
-         changes one that is there, and stubs stay when this release is uninstalled. Install the real CRD over a stub \
-         with `kubectl replace`, or with Helm's `--take-ownership`.\n\n",
+         A pre-install and pre-upgrade hook creates each of these if the cluster has no CRD with its name. It never \
+         changes an existing CRD, and stubs stay when this release is uninstalled. To replace a stub with the real \
+         CRD, use `kubectl replace` or Helm's `--take-ownership`.\n\n",
     );
     for name in stubs {
         let _ = writeln!(text, "- {}", code(name));
     }
 }
 
-/// README.md and NOTES.txt of the chart of operands.
+/// Returns README.md and NOTES.txt of the chart NAME-operands.
 pub(super) fn operands(unit: &Unit, description: &Description<'_>, once: &str) -> (String, String) {
     let name = Part::Operands.name(description.config);
     let main = &description.config.name;
@@ -84,8 +85,8 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>, once: &str) -
     let mut readme = head(&name, description);
     let _ = write!(
         readme,
-        "What the operator of {main} is to work on. Install it when the operator is up, and uninstall it before \
-         {main}: the operator cleans up behind its objects only while it runs.\n\n\
+        "Custom resources for the operator of {main}. Install this chart after the operator is ready, and uninstall it \
+         before {main}: the operator removes the objects that it created only while it runs.\n\n\
          ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
     );
     readme.push_str(once);
@@ -94,10 +95,11 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>, once: &str) -
     contents(&mut readme, unit);
     values(&mut readme, unit);
     provenance(&mut readme, description);
-    let mut notes = format!("{INSTALLED}\nSee what the operator makes of it:\n");
+
+    let mut notes = format!("{INSTALLED}\nCheck the status of the custom resources:\n");
     let mut objects: Vec<&Object> = unit.objects.iter().collect();
     objects.sort_by_key(|object| object.id());
-    // Of objects that it does not look after there is nothing to see.
+    // Only custom resources have a status that the operator sets.
     for object in objects.iter().filter(|object| object.group().contains('.')) {
         let namespace = match object.metadata("namespace") {
             None => String::new(),
@@ -120,12 +122,14 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>, once: &str) -
             escape(object.name())
         );
     }
-    let _ =
-        write!(notes, "\nUninstall this release before {main}, or nobody cleans up behind it.\n");
+    let _ = write!(
+        notes,
+        "\nUninstall this release before {main}: only the running operator cleans up.\n"
+    );
     (readme, notes)
 }
 
-/// What a README says about descriptions that were left out.
+/// The README sentence on removed descriptions.
 pub(super) const STRIPPED: &str = "\nThe schemas have no descriptions (`strip-descriptions` in bundles.toml), so \
      `kubectl explain` shows types only.\n";
 

@@ -1,18 +1,18 @@
-//! How much of a release's Secret a chart takes.
+//! Size of the release Secret of a chart.
 //!
-//! Helm keeps every revision of a release in a Secret, whose data the API server limits to 1 MiB
-//! (`MaxSecretSize` of the API). What it keeps there is a JSON document, compressed with gzip and
-//! spelt in base64: the chart (its metadata, default values and schema, its templates and all its
-//! other files, each in base64 once more), the values of the person, and the rendered manifest with
-//! the notes (helm.sh/helm, pkg/release and pkg/storage/driver). A subchart's files are not in it,
-//! only what its templates render to: that is why CRDs are templates of a subchart, and why those in
-//! a subchart's crds/ folder cost nothing.
+//! Helm stores every revision of a release in a Secret, whose data the API server limits to 1 MiB
+//! (`MaxSecretSize` of the API). The data is a JSON document, compressed with gzip and encoded in
+//! base64: the chart (metadata, default values and schema, templates and all other files, each in
+//! base64 once more), the user's values, and the rendered manifest with the notes (helm.sh/helm,
+//! pkg/release and pkg/storage/driver). It has no files of subcharts, only their rendered templates:
+//! this is why CRDs are templates of a subchart, and why those in a subchart's crds/ folder do not
+//! count.
 //!
-//! What is put together here is that document for the default values, as Helm 4 writes it, which
-//! also keeps the time of each file. Helm's gzip is Go's ([`GZIP_OF_GO`]), and it writes Chart.yaml as
-//! fields; a person's values and the notes are not known here in their final form.
-//! `tests/suite/release_size.rs` compares with what Helm 3.17, 3.19 and 4.3 send to an API server:
-//! charts of 15 kB to 1 MB are not below, and at most 4 % above.
+//! This module builds that document for the default values as Helm 4 writes it, which also stores
+//! the modification time of each file. Helm uses Go's gzip ([`GZIP_OF_GO`]) and writes Chart.yaml as
+//! fields; the user's values and the final notes are unknown here. `tests/suite/release_size.rs`
+//! compares with the requests of Helm 3.17, 3.19 and 4.3 to an API server: for charts of 15 kB to 1 MB
+//! the result is never below them and at most 4 % above.
 
 use super::chart_lock::CHART_LOCK;
 use super::crds::TEMPLATES as CRDS_TEMPLATES;
@@ -27,26 +27,26 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufWriter, Write as _};
 
-/// The most bytes that the data of a Secret may have.
+/// Maximum size of a Secret's data in bytes.
 pub const LIMIT: usize = 1 << 20;
-/// From here on a warning: the next version of an operator, or the values of a person, may go
-/// beyond the limit.
+/// Size from which the build warns: the next version of an operator, or user values, may exceed the
+/// limit.
 pub const WARN: usize = LIMIT / 5 * 4;
 
-/// Bytes, in base64, by which Go's gzip makes a small document longer than ours does. Of large ones
-/// ours is the longer one.
+/// Difference in base64 bytes between Go's gzip and ours for small documents. For large documents
+/// ours is longer.
 const GZIP_OF_GO: usize = 250;
 
-/// Bytes of the limit in per cent, rounded up.
+/// Returns `bytes` in percent of [`LIMIT`], rounded up.
 pub fn percent(bytes: usize) -> usize {
     (bytes * 100).div_ceil(LIMIT)
 }
 
-/// Bytes that the release takes of its Secret at most.
+/// Returns an upper bound of the size of the release Secret in bytes.
 ///
-/// It is at most 4 % more than what Helm writes, but for large releases that are far from [`WARN`]:
-/// the compression that Helm uses takes half of the time of a build, and a faster one is enough to
-/// know that. It gives up to 80 % more.
+/// It is at most 4 % above the size that Helm writes, except for large releases far below [`WARN`]:
+/// Helm's compression level takes half of the time of a build, and a faster level, with results up
+/// to 80 % larger, suffices to show that they are far below.
 pub(super) fn release_bytes(
     chart: &str,
     files: &BTreeMap<String, String>,
@@ -56,6 +56,7 @@ pub(super) fn release_bytes(
     let values = unit.default_values();
     let manifest = Manifest { chart, files, release: &Release { namespace, values: &values } };
     let large = manifest.templates().map(|(_, text)| text.len()).sum::<usize>() >= LARGE;
+
     let text = |path: &str| files.get(path).map(String::as_str);
     let schema = text("values.schema.json").unwrap_or_default();
     let templates = |path: &&String| path.starts_with("templates/");
@@ -84,20 +85,21 @@ pub(super) fn release_bytes(
         namespace,
         apply_method: "ssa",
     };
+
     if large {
-        let most = document.size(FAST);
-        if most < WARN {
-            return most;
+        let upper_bound = document.size(FAST);
+        if upper_bound < WARN {
+            return upper_bound;
         }
     }
     document.size(Compression::best())
 }
 
-/// Bytes of templates from which on it is worth compressing them fast first.
+/// Size of templates in bytes from which a fast compression is tried first.
 const LARGE: usize = 1 << 19;
 const FAST: Compression = Compression::new(1);
 
-/// The templates as Helm renders them, one after the other.
+/// The rendered manifest: all templates as Helm concatenates them.
 struct Manifest<'a> {
     chart: &'a str,
     files: &'a BTreeMap<String, String>,
@@ -130,15 +132,15 @@ impl Serialize for Manifest<'_> {
     }
 }
 
-/// Whether Helm keeps the file as it is: what is not of a subchart, no template and not read into a
-/// field of its own.
+/// Returns true for files that Helm stores as `files`: not in a subchart, not a template, and not
+/// parsed into another field.
 fn is_other(path: &str) -> bool {
     !matches!(path, "Chart.yaml" | "values.yaml" | "values.schema.json" | CHART_LOCK)
         && !path.starts_with("charts/")
         && !path.starts_with("templates/")
 }
 
-/// What Helm keeps.
+/// The JSON document in the release Secret.
 #[derive(Serialize)]
 struct Document<'a> {
     name: &'a str,
@@ -186,10 +188,10 @@ impl<'a> File<'a> {
 }
 
 impl Document<'_> {
-    /// Bytes in the Secret, where gzip compresses at this level.
+    /// Returns the size in the Secret in bytes, compressed at `level`.
     fn size(&self, level: Compression) -> usize {
         let counter = GzEncoder::new(Counter(0), level);
-        // JSON comes in pieces of a few bytes.
+        // serde_json writes a few bytes at a time.
         let mut counter = BufWriter::with_capacity(1 << 16, counter);
         // Writing to a counter cannot fail.
         let _ = serde_json::to_writer(&mut counter, self);
@@ -199,13 +201,13 @@ impl Document<'_> {
     }
 }
 
-/// A time in nanoseconds, which compresses as badly as that of a file, and is always the same.
+/// Returns a timestamp derived from the path: deterministic, and as incompressible as a real one.
 fn time(path: &str) -> String {
     let digits = path.bytes().fold(5_381_u64, |hash, byte| hash.wrapping_mul(33) ^ u64::from(byte));
     format!("2006-01-02T15:04:05.{:09}Z", digits % 1_000_000_000)
 }
 
-/// Counts what is written to it.
+/// A writer that counts bytes.
 struct Counter(usize);
 
 impl std::io::Write for Counter {

@@ -1,7 +1,7 @@
-//! Chart.lock, the lock file that Helm keeps for the dependencies of a chart.
+//! Chart.lock, Helm's lock file for the dependencies of a chart.
 //!
-//! `helm dependency build`, and `ct lint` through it, write one into a chart that has dependencies
-//! and no lock, with the time in it. Charts bring theirs, so that Helm finds nothing to write.
+//! `helm dependency build`, which `ct lint` runs, writes one with a timestamp into a chart with
+//! dependencies and no lock. Charts contain a lock, so that Helm does not write one.
 
 use crate::source::sha256;
 use semver::Version;
@@ -9,10 +9,10 @@ use semver::Version;
 /// Name of the file in a chart directory.
 pub const CHART_LOCK: &str = "Chart.lock";
 
-/// Name of the subchart that CRDs are in, the only dependency that charts have.
+/// Name of the CRD subchart, the only dependency of charts.
 pub const CRDS_SUBCHART: &str = "crds";
 
-/// Start of the line that says when Helm wrote the file.
+/// Prefix of the line with the timestamp.
 const GENERATED: &str = "generated:";
 
 /// The value that enables the CRD subchart, if it contains templates.

@@ -1,4 +1,4 @@
-//! What a README says about objects that a cluster can have once.
+//! README paragraph on cluster-scoped objects, which allow one release per cluster.
 
 use super::crds::Crds;
 use crate::escape::markdown::code;
@@ -7,7 +7,7 @@ use crate::olm::supported_scope;
 use crate::overlay::{self, Definitions};
 use std::collections::BTreeSet;
 
-/// Returns the scopes of kinds that the configuration and the CRDs of all charts tell.
+/// Returns the scopes of kinds from the configuration and from the CRDs of all charts.
 pub(super) fn scopes(objects: &[Object], configured: &Scopes) -> Scopes {
     let mut scopes = configured.clone();
     scopes.extend(Definitions::of(objects.iter()).scopes());
@@ -22,7 +22,7 @@ pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
         let scope = overlay::scope(object, &definitions, scopes);
         scope.or_else(|| supported_scope(object.kind())) == Some(Scope::Cluster)
     };
-    // Helm does not hold files of crds/ folders against other releases, and replaces hooks.
+    // Helm does not check the owner of files in crds/ folders, and replaces hooks.
     let is_owned = |object: &&Object| {
         let annotations = object.metadata("annotations");
         let is_hook = annotations.and_then(|map: &Value| map.get("helm.sh/hook")).is_some();

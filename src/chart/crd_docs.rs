@@ -1,4 +1,4 @@
-//! What README and NOTES of a chart say about CRDs.
+//! CRD sections of README.md and NOTES.txt.
 
 use super::beside::STRIPPED;
 use super::crds::Crds;
@@ -8,7 +8,7 @@ use crate::escape::markdown::code;
 use crate::ir::Unit;
 use std::fmt::Write as _;
 
-/// The section of the README of the operator's chart.
+/// Appends the CRD section to the README of the operator chart.
 pub(super) fn section(
     text: &mut String,
     unit: &Unit,
@@ -31,12 +31,12 @@ pub(super) fn section(
     if companions.crds {
         let _ = write!(
             text,
-            "\nThey are in the chart `{chart}`. Before `helm upgrade` of this one, upgrade that one to the same \
+            "\nThe CRDs are in the chart `{chart}`. Before `helm upgrade` of this chart, upgrade `{chart}` to the same \
              version.\n"
         );
     }
     if some_are_templates {
-        // Others are elsewhere.
+        // The other CRDs are in NAME-crds or in a folder.
         let mixed = companions.crds || crds.folder().is_some();
         of_the_release(text, if mixed { "those in `templates/`" } else { "them" });
     }
@@ -46,12 +46,11 @@ pub(super) fn section(
     if let Some(folder) = crds.folder() {
         let _ = write!(
             text,
-            "\n`helm upgrade` and `helm uninstall` leave those in `{folder}` alone. Before `helm upgrade`:\n\n\
+            "\n`helm upgrade` and `helm uninstall` do not change the CRDs in `{folder}`. Before `helm upgrade`:\n\n\
              ```sh\n{}```\n\n\
-             `kubectl create` says AlreadyExists of those that the cluster has, and `kubectl replace` then also \
-             removes what the new version removed. `--skip-crds` keeps Helm from them: without it, Helm 3 creates \
-             those that are missing, and Helm 4 applies them all, which overwrites newer ones or stops at conflicts \
-             with kubectl.\n",
+             `kubectl create` reports AlreadyExists for existing CRDs; `kubectl replace` then updates them and removes \
+             fields that the new version removed. Install with `--skip-crds`: otherwise Helm 3 creates missing CRDs, \
+             and Helm 4 applies all of them, which overwrites newer CRDs or fails with conflicts with kubectl.\n",
             commands("", folder)
         );
     }
@@ -62,24 +61,24 @@ pub(super) fn section(
     }
 }
 
-/// What Helm does with CRDs that are templates.
+/// Appends the paragraph on CRDs that are templates: upgrade, uninstall, downgrade, rollback.
 fn of_the_release(text: &mut String, which: &str) {
     let _ = write!(
         text,
-        "\n`helm upgrade` updates {which}, and `helm uninstall` keeps them with all their objects. Helm refuses to \
-         replace CRDs from a newer version of the operator, unless `--set crds.allowDowngrade=true` permits it \
-         (Helm keeps that for upgrades without values, until one with `--reset-values`). \
-         `helm rollback` restores those of its revision without asking, and what renders without a cluster (`helm \
-         template`, Argo CD) cannot check.\n"
+        "\n`helm upgrade` updates {which}, and `helm uninstall` keeps them with all their objects. The chart fails \
+         instead of downgrading CRDs from a newer version of the operator, unless `--set crds.allowDowngrade=true` is \
+         set (Helm reuses that value in upgrades without values, until one with `--reset-values`). \
+         `helm rollback` restores the CRDs of its revision without this check, and tools that render without a \
+         cluster (`helm template`, Argo CD) skip it.\n"
     );
 }
 
-/// How a release gets CRDs that no release owns.
+/// Appends the commands that make a release adopt existing CRDs.
 fn take_over(text: &mut String, release: &str, namespace: &str) {
     let _ = write!(
         text,
-        "\nHelm refuses to install over CRDs that another release owns or none, such as those of a chart with a \
-         `crds/` folder, or of a release in another namespace. To have this release take them over, once:\n\n\
+        "\nHelm does not install over CRDs that it did not create for this release, such as those from a `crds/` \
+         folder or from a release in another namespace. To adopt them, once:\n\n\
          ```sh\n\
          helm template crds charts/crds | kubectl replace -f -   # NotFound for CRDs that are new\n\
          helm upgrade --install {release} . --namespace {namespace} --take-ownership\n\
@@ -88,19 +87,19 @@ fn take_over(text: &mut String, release: &str, namespace: &str) {
     );
 }
 
-/// The section of the README of the chart of CRDs, where it has those of the bundle.
+/// Appends the CRD section to the README of the chart NAME-crds.
 pub(super) fn of_chart(text: &mut String, crds: &Crds, release: &str, namespace: &str) {
     of_the_release(text, "them");
     take_over(text, release, namespace);
     list(text, crds);
 }
 
-/// The commands that bring the CRDs of a folder to the cluster, one a line after `margin`.
+/// Returns the commands that create and replace the CRDs of a folder, one per line after `margin`.
 pub(super) fn commands(margin: &str, folder: &str) -> String {
     format!("{margin}kubectl create -f {folder}\n{margin}kubectl replace -f {folder}\n")
 }
 
-/// The CRDs outside of the chart's own templates, with their sizes.
+/// Appends the list of CRDs outside of `templates/`, with their sizes.
 fn list(text: &mut String, crds: &Crds) {
     if !crds.sizes().is_empty() {
         text.push('\n');

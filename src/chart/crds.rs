@@ -1,4 +1,4 @@
-//! Where CRDs go.
+//! Placement of CRDs in charts.
 
 use super::Part;
 use crate::config::CrdPlacement;
@@ -8,53 +8,53 @@ use crate::yaml::{self, CRD_VERSION_TEMPLATE, crd_template};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The subchart's templates.
+/// Template folder of the CRD subchart.
 pub(super) const TEMPLATES: &str = "charts/crds/templates/";
-/// The subchart's folder of CRDs.
+/// CRD folder of the CRD subchart.
 const SUBCHART: &str = "charts/crds/crds/";
-/// The chart's own folder of CRDs.
+/// CRD folder of the chart itself.
 const OWN: &str = "crds/";
-/// The file with the check of versions, in a folder of templates.
+/// Name of the template file with the version check.
 const CHECK: &str = "_crds.tpl";
 
-/// CRDs that are no templates of the chart itself.
+/// CRDs outside of the chart's own `templates/`.
 pub(super) struct Crds {
-    /// Content by path.
+    /// File contents by path.
     pub files: BTreeMap<String, String>,
     /// Folder of the files, with a trailing slash; empty when there are none.
     folder: &'static str,
-    /// Bytes of each, by its name.
+    /// Sizes in bytes by CRD name.
     sizes: BTreeMap<String, usize>,
 }
 
 impl Crds {
-    /// Whether this object is one of them.
+    /// Returns true if the object is one of these CRDs.
     pub(super) fn holds(&self, object: &Object) -> bool {
         object.kind() == "CustomResourceDefinition" && self.sizes.contains_key(object.name())
     }
 
-    /// The bytes of each, by its name.
+    /// Returns the sizes in bytes by CRD name.
     pub(super) fn sizes(&self) -> &BTreeMap<String, usize> {
         &self.sizes
     }
 
-    /// Whether they are in a subchart.
+    /// Returns true if the CRDs are in the subchart.
     pub(super) fn are_in_subchart(&self) -> bool {
         self.are_templates() || self.folder == SUBCHART
     }
 
-    /// Whether they are templates of the subchart.
+    /// Returns true if the CRDs are templates of the subchart.
     pub(super) fn are_templates(&self) -> bool {
         self.folder == TEMPLATES
     }
 
-    /// The folder of CRDs that Helm does not upgrade.
+    /// Returns the `crds/` folder, whose CRDs Helm does not upgrade.
     pub(super) fn folder(&self) -> Option<&'static str> {
         (!self.folder.is_empty() && !self.are_templates()).then_some(self.folder)
     }
 }
 
-/// Returns the folder of a part's CRDs; nothing when they are all templates of the chart itself.
+/// Returns the folder for the CRDs of a chart; `None` if all of them are in its `templates/`.
 fn folder(part: Part, placement: CrdPlacement) -> Option<&'static str> {
     match (part, placement) {
         (Part::Operands, _) => None,
@@ -66,11 +66,11 @@ fn folder(part: Part, placement: CrdPlacement) -> Option<&'static str> {
     }
 }
 
-/// Splits off the CRDs that are no templates of the chart itself. Those with expressions are, since
-/// they need its values and its certificates.
+/// Places the CRDs of a unit and adds the values that control them. CRDs with expressions stay in
+/// `templates/`, because they need the values and certificates of the chart.
 ///
-/// Templates of a subchart take less of the release Secret: Helm stores what they render to, and not
-/// the files.
+/// Templates of a subchart need less space in the release Secret: Helm stores only the rendered
+/// manifests, not the files.
 pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crds {
     let mut crds = Crds { files: BTreeMap::new(), folder: "", sizes: BTreeMap::new() };
     let Some(folder) = folder(part, placement) else { return crds };
@@ -97,6 +97,7 @@ pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crd
     if own {
         crds.files.insert(format!("templates/{CHECK}"), CRD_VERSION_TEMPLATE.to_owned());
     }
+
     let enabled = crds_enabled();
     if crds.are_templates() && unit.values.iter().all(|value| value.path != enabled.path) {
         unit.values.push(enabled);
@@ -111,7 +112,7 @@ fn is_crd(object: &Object) -> bool {
     object.kind() == "CustomResourceDefinition" && object.origin != Origin::Stub
 }
 
-/// The value that permits a downgrade.
+/// Returns the path of the value `crds.allowDowngrade`.
 pub(super) fn allow_downgrade() -> ValuesPath {
     ValuesPath::new(["crds", "allowDowngrade"])
 }
@@ -121,7 +122,7 @@ fn allow_downgrade_value() -> ValueSpec {
         path: allow_downgrade(),
         default: json!(false),
         schema: json!({"type": "boolean"}),
-        description: "Replace CRDs of the cluster that are from a newer version of the operator"
+        description: "Allow downgrades of CRDs that a newer version of the operator installed"
             .to_owned(),
     }
 }

@@ -1,15 +1,15 @@
-//! Template files: one object each.
+//! Template files, one object per file.
 
 use super::crds::allow_downgrade;
 use crate::ir::{Object, Origin};
 use crate::yaml::{self, crd_template};
 use std::collections::BTreeMap;
 
-/// File names stay below what tar's ustar header and every file system take.
+/// Maximum length of a file stem, below the limits of tar's ustar header and of file systems.
 const LONGEST_STEM: usize = 90;
 
-/// The template file of each object, by path. The name is that of the object, shortened and
-/// numbered where needed; the order of the objects does not matter.
+/// Returns the template file of each object, by path. File names are object names, shortened and
+/// numbered if necessary, independent of the order of the objects.
 pub(super) fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeMap<String, String> {
     let mut objects: Vec<&Object> = objects.collect();
     objects.sort_by_cached_key(|object| object.id());
@@ -31,7 +31,7 @@ pub(super) fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeM
     files
 }
 
-/// `kind-name`, and the namespace behind it where that is not the release's.
+/// Returns the file stem `kind-name`, followed by the namespace if it is not the release namespace.
 fn stem(object: &Object) -> String {
     let id = object.id();
     let mut stem = id.kind.to_lowercase();

@@ -6,7 +6,7 @@ use super::{Description, Part};
 use crate::ir::{Map, Value};
 use crate::yaml;
 
-/// The chart's own metadata: versions, what it is, and what it was made of. No timestamps.
+/// Returns Chart.yaml: versions, description and provenance, without timestamps.
 pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> String {
     let csv = &description.bundle.csv;
     let mut root = Map::new();
@@ -22,10 +22,11 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     let what = match part {
         Part::Crds => "CustomResourceDefinitions of ",
         Part::Main => "",
-        Part::Operands => "What needs the operator of ",
+        Part::Operands => "Custom resources for the operator of ",
     };
     set("description", Value::text(format!("{what}{title}, compiled from its OLM bundle")));
     set("type", "application".into());
+
     if let Some(minimum) = kube_version(csv.spec_text("minKubeVersion")) {
         set("kubeVersion", Value::text(minimum));
     }
@@ -43,6 +44,7 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     if !maintainers.is_empty() {
         set("maintainers", Value::Seq(maintainers));
     }
+
     if crds.are_in_subchart() {
         let mut dependency = vec![
             ("name", Value::text(CRDS_SUBCHART)),
@@ -53,8 +55,9 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
         }
         set("dependencies", Value::Seq(vec![Value::map(dependency)]));
     }
+
     let mut annotations = annotations(description);
-    // Where CRDs are is a promise: moving them breaks releases, and the next build looks here.
+    // The next build reads both: moving CRDs breaks releases, and a change of `watch` is an error.
     if part == Part::Main {
         let placement = Value::text(description.crds.as_str());
         annotations.insert("bundle2chart/crds".to_owned(), placement);
@@ -68,7 +71,7 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     plain(&root)
 }
 
-/// Chart.yaml of the subchart that holds nothing but CRDs.
+/// Returns Chart.yaml of the CRD subchart.
 pub(super) fn crds_chart(description: &Description<'_>) -> String {
     let name = &description.config.name;
     plain(&Map::from_iter([
@@ -100,7 +103,7 @@ fn annotations(description: &Description<'_>) -> Map {
     annotations
 }
 
-/// Helm's constraint for `minKubeVersion`; `-0` lets providers' versions such as `1.29.3-gke.1` in.
+/// Returns Helm's `kubeVersion` for `minKubeVersion`; `-0` matches versions such as `1.29.3-gke.1`.
 fn kube_version(minimum: &str) -> Option<String> {
     let version = semver::Version::parse(minimum.trim_start_matches('v')).ok()?;
     Some(format!(">={}.{}.{}-0", version.major, version.minor, version.patch))
@@ -122,7 +125,7 @@ fn maintainers(csv: &crate::ir::Object) -> Vec<Value> {
         .collect()
 }
 
-/// These maps hold no expressions, so they are always plain.
+/// Returns the YAML of a map without expressions, which cannot fail.
 fn plain(root: &Map) -> String {
     yaml::plain(root).unwrap_or_default()
 }

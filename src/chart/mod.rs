@@ -1,7 +1,7 @@
-//! A unit laid out as the files of Helm charts, in memory.
+//! Builds the files of Helm charts from a unit, in memory.
 //!
-//! A bundle is one chart, and where its configuration says so, has others beside it: its CRDs
-//! before it, and what needs the operator after it.
+//! A bundle compiles to one chart, and depending on its configuration to a chart NAME-crds that is
+//! installed before it and a chart NAME-operands that is installed after it.
 
 mod beside;
 mod budget;
@@ -31,60 +31,59 @@ use required_apis::Providers;
 use required_apis::REQUIRED_APIS;
 use std::collections::BTreeMap;
 
-/// A chart: its files by `/`-separated path.
+/// A Helm chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
     /// Name of the chart.
     pub name: String,
     /// Version of the chart.
     pub version: semver::Version,
-    /// Content by path.
+    /// File contents by `/`-separated path.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Bytes that a release of it takes in the Secret where Helm keeps it, of at most
-    /// [`RELEASE_LIMIT`].
+    /// Upper bound of the size of its release Secret in bytes; Helm's limit is [`RELEASE_LIMIT`].
     pub release_bytes: usize,
-    /// Folder with CRDs that Helm does not upgrade, with a slash at the end.
+    /// Folder of CRDs that Helm does not upgrade, with a trailing slash.
     pub crds_folder: Option<&'static str>,
     /// Names of its stub CRDs.
     pub stubs: Vec<String>,
 }
 
-/// What a chart says about itself besides its objects.
+/// Inputs for chart metadata and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Description<'a> {
-    /// The bundle that it came from.
+    /// The source bundle.
     pub bundle: &'a Bundle,
-    /// How it is configured.
+    /// The configuration of the bundle.
     pub config: &'a BundleConfig,
     /// Version of the chart.
     pub version: &'a semver::Version,
-    /// Namespace that the README installs it into.
+    /// Namespace in the commands of README.md.
     pub namespace: &'a str,
-    /// Which namespaces the operator watches.
+    /// Namespaces that the operator watches.
     pub watch: &'a Watch,
-    /// Bytes-independent name of where the bundle came from, as configured.
+    /// Source of the bundle as configured, independent of its content.
     pub origin: &'a str,
     /// Images that the chart refers to.
     pub images: &'a [String],
-    /// How charts lie beside each other.
+    /// Layout of the output folder.
     pub layout: Layout,
-    /// Where CRDs go.
+    /// Placement of CRDs.
     pub crds: CrdPlacement,
 }
 
-/// Which of a bundle's charts. They are installed in this order.
+/// The charts of a bundle, in install order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// Its CRDs.
+    /// NAME-crds: CRDs of the bundle and stub CRDs.
     Crds,
-    /// The operator.
+    /// NAME: the operator.
     Main,
-    /// What needs the operator.
+    /// NAME-operands: overlays that need the running operator.
     Operands,
 }
 
 impl Part {
-    /// The chart's name.
+    /// Returns the chart name.
     fn name(self, config: &BundleConfig) -> String {
         match self {
             Part::Crds => format!("{}{CRDS_SUFFIX}", config.name),
@@ -94,24 +93,25 @@ impl Part {
     }
 }
 
-/// What the other charts of the bundle hold.
+/// The other charts of the bundle.
 #[derive(Clone, Copy, Debug, Default)]
 struct Companions {
-    /// The chart of CRDs, those of the bundle.
+    /// NAME-crds has CRDs of the bundle.
     crds: bool,
-    /// The chart of CRDs, stubs.
+    /// NAME-crds has stub CRDs.
     stubs: bool,
+    /// There is a chart NAME-operands.
     operands: bool,
 }
 
 impl Companions {
-    /// Whether there is a chart of CRDs.
+    /// Returns true if there is a chart NAME-crds.
     fn has_crds_chart(self) -> bool {
         self.crds || self.stubs
     }
 }
 
-/// Names of the stubs among these objects, in their order.
+/// Returns the sorted names of the stub CRDs among these objects.
 fn stub_names(objects: &[Object]) -> Vec<String> {
     let stubs = objects.iter().filter(|object| object.origin == Origin::Stub);
     let mut names: Vec<String> = stubs.map(|stub| stub.name().to_owned()).collect();
@@ -119,16 +119,17 @@ fn stub_names(objects: &[Object]) -> Vec<String> {
     names
 }
 
-/// Lays the unit out, in the order in which the charts are installed.
+/// Returns the charts of a unit in install order.
 pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let scopes = cluster_scope::scopes(&unit.objects, &description.config.scopes);
     let operands = take(&mut unit, |object| object.phase == Phase::Operand);
     let separate = description.crds == CrdPlacement::Separate;
-    // What Helm must render belongs to the release that knows the namespace.
+    // CRDs with expressions need the namespace and values of the operator's release.
     let crds = take(&mut unit, |object| {
         let own = object.kind() == "CustomResourceDefinition" && !object.has_expression();
         object.origin == Origin::Stub || separate && own
     });
+
     let mut providers = Providers::new();
     for (part, objects) in [
         (Part::Crds, crds.as_ref().map(|unit| unit.objects.as_slice()).unwrap_or_default()),
@@ -143,6 +144,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
         stubs: !stubs.is_empty(),
         operands: operands.is_some(),
     };
+
     let read = ReadPaths::of(&unit.objects);
     unit.values.retain(|value| read.contains(&value.path));
     let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
@@ -154,7 +156,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
         .collect()
 }
 
-/// The objects for a chart of their own, with the values that they read; nothing without any.
+/// Moves the matching objects, with the values that they use, to a new unit; `None` without matches.
 fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
     if !unit.objects.iter().any(&belongs) {
         return None;
@@ -193,9 +195,11 @@ fn chart(
         let lock = chart_lock(description.version, crds.are_templates());
         files.insert(CHART_LOCK.to_owned(), lock);
     }
+
     files.insert("Chart.yaml".to_owned(), metadata::chart(description, part, &crds));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
     files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
+
     let once = cluster_scope::paragraph(unit, &crds, scopes);
     let (readme, notes) = match part {
         Part::Main => (
@@ -208,6 +212,7 @@ fn chart(
     files.insert("README.md".to_owned(), readme);
     files.insert("templates/NOTES.txt".to_owned(), notes);
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
+
     let crds_folder = crds.folder();
     files.extend(crds.files);
     let release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
@@ -221,9 +226,9 @@ fn chart(
     }
 }
 
-/// Everything that Helm does not ignore is stored in the release Secret.
+/// Content of .helmignore. Helm stores all other files in the release Secret.
 const HELMIGNORE: &str = "\
-# Files that are for Git and for people, not for the release.
+# Not part of the release.
 .bundle2chart
 UPGRADE.md
 .git/

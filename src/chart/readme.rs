@@ -9,8 +9,8 @@ use crate::ir::{Expr, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// What the chart is, how to install it, its values, CRDs, images and provenance. `once` is a
-/// paragraph about objects that a cluster can have once.
+/// Returns README.md: install commands, values, CRDs, images and provenance. `once` is the paragraph
+/// on cluster-scoped objects.
 pub(super) fn readme(
     unit: &Unit,
     description: &Description<'_>,
@@ -29,6 +29,7 @@ pub(super) fn readme(
          ## Install\n\n",
         markdown::text(&csv.version)
     );
+
     if !description.config.depends_on.is_empty() {
         let names: Vec<String> =
             description.config.depends_on.iter().map(|name| code(name)).collect();
@@ -40,22 +41,22 @@ pub(super) fn readme(
     if let Some(maximum) = &description.bundle.requirements.max_openshift {
         let _ = write!(
             text,
-            "\nOn OpenShift it is for versions up to {}; before an upgrade beyond that, upgrade it.\n",
+            "\nSupports OpenShift up to {}; upgrade the operator before you upgrade OpenShift further.\n",
             markdown::text(maximum)
         );
     }
     let _ = write!(text, "\nThe operator watches {}.\n", watched(description.watch));
+
     certificate_section(&mut text, unit, description);
     contents(&mut text, unit);
     values(&mut text, unit);
     crd_docs::section(&mut text, unit, description, crds, companions);
     uninstall::section(&mut text, unit, description, companions);
+
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
         if unit.values.iter().any(|value| value.path.segments() == ["imageRegistries"]) {
-            text.push_str(
-                "Where the cluster gets them from a registry of its own, the values `imageRegistries` say so.\n\n",
-            );
+            text.push_str("To pull them from a mirror, set `imageRegistries`.\n\n");
         }
         for image in description.images {
             let _ = writeln!(text, "- {}", code(image));
@@ -65,18 +66,18 @@ pub(super) fn readme(
     text
 }
 
-/// Returns what an operator watches, for a sentence.
+/// Returns the watched namespaces as the object of a sentence.
 pub(super) fn watched(watch: &Watch) -> String {
     match watch {
         Watch::All => "all namespaces".to_owned(),
-        Watch::Own => "the namespace of the release and no other".to_owned(),
+        Watch::Own => "the release namespace only".to_owned(),
         Watch::Namespaces(names) => {
             format!("these namespaces, which must exist: {}", names.join(", "))
         }
     }
 }
 
-/// The commands, in order.
+/// Appends the install commands, in order.
 fn install(text: &mut String, description: &Description<'_>, crds: &Crds, companions: Companions) {
     let name = &description.config.name;
     let namespace = description.namespace;
@@ -86,7 +87,7 @@ fn install(text: &mut String, description: &Description<'_>, crds: &Crds, compan
         let _ = writeln!(
             text,
             "helm install {chart} {} --namespace {namespace} --create-namespace",
-            beside(description, &chart)
+            sibling_path(description, &chart)
         );
     }
     let skip = match crds.folder() {
@@ -100,24 +101,24 @@ fn install(text: &mut String, description: &Description<'_>, crds: &Crds, compan
         writeln!(text, "helm install {name} . --namespace {namespace} --create-namespace{skip}");
     if companions.operands {
         let operands = Part::Operands.name(description.config);
-        // The chart knows no cluster; `helm install --wait` is how to know that it is up.
+        // `helm install --wait` of the operator shows that it is ready.
         let _ = writeln!(
             text,
-            "helm install {operands} {} --namespace {namespace}   # when the operator is up",
-            beside(description, &operands)
+            "helm install {operands} {} --namespace {namespace}   # when the operator is ready",
+            sibling_path(description, &operands)
         );
     }
     text.push_str("```\n");
     if companions.operands {
         let _ = write!(
             text,
-            "\nIn this order, because the cluster takes an object only when it knows its kind, and the operator \
-             looks after it only when it runs: `--wait` for {name} is enough.\n"
+            "\nThe order matters: the API server accepts custom resources only after their CRDs, and only the running \
+             operator reconciles them. Install {name} with `--wait`.\n"
         );
     }
 }
 
-/// What pulls its images, and how to have the chart make it.
+/// Appends the paragraph on the pull secret: its name, its namespaces, and how the chart creates it.
 fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
     let default = |path: &ValuesPath| {
         unit.values.iter().find(|spec| spec.path == *path).and_then(|spec| spec.default.as_str())
@@ -135,33 +136,35 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
     if namespaces.is_empty() {
         return;
     }
+
     let namespaces = namespaces.join(" and ");
     let _ = match default(&ValuesPath::new(["pullSecret", "name"])).unwrap_or_default() {
         "" => write!(
             text,
-            "\nWhere its images need a pull secret, `--set pullSecret.name=NAME` names one in {namespaces}. "
+            "\nIf the images need a pull secret, set its name with `--set pullSecret.name=NAME`; it must exist in {namespaces}. "
         ),
         name => write!(
             text,
-            "\nIts images are pulled with the secret {}, which must exist in {namespaces}. ",
+            "\nImages are pulled with the secret {}, which must exist in {namespaces}. ",
             code(name)
         ),
     };
+
     text.push_str(
-        "With `--set-file pullSecret.dockerConfigJson=FILE` the chart makes it; FILE is what `podman login` or \
-         `docker login` wrote.\n",
+        "To create it with the chart, use `--set-file pullSecret.dockerConfigJson=FILE` with the credentials file of \
+         `podman login` or `docker login`.\n",
     );
 }
 
-/// The folder of another chart of the same bundle, for either layout of the output folder.
-fn beside(description: &Description<'_>, name: &str) -> String {
+/// Returns the relative path of another chart of the same bundle.
+fn sibling_path(description: &Description<'_>, name: &str) -> String {
     match description.layout {
         Layout::Versioned => format!("../../{name}/{}", description.version),
         Layout::Flat => format!("../{name}"),
     }
 }
 
-/// What it was made of.
+/// Appends the provenance table: bundle, digest, package and CSV.
 pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
     let csv = &description.bundle.csv;
     let _ = write!(
@@ -180,7 +183,7 @@ pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
     );
 }
 
-/// Who makes the certificates of what the operator serves.
+/// Appends the section on the certificate provider of webhooks and APIServices.
 fn certificate_section(text: &mut String, unit: &Unit, description: &Description<'_>) {
     let csv = &description.bundle.csv;
     if csv.webhooks.is_empty() && csv.api_services.is_empty() {
@@ -189,31 +192,32 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
     let config = description.config;
     let issuer = match &config.issuer {
         Some(issuer) => {
-            format!(" The {} {} signs them; it must exist before.", issuer.kind, code(&issuer.name))
+            format!(" The {} {} signs them and must exist first.", issuer.kind, code(&issuer.name))
         }
         None => String::new(),
     };
-    let words = match config.certificates {
+
+    let provider = match config.certificates {
         CertificateProvider::CertManager => format!(
-            "cert-manager issues the certificates and injects the CA bundle. It must be in the cluster before this \
-             chart is installed: without the API `cert-manager.io/v1` the installation stops.{issuer}"
+            "cert-manager issues the certificates and injects the CA bundle. Install it before this chart: without the \
+             API `cert-manager.io/v1` the installation fails.{issuer}"
         ),
         CertificateProvider::ServiceCa => {
-            "OpenShift's service CA makes the certificates. This chart works on OpenShift only.".to_owned()
+            "OpenShift's service CA issues the certificates. This chart works on OpenShift only.".to_owned()
         }
-        CertificateProvider::Helm => "Helm generates the certificates when it installs this chart, for ten years, and \
-             keeps them on upgrades. To get new ones, delete the Secret and run `helm upgrade`. Do not install the \
-             chart with `helm template` or a tool that renders it without a cluster, such as Argo CD: every \
-             rendering would have other certificates."
+        CertificateProvider::Helm => "Helm generates the certificates at install, valid for ten years, and keeps them on \
+             upgrades. To rotate them, delete the Secret and run `helm upgrade`. Do not use `helm template` or tools \
+             that render without a cluster, such as Argo CD: every rendering generates new certificates."
             .to_owned(),
         CertificateProvider::ExistingSecret => {
-            "The certificates are in Secrets that `certificates` in the values names; they must exist before.".to_owned()
+            "The certificates are in existing Secrets, named by the values `certificates`; create them first.".to_owned()
         }
         CertificateProvider::None => {
-            "Nothing in this chart makes certificates or tells the API server whom to trust: the operator must do both."
+            "This chart has no certificates and no CA bundle: the operator must provide both."
                 .to_owned()
         }
     };
+
     text.push_str("\n## Certificates\n\nThe API server calls this operator");
     let deployments: BTreeSet<&str> = csv
         .webhooks
@@ -223,7 +227,7 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
         .filter(|name| unit.names("Deployment").contains(*name))
         .collect();
     let deployments: Vec<String> = deployments.into_iter().map(code).collect();
-    let _ = writeln!(text, " ({}). {words}", deployments.join(", "));
+    let _ = writeln!(text, " ({}). {provider}", deployments.join(", "));
 }
 
 pub(super) fn contents(text: &mut String, unit: &Unit) {

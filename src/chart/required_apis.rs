@@ -1,7 +1,7 @@
-//! APIs that a cluster must have before a chart can be installed.
+//! Template that fails with a remediation hint if the cluster lacks an API.
 //!
-//! Helm refuses a release when the cluster lacks the kind of one of its objects, with a message
-//! about REST mappings that names no remedy. The charts say it themselves, first.
+//! Helm rejects a release if the cluster lacks the kind of one of its objects, with a message about
+//! REST mappings and no hint. The template fails before that.
 
 use crate::ir::{Object, Unit};
 use crate::overlay::{Definitions, is_built_in, provider};
@@ -13,22 +13,22 @@ use std::fmt::Write as _;
 /// rendered text is empty, so it adds nothing to the release.
 pub(super) const REQUIRED_APIS: &str = "templates/required-apis.tpl";
 
-/// Charts by the kinds that their CRDs define, as `GROUP/KIND`.
+/// Chart names by the kinds that their CRDs define, as `GROUP/KIND`.
 pub(super) type Providers = BTreeMap<String, String>;
 
-/// Returns the kinds that the CRDs among `objects` define, for chart `chart`.
+/// Returns the kinds that the CRDs among `objects` define, mapped to `chart`.
 pub(super) fn provided(objects: &[Object], chart: &str) -> Providers {
     let definitions = Definitions::of(objects.iter());
     let kinds = definitions.kinds();
     kinds.map(|(group, kind)| (format!("{group}/{kind}"), chart.to_owned())).collect()
 }
 
-/// Returns the template that stops an installation of chart `name` where the cluster lacks the kind
-/// of an object of the unit; nothing when Kubernetes or the chart itself has all of them.
+/// Returns the template that fails the installation of chart `name` if the cluster lacks the kind of
+/// one of its objects; `None` if all kinds are built-in or defined by the chart.
 pub(super) fn template(unit: &Unit, name: &str, providers: &Providers) -> Option<String> {
     let own = Definitions::of(unit.objects.iter());
 
-    // Objects with a condition may be absent, and then need nothing.
+    // Objects with a condition may be disabled by values.
     let foreign = unit.objects.iter().filter(|object| {
         object.when.is_none() && !is_built_in(object) && own.of_object(object).is_none()
     });
@@ -36,8 +36,9 @@ pub(super) fn template(unit: &Unit, name: &str, providers: &Providers) -> Option
         .map(|object| {
             let api = format!("{}/{}", object.api_version(), object.kind());
             let remedy = remedy(object, providers);
-            let sentence =
-                format!("{name} needs the API {api}, which this cluster does not have: {remedy}");
+            let sentence = format!(
+                "{name} requires the API {api}, which this cluster does not have: {remedy}"
+            );
             (api, sentence)
         })
         .collect();
@@ -50,7 +51,7 @@ fn remedy(object: &Object, providers: &Providers) -> String {
     if let Some(chart) = providers.get(&format!("{group}/{}", object.kind())) {
         return format!("install the chart {chart} first");
     }
-    // A group of OpenShift, such as its console's, cannot be installed elsewhere.
+    // OpenShift's own groups cannot be installed on other clusters.
     if group.ends_with(".openshift.io") {
         return "it exists on OpenShift only".to_owned();
     }

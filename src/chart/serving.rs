@@ -1,4 +1,4 @@
-//! The chart of a model: the same layout as that of a bundle, with texts of its own.
+//! Charts of `[[serving]]` tables: the layout of bundle charts, with their own README and NOTES.
 
 use super::required_apis::{self, Providers, REQUIRED_APIS};
 use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
@@ -10,7 +10,7 @@ use crate::yaml::{self, escape};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Lays the unit of a model out.
+/// Returns the chart of a `[[serving]]` table.
 pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
     let mut files: BTreeMap<String, String> = manifest::templates(unit.objects.iter());
     if let Some(template) = required_apis::template(unit, &config.name, &Providers::new()) {
@@ -34,7 +34,7 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
     }
 }
 
-/// What comes behind the last colon of an image's name, without a digest.
+/// Returns the tag of an image reference; empty without a tag.
 fn engine_version(image: &str) -> &str {
     let name = image.split('@').next().unwrap_or(image);
     let last = name.rsplit('/').next().unwrap_or(name);
@@ -55,7 +55,7 @@ fn metadata(config: &ServingConfig) -> String {
     }
     set("description", Value::text(format!("Serves the model {}", config.served_name)));
     set("type", "application".into());
-    // Sidecars that are init containers, `sleep` before stopping, and images as volumes.
+    // 1.30 for native sidecars and `sleep` in preStop, 1.35 for image volumes.
     let minimum = if matches!(config.model, Model::Image(_)) { "1.35" } else { "1.30" };
     set("kubeVersion", Value::text(format!(">={minimum}.0-0")));
     let mut annotations = Map::new();
@@ -65,8 +65,8 @@ fn metadata(config: &ServingConfig) -> String {
     yaml::plain(&root).unwrap_or_default()
 }
 
-/// What a workload is, in words.
-fn in_words(workload: &Workload<'_>) -> String {
+/// Returns the README description of a workload: accelerators, parallelism and replicas.
+fn describe(workload: &Workload<'_>) -> String {
     let shape = workload.shape;
     let devices = match workload.config.accelerator.resource {
         Some(resource) => format!("{} × `{resource}`", workload.units()),
@@ -77,29 +77,31 @@ fn in_words(workload: &Workload<'_>) -> String {
         parallel.push(format!("pipeline parallelism {}", shape.pp));
     }
     if shape.dp > 1 {
-        parallel.push(format!("data parallelism {} ({} in a pod)", shape.dp, workload.local_ranks));
+        parallel.push(format!("data parallelism {} ({} per pod)", shape.dp, workload.local_ranks));
     }
     if shape.expert_parallel {
         parallel.push("expert parallelism".to_owned());
     }
-    let what = match shape.topology {
+
+    let layout = match shape.topology {
         Topology::Single => "each replica is one pod".to_owned(),
         _ => format!(
             "each replica is a group of {} pods on {} nodes, and {}",
             shape.nodes,
             shape.nodes,
             match workload.servers() {
-                Servers::Leader => "only its leader answers",
+                Servers::Leader => "only the leader serves requests",
                 Servers::All if workload.port_count() > 1 =>
-                    "each rank answers on a port of its own",
-                Servers::All => "each pod answers",
+                    "each rank serves requests on its own port",
+                Servers::All => "each pod serves requests",
             }
         ),
     };
-    format!("{devices} a pod; {}; {what}", parallel.join(", "))
+    format!("{devices} per pod; {}; {layout}", parallel.join(", "))
 }
 
-fn picture(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+/// Returns the topology as a Mermaid flowchart.
+fn diagram(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     let mut text = String::from("```mermaid\nflowchart LR\n  client([client])\n");
     let gateway = config.route.as_ref().map_or("a Gateway", |route| route.gateway.as_str());
     let _ = write!(
@@ -110,6 +112,7 @@ fn picture(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
         picker::name(config),
         config.name
     );
+
     for workload in workloads {
         let role = workload.role.as_str();
         let ports = workload.ports();
@@ -133,6 +136,7 @@ fn picture(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
                 workload.shape.replicas,
                 workload.shape.nodes
             );
+
             let leader = if workload.servers() == Servers::All { "pod 0" } else { "leader" };
             let _ = writeln!(text, "    {role}[\"{leader}<br>{ports}\"]");
             for node in 1..workload.shape.nodes.min(4) {
@@ -146,6 +150,7 @@ fn picture(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
             }
             text.push_str("  end\n");
         }
+
         match workload.role {
             Role::Decode => {
                 let _ = writeln!(text, "  pool --> {role}");
@@ -164,55 +169,58 @@ fn picture(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
 fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     let (name, namespace) = (&config.name, &config.namespace);
     let mut text = format!(
-        "# {name}\n\nServes the model `{}`, made by bundle2chart from its `[[serving]]` table. Do not edit: \
+        "# {name}\n\nServes the model `{}`, compiled from a `[[serving]]` table by bundle2chart. Do not edit: \
          change bundles.toml and build again.\n\n## Topology\n\n",
         config.served_name
     );
     if config.kserve {
-        text.push_str("KServe makes all objects from one LLMInferenceService.\n\n");
+        text.push_str("KServe creates all objects from one LLMInferenceService.\n\n");
     } else {
-        text.push_str(&picture(config, workloads));
+        text.push_str(&diagram(config, workloads));
     }
-    text.push_str("\n| Pods | What they are |\n|---|---|\n");
+
+    text.push_str("\n| Pods | Description |\n|---|---|\n");
     for workload in workloads {
-        let _ = writeln!(text, "| `{}` | {} |", workload.name(), in_words(workload));
+        let _ = writeln!(text, "| `{}` | {} |", workload.name(), describe(workload));
     }
     if !config.kserve {
         let several = match config.epp.replicas {
             1 => String::new(),
-            pods => format!("; {pods} pods, of which one works and the others wait unready"),
+            pods => {
+                format!("; {pods} pods with leader election, of which only the leader is ready")
+            }
         };
         let _ = writeln!(
             text,
-            "| `{}` | the endpoint picker, which tells the Gateway the best pod for each request{several} |",
+            "| `{}` | endpoint picker, which selects the pod for each request{several} |",
             picker::name(config)
         );
     }
+
     let _ = write!(
         text,
         "\n## Install\n\n```sh\nhelm install {name} . --namespace {namespace} --create-namespace\n```\n\n\
-         The cluster must have {}.\n",
+         Requirements: {}.\n",
         requirements(config, workloads)
     );
     if !config.depends_on.is_empty() {
         let _ = write!(text, "\nInstall first: {}.\n", config.depends_on.join(", "));
     }
-    text.push_str(
-        "\nObjects have fixed names, so that a namespace takes one release of this chart.\n",
-    );
+    text.push_str("\nObjects have fixed names: install one release of this chart per namespace.\n");
     let _ = write!(
         text,
-        "\n## Watch it come up\n\nLoading a model takes minutes; pods are ready when they can answer, at the latest after \
-         {} minutes.\n\n```sh\n{}```\n\n## Send a request\n\n```sh\n{}```\n",
+        "\n## Wait for the rollout\n\nLoading the model takes minutes; the startup probe fails after {} \
+         minutes.\n\n```sh\n{}```\n\n## Send a request\n\n```sh\n{}```\n",
         config.engine.startup_minutes,
         watch(config, workloads, namespace),
         request(config, namespace)
     );
+
     readme::contents(&mut text, unit);
     readme::values(&mut text, unit);
     text.push_str(
-        "\nWhat the parallelism decides (ports, labels, arguments, accelerators, the shape of groups) is no value: change it \
-         in bundles.toml.\n",
+        "\nSettings that follow from the parallelism (ports, labels, arguments, accelerators, group size) are not values: \
+         change them in bundles.toml.\n",
     );
     let _ = write!(
         text,
@@ -222,6 +230,7 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
     text
 }
 
+/// Returns the requirements on the cluster as a comma-separated list.
 fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     if config.kserve {
         return "KServe with LLMInferenceService".to_owned();
@@ -246,7 +255,8 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
             );
             if workloads.iter().any(|workload| workload.port_count() > 1) {
                 needed.push(
-                    "a release of it that takes pools with several ports (istio#57638)".to_owned(),
+                    "an Istio release that supports pools with several ports (istio#57638)"
+                        .to_owned(),
                 );
             }
         }
@@ -254,6 +264,7 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
             needed.push("Kuadrant".to_owned());
         }
     }
+
     if config.monitoring.is_some() {
         needed.push("the Prometheus operator".to_owned());
     }
@@ -263,21 +274,22 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     if let Some(scaling) = &config.autoscaling {
         let metric = "vllm:num_requests_waiting";
         if !scaling.keda {
-            needed.push(format!("an adapter that makes `{metric}` a metric of pods"));
+            needed.push(format!("an adapter that serves `{metric}` as a pod metric"));
         } else if config.monitoring.is_none() {
-            needed.push(format!("a Prometheus that reads `{metric}` from the pods"));
+            needed.push(format!("a Prometheus that scrapes `{metric}` from the pods"));
         }
     }
+
     if let Some(secret) = &config.engine.token_secret {
         needed.push(format!("the Secret `{secret}` with the key HF_TOKEN in the namespace"));
     }
     if let Model::Claim(claim, _) = &config.model {
-        needed.push(format!("the claim `{claim}` with the model in the namespace"));
+        needed.push(format!("the PersistentVolumeClaim `{claim}` with the model in the namespace"));
     }
     needed.join(", ")
 }
 
-/// Commands to see the pods come up, a line each.
+/// Returns the commands that show the rollout, one per line.
 fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) -> String {
     let kubectl = format!("kubectl --namespace {namespace}");
     if config.kserve {
@@ -292,9 +304,10 @@ fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) ->
             writeln!(text, "{kubectl} rollout status deployment/{name}")
         };
     }
+
     let picker = picker::name(config);
     let _ = if config.epp.replicas > 1 {
-        // Those that wait are never ready, and a rollout would be waited for in vain.
+        // Replicas without leadership are never ready, so `rollout status` would time out.
         writeln!(text, "{kubectl} get pods --selector {}={picker}", picker::SELECTOR)
     } else {
         writeln!(text, "{kubectl} rollout status deployment/{picker}")
@@ -303,12 +316,13 @@ fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) ->
     text
 }
 
-/// Commands to send a request, a line each.
+/// Returns the commands that send a request, one per line.
 fn request(config: &ServingConfig, namespace: &str) -> String {
     let model = &config.served_name;
     let body = format!("{{\"model\": \"{model}\", \"prompt\": \"Hello\", \"max_tokens\": 16}}");
     let mut text = String::new();
     let json = "-H 'Content-Type: application/json'";
+
     if config.kserve {
         let _ = write!(
             text,
@@ -321,7 +335,7 @@ fn request(config: &ServingConfig, namespace: &str) -> String {
     let Some(route) = &config.route else {
         let _ = write!(
             text,
-            "# No route: straight to a pod, past the picker.\n\
+            "# No route: directly to a pod, without the picker.\n\
              POD=$(kubectl --namespace {namespace} get pods --selector app={0},app.kubernetes.io/name={0}-decode --output name | head -n 1)\n\
              kubectl --namespace {namespace} port-forward \"$POD\" {1} &\n\
              curl http://localhost:{1}/v1/completions {json} -d '{body}'\n",
@@ -331,7 +345,7 @@ fn request(config: &ServingConfig, namespace: &str) -> String {
         return text;
     };
     let gateway_namespace = route.gateway_namespace.as_deref().unwrap_or(namespace);
-    // Prefixes of one's own are taken off on the way; those of the engine's API are part of it.
+    // The route strips custom prefixes; prefixes of the engine's API are part of the request path.
     let own = route.paths.iter().find(|path| !serving::is_of_the_engine(path));
     let path = own.map_or("", |path| path.trim_end_matches('/'));
     let _ = writeln!(
@@ -339,6 +353,7 @@ fn request(config: &ServingConfig, namespace: &str) -> String {
         "ADDRESS=$(kubectl --namespace {gateway_namespace} get gateway {} --output 'jsonpath={{.status.addresses[0].value}}')",
         route.gateway
     );
+
     let mut headers = format!(" {json}");
     if let Some(host) = route.hosts.first() {
         let _ = write!(headers, " -H 'Host: {}'", host.replace('*', "any"));
@@ -366,7 +381,7 @@ fn notes(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     };
     format!(
         "{{{{ .Chart.Name }}}} {{{{ .Chart.Version }}}} serves {} in namespace {{{{ .Release.Namespace }}}}.\n\n\
-         Watch it come up (loading the model takes minutes):\n{}\nSend a request:\n{}",
+         Wait for the rollout (loading the model takes minutes):\n{}\nSend a request:\n{}",
         escape(&config.served_name),
         commands(watch(config, workloads, namespace)),
         commands(request(config, namespace))

@@ -1,4 +1,4 @@
-//! What a README says about uninstalling.
+//! Uninstall section of a README.
 
 use super::{Companions, Description, Part};
 use crate::escape::markdown::code;
@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// The section of the README of the operator's chart: the commands in the opposite order of the
-/// installation, and what stays.
+/// Appends the uninstall section to the README of the operator chart: the commands in reverse
+/// install order, and the objects that stay.
 pub(super) fn section(
     text: &mut String,
     unit: &Unit,
@@ -22,14 +22,16 @@ pub(super) fn section(
         (true, Part::Main),
         (companions.has_crds_chart(), Part::Crds),
     ];
+
     for part in parts.into_iter().filter_map(|(there, part)| there.then_some(part)) {
         let name = part.name(description.config);
         let wait = match part {
-            Part::Operands => " --wait   # while the operator runs, to clean up behind them",
+            Part::Operands => " --wait   # first, while the operator runs and can clean up",
             _ => "",
         };
         let _ = writeln!(text, "helm uninstall {name} --namespace {namespace}{wait}");
     }
+
     text.push_str("```\n");
     let crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
     let mut left = leftovers(unit, description, crds || companions.has_crds_chart());
@@ -37,14 +39,14 @@ pub(super) fn section(
     list(text, &left);
 }
 
-/// Writes what `helm uninstall` leaves in the cluster.
+/// Appends the list of objects that `helm uninstall` leaves in the cluster.
 pub(super) fn list(text: &mut String, left: &[String]) {
     if !left.is_empty() {
         let _ = write!(text, "\nThese stay in the cluster: {}.\n", left.join("; "));
     }
 }
 
-/// Returns what stays of the objects of a chart, in words.
+/// Returns descriptions of the objects that stay after `helm uninstall`.
 pub(super) fn leftovers(unit: &Unit, description: &Description<'_>, has_crds: bool) -> Vec<String> {
     let mut left = Vec::new();
     if has_crds {
@@ -53,16 +55,16 @@ pub(super) fn leftovers(unit: &Unit, description: &Description<'_>, has_crds: bo
     }
     let values = unit.default_values();
     let release = Release { namespace: description.namespace, values: &values };
-    // CRDs are in the sentence above, and too large to be rendered for nothing.
+    // CRDs are listed above, and large to render.
     let others = unit.objects.iter().filter(|object| object.kind() != "CustomResourceDefinition");
-    // One object may stay for two reasons, and one Secret be named by two Certificates.
+    // A set, because two Certificates may name the same Secret.
     let objects = others.filter_map(|object| release.object(object));
     let objects: BTreeSet<String> = objects.filter_map(|object| leftover(&object)).collect();
     left.extend(objects);
     left
 }
 
-/// Returns what stays of an object, in words.
+/// Returns the description of an object if it, or a Secret that it names, stays.
 ///
 /// Helm deletes neither objects with `helm.sh/resource-policy: keep` nor hooks without a
 /// `hook-succeeded` policy; cert-manager does not delete the Secrets of its Certificates.
@@ -82,7 +84,7 @@ fn leftover(object: &Json) -> Option<String> {
     }
     if kind == "Certificate" && at("/apiVersion")?.starts_with("cert-manager.io/") {
         let secret = called("Secret", at("/spec/secretName")?);
-        return Some(format!("{secret}, which cert-manager made"));
+        return Some(format!("{secret}, which cert-manager created"));
     }
     None
 }

@@ -1,4 +1,4 @@
-//! values.yaml with comments, and its closed JSON schema.
+//! values.yaml with helm-docs comments, and values.schema.json.
 
 use crate::escape;
 use crate::ir::{Map, Unit, Value, ValueSpec};
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 /// Width of comment lines.
 const COMMENT_WIDTH: usize = 96;
 
-/// The values as a tree: leaves are values, in the order in which they were declared.
+/// A node of the tree of values, in declaration order.
 enum Node<'a> {
     Leaf(&'a ValueSpec),
     Tree(IndexMap<&'a str, Node<'a>>),
@@ -35,7 +35,7 @@ fn tree(specs: &[ValueSpec]) -> IndexMap<&str, Node<'_>> {
     root
 }
 
-/// values.yaml.
+/// Returns values.yaml.
 pub(super) fn yaml(specs: &[ValueSpec]) -> String {
     if specs.is_empty() {
         return "# This chart has no values.\n{}\n".to_owned();
@@ -51,6 +51,7 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
         if indent == 0 && index > 0 {
             out.push('\n');
         }
+
         match node {
             Node::Leaf(spec) => {
                 for (index, line) in
@@ -59,6 +60,7 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
                     let mark = if index == 0 { "# -- " } else { "# " };
                     out.push_str(&format!("{margin}{mark}{line}\n"));
                 }
+
                 let entry =
                     Map::from_iter([((*name).to_owned(), Value::from(spec.default.clone()))]);
                 for line in yaml::plain(&entry).unwrap_or_default().lines() {
@@ -73,12 +75,12 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
     }
 }
 
-/// values.schema.json (draft-07, what Helm's validator knows): unknown keys are refused, so that a
-/// typing error does not pass in silence.
+/// Returns values.schema.json (draft-07, which Helm's validator supports). It rejects unknown keys, so
+/// that typos are errors.
 pub(super) fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
     let mut root = json!({"$schema": "http://json-schema.org/draft-07/schema#"});
     merge(&mut root, schema_of(&tree(&unit.values)));
-    // Helm itself puts these in: global values, and those of a subchart under its name.
+    // Helm adds these itself: global values, and the values of a subchart under its name.
     root["properties"]["global"] = json!({"type": "object"});
     if with_crds_subchart {
         match root.pointer_mut("/properties/crds/properties") {
@@ -117,7 +119,7 @@ fn merge(into: &mut Json, from: Json) {
     }
 }
 
-/// Breaks text into lines of at most `width` characters where it has spaces.
+/// Wraps text at spaces into lines of at most `width` characters.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let text = escape::line(text);
     let mut lines = vec![String::new()];

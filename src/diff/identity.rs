@@ -1,16 +1,16 @@
-//! Who an object is, and which object of one side is which of the other.
+//! Identities of objects, and pairing of the objects of two sides.
 
 use super::{Side, renames};
 use crate::ir::Identity;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An object of both sides, or of one.
+/// An object on both sides or on one.
 #[derive(Clone, Debug)]
 pub struct Pair<'a> {
-    /// Who it is, on the new side where it is there.
+    /// Identity on the new side, or on the old side if removed.
     pub id: Identity,
-    /// Who it was.
+    /// Identity on the old side.
     pub old_id: Option<Identity>,
     /// The old object.
     pub old: Option<&'a Json>,
@@ -18,15 +18,15 @@ pub struct Pair<'a> {
     pub new: Option<&'a Json>,
 }
 
-/// All objects of two sides.
+/// All objects of two sides, paired.
 #[derive(Clone, Debug)]
 pub struct Pairs<'a> {
-    /// In the order of their identities.
+    /// Pairs in the order of their identities.
     pub list: Vec<Pair<'a>>,
 }
 
 impl<'a> Pairs<'a> {
-    /// Pairs the objects of two sides by identity, and what remains by content.
+    /// Pairs the objects of two sides by identity, and the rest by content.
     pub fn of(old: &'a Side, new: &'a Side) -> Self {
         let mut list: Vec<Pair<'a>> = Vec::new();
         let mut gone: BTreeMap<(&str, &str), Vec<&Identity>> = BTreeMap::new();
@@ -45,9 +45,10 @@ impl<'a> Pairs<'a> {
         for id in new.objects.keys().filter(|id| !old.objects.contains_key(*id)) {
             came.entry((&id.kind, &id.group)).or_default().push(id);
         }
+
         let mut renamed: BTreeSet<&Identity> = BTreeSet::new();
         for (kind, gone) in &gone {
-            // The name of a CRD is the name of its API: another name is another API.
+            // A CRD with another name is another API, never a rename.
             let came = came.get(kind).filter(|_| kind.0 != "CustomResourceDefinition");
             for (from, to) in
                 came.map(|came| renames::pairs(old, new, gone, came)).unwrap_or_default()
@@ -61,6 +62,7 @@ impl<'a> Pairs<'a> {
                 });
             }
         }
+
         for id in gone.values().flatten().filter(|id| !renamed.contains(*id)) {
             let object = old.objects.get(*id);
             let id = (*id).clone();

@@ -1,9 +1,9 @@
-//! Two sets of objects to one change set: what an upgrade does to each object, how much that
-//! matters and why. All renderers write the same change set.
+//! Compares two sets of objects: changes of each object, their severity and the reason. All renderers
+//! write the same change set.
 //!
-//! [`compare`] pairs the objects ([`identity`]), finds the edits of each pair ([`tree`]), lets the
-//! rules judge every edit ([`rules`]) and makes a plan of it ([`plan`]). Secrets are replaced before
-//! anything is compared ([`redact`]), so that no renderer can print one.
+//! [`compare`] pairs the objects ([`identity`]), computes the edits of each pair ([`tree`]), classifies
+//! every edit ([`rules`]) and builds the upgrade plan ([`plan`]). Secrets are redacted before the
+//! comparison ([`redact`]), so that no renderer can print them.
 
 pub mod identity;
 pub mod plan;
@@ -25,12 +25,12 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use tree::Edit;
 
-/// How much a change matters; the worst first.
+/// Severity of a change, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// The upgrade fails, or something that works stops working.
     Breaking,
-    /// Somebody should look before the upgrade.
+    /// Needs a review before the upgrade.
     Risky,
     /// For information.
     Info,
@@ -40,7 +40,7 @@ impl Class {
     /// Every class, the worst first.
     pub const ALL: [Class; 3] = [Class::Breaking, Class::Risky, Class::Info];
 
-    /// The word shown to people and written in machine formats.
+    /// Returns the name in all output formats.
     pub fn as_str(self) -> &'static str {
         match self {
             Class::Breaking => "breaking",
@@ -50,55 +50,55 @@ impl Class {
     }
 }
 
-/// What a rule says about a change.
+/// A finding of a rule about a change.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// What it saw, in one sentence without a final period.
+    /// The specific change, in one sentence without a final period.
     pub reason: String,
 }
 
-/// One difference of an object, judged.
+/// One difference of an object with its findings.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Where in the object; empty for the object as a whole.
+    /// Path in the object; empty for the whole object.
     pub path: Path,
-    /// What was there; nothing when it is new.
+    /// Old value; `None` if added.
     pub old: Option<Json>,
-    /// What is there now; nothing when it is gone.
+    /// New value; `None` if removed.
     pub new: Option<Json>,
-    /// What the rules say; never empty, the worst first.
+    /// Findings, the worst first; never empty.
     pub findings: Vec<Finding>,
 }
 
 impl Change {
-    /// The worst class of its findings.
+    /// Returns the worst class of its findings.
     pub fn class(&self) -> Class {
         self.findings.first().map_or(Class::Info, |finding| finding.rule.class)
     }
 
-    /// The code of its worst finding.
+    /// Returns the code of its worst finding.
     pub fn code(&self) -> &'static str {
         self.findings.first().map_or("", |finding| finding.rule.code)
     }
 }
 
-/// What became of an object.
+/// The kind of change of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It is only on the new side.
+    /// Only on the new side.
     Added,
-    /// It is only on the old side.
+    /// Only on the old side.
     Removed,
-    /// It was called so on the old side.
+    /// Renamed from this identity.
     Renamed(Identity),
-    /// It is on both sides and differs.
+    /// On both sides, with differences.
     Changed,
 }
 
 impl Action {
-    /// The word shown to people and written in machine formats.
+    /// Returns the name in all output formats.
     pub fn as_str(&self) -> &'static str {
         match self {
             Action::Added => "added",
@@ -109,85 +109,85 @@ impl Action {
     }
 }
 
-/// An object that differs.
+/// An object with differences.
 #[derive(Clone, Debug)]
 pub struct ObjectChange {
-    /// Who it is, on the new side where it is there.
+    /// Identity on the new side, or on the old side if removed.
     pub id: Identity,
-    /// What became of it.
+    /// Kind of change.
     pub action: Action,
     /// Its differences, the worst first; never empty.
     pub changes: Vec<Change>,
 }
 
 impl ObjectChange {
-    /// The worst class of its changes.
+    /// Returns the worst class of its changes.
     pub fn class(&self) -> Class {
         self.changes.first().map_or(Class::Info, Change::class)
     }
 
-    /// How many of its changes are of this class.
+    /// Returns the number of its changes of a class.
     pub fn count(&self, class: Class) -> usize {
         self.changes.iter().filter(|change| change.class() == class).count()
     }
 }
 
-/// An [`Ignore`], and how many changes it left out.
+/// An [`Ignore`] with the number of ignored changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
     /// The pattern, as written.
     pub pattern: String,
-    /// Why.
+    /// Reason from the configuration.
     pub reason: String,
-    /// How many changes it left out.
+    /// Number of ignored changes.
     pub changes: usize,
 }
 
-/// What is compared, and what is left out.
+/// Filters of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// When there are any, only changes that one of these matches are kept.
+    /// If not empty, only matching changes are reported.
     pub only: Vec<Pattern>,
-    /// Changes that one of these matches are left out, and counted.
+    /// Matching changes are ignored and counted.
     pub ignore: Vec<Ignore>,
 }
 
 /// The differences of two sides.
 #[derive(Clone, Debug)]
 pub struct ChangeSet {
-    /// What the old side is called.
+    /// Label of the old side.
     pub old: String,
-    /// What the new side is called.
+    /// Label of the new side.
     pub new: String,
-    /// What is to be known before everything else: that the sides are no upgrade.
+    /// Findings about the sides as a whole, such as a downgrade.
     pub notices: Vec<Finding>,
-    /// The objects that differ, the worst first, then by kind, namespace and name.
+    /// Objects with differences, the worst first, then by kind, namespace and name.
     pub objects: Vec<ObjectChange>,
-    /// What was left out on demand.
+    /// Ignored changes by pattern.
     pub ignored: Vec<Ignored>,
-    /// How many objects are on both sides without a difference.
+    /// Number of objects without differences.
     pub unchanged: usize,
-    /// What to do, in order.
+    /// Upgrade plan, in order.
     pub plan: Vec<plan::Step>,
 }
 
 impl ChangeSet {
-    /// How many changes are of this class.
+    /// Returns the number of changes of a class.
     pub fn count(&self, class: Class) -> usize {
         self.objects.iter().map(|object| object.count(class)).sum()
     }
 
-    /// Whether a change or a notice is of this class.
+    /// Returns true if a change or a notice has this class.
     pub fn has(&self, class: Class) -> bool {
         self.count(class) > 0 || self.notices.iter().any(|notice| notice.rule.class == class)
     }
 
-    /// How many objects became so.
+    /// Returns the number of objects with this kind of change.
     pub fn acted(&self, action: &str) -> usize {
         self.objects.iter().filter(|object| object.action.as_str() == action).count()
     }
 
-    /// Whether nothing differs.
+    /// Returns true without differences.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
@@ -196,8 +196,8 @@ impl ChangeSet {
         self.objects.sort_by(|a, b| (a.class(), &a.id).cmp(&(b.class(), &b.id)));
     }
 
-    /// Takes out the changes that a pattern matches, and counts them.
-    fn leave_out(&mut self, ignore: &[Ignore]) {
+    /// Removes and counts the changes that a pattern matches.
+    fn remove_ignored(&mut self, ignore: &[Ignore]) {
         let mut counts = vec![0; ignore.len()];
         for object in &mut self.objects {
             let id = &object.id;
@@ -211,6 +211,7 @@ impl ChangeSet {
         }
         self.objects.retain(|object| !object.changes.is_empty());
         self.sort();
+
         self.ignored = ignore
             .iter()
             .zip(counts)
@@ -222,13 +223,13 @@ impl ChangeSet {
             .collect();
     }
 
-    /// Every change with its object.
+    /// Returns all changes with their object.
     pub fn changes(&self) -> impl Iterator<Item = (&ObjectChange, &Change)> {
         self.objects.iter().flat_map(|object| object.changes.iter().map(move |c| (object, c)))
     }
 }
 
-/// Compares two sides.
+/// Compares two sides and returns their differences with an upgrade plan.
 pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     let (mut old, mut new) = (old, new);
     if old.chart.is_some() && new.chart.is_some() {
@@ -236,9 +237,10 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         new.add_chart();
     }
     redact::redact(&mut old, &mut new);
+
     let pairs = Pairs::of(&old, &new);
     let sides = rules::Sides::new(&old, &new, &pairs);
-    let mut unasked = 0;
+    let mut not_selected = 0;
     let mut objects = Vec::new();
     let mut unchanged = 0;
     for pair in &pairs.list {
@@ -255,6 +257,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
             unchanged += 1;
             continue;
         }
+
         let action = match (&pair.old_id, pair.old, pair.new) {
             (_, None, _) => Action::Added,
             (_, _, None) => Action::Removed,
@@ -266,7 +269,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         for (edit, findings) in edits.into_iter().zip(judged) {
             let matches = |pattern: &Pattern| pattern.matches(&pair.id, &edit.path);
             if !options.only.is_empty() && !options.only.iter().any(matches) {
-                unasked += 1;
+                not_selected += 1;
                 continue;
             }
             let Edit { path, old, new, .. } = edit;
@@ -278,6 +281,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         changes.sort_by_key(Change::class);
         objects.push(ObjectChange { id: pair.id.clone(), action, changes });
     }
+
     let mut set = ChangeSet {
         old: old.label.clone(),
         new: new.label.clone(),
@@ -288,22 +292,23 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         plan: Vec::new(),
     };
     set.sort();
-    // What happens, happens also where nobody wants to read of it.
-    let happening = plan::happening(&set, &sides);
-    set.leave_out(&options.ignore);
-    if unasked > 0 {
+
+    // Ignored changes still take effect in the cluster, so these steps are computed before.
+    let unconditional = plan::unconditional_steps(&set, &sides);
+    set.remove_ignored(&options.ignore);
+    if not_selected > 0 {
         let patterns: Vec<String> = options.only.iter().map(Pattern::to_string).collect();
         set.ignored.push(Ignored {
             pattern: format!("--only {}", patterns.join(" --only ")),
-            reason: "not asked for".to_owned(),
-            changes: unasked,
+            reason: "not selected".to_owned(),
+            changes: not_selected,
         });
     }
-    set.plan = plan::plan(&set, happening);
+    set.plan = plan::plan(&set, unconditional);
     set
 }
 
-/// How many changes and notices there are of each code, for summaries.
+/// Returns the number of changes and notices by class and code, for summaries.
 pub fn codes(set: &ChangeSet) -> BTreeMap<(Class, &'static str), usize> {
     let mut codes = BTreeMap::new();
     for notice in &set.notices {

@@ -1,4 +1,4 @@
-//! What to do for an upgrade, in order.
+//! The upgrade plan: steps in order.
 
 use super::rules::{self, Sides};
 use super::{Action, CHART_KIND, ChangeSet, Class, ObjectChange};
@@ -9,18 +9,18 @@ use std::collections::BTreeSet;
 /// A step of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Stable name of the kind of step.
+    /// Stable identifier of the kind of step.
     pub id: &'static str,
-    /// What to do, in one sentence.
+    /// Instruction, in one sentence.
     pub title: &'static str,
-    /// With what, one by one; never empty.
+    /// Affected objects, images or values; never empty.
     pub items: Vec<String>,
-    /// Commands to copy; may have placeholders in capitals.
+    /// Commands to copy, with placeholders in capitals.
     pub commands: Vec<String>,
 }
 
-/// The steps about what happens, whether or not somebody reads of it.
-pub(super) struct Happening {
+/// Steps that do not depend on ignored changes: what the upgrade does even if a report omits it.
+pub(super) struct UnconditionalSteps {
     images: Step,
     crds: Step,
     take_over: Step,
@@ -29,10 +29,10 @@ pub(super) struct Happening {
     restart: Step,
 }
 
-/// What the changes of a set make happen.
-pub(super) fn happening(set: &ChangeSet, sides: &Sides<'_>) -> Happening {
-    Happening {
-        images: step("images", "Mirror the images that are new", images(set, sides)),
+/// Returns the steps that follow from all changes, before ignored ones are removed.
+pub(super) fn unconditional_steps(set: &ChangeSet, sides: &Sides<'_>) -> UnconditionalSteps {
+    UnconditionalSteps {
+        images: step("images", "Mirror the new images", images(set, sides)),
         crds: crds(set, sides),
         take_over: take_over(set),
         delete: delete(set),
@@ -41,25 +41,24 @@ pub(super) fn happening(set: &ChangeSet, sides: &Sides<'_>) -> Happening {
     }
 }
 
-/// The plan for a change set.
-pub(super) fn plan(set: &ChangeSet, happening: Happening) -> Vec<Step> {
-    // An upgrade that changes nothing needs no plan.
+/// Returns the plan for a change set; empty without changes.
+pub(super) fn plan(set: &ChangeSet, unconditional: UnconditionalSteps) -> Vec<Step> {
     if set.is_empty() {
         return Vec::new();
     }
-    let Happening { images, crds, take_over, delete, upgrade, restart } = happening;
+    let UnconditionalSteps { images, crds, take_over, delete, upgrade, restart } = unconditional;
     let mut steps = vec![
-        step("final", "Know what cannot be rolled back, and back it up first", one_way(set)),
-        step("check", "Check what would break, and change it where you use it", breaking(set)),
-        step("access", "Have somebody agree to the permissions that are gained", access(set)),
-        step("values", "Change your values files", values(set)),
+        step("final", "Back up: these changes cannot be rolled back", one_way(set)),
+        step("check", "Fix what these breaking changes affect", breaking(set)),
+        step("access", "Review the new RBAC permissions", access(set)),
+        step("values", "Update your values files", values(set)),
         images,
         crds,
         take_over,
         delete,
         upgrade,
         restart,
-        step("watch", "Watch afterwards", watch(set)),
+        step("watch", "Monitor after the upgrade", watch(set)),
     ];
     steps.retain(|step| !step.items.is_empty());
     steps
@@ -69,11 +68,11 @@ fn step(id: &'static str, title: &'static str, items: Vec<String>) -> Step {
     Step { id, title, items, commands: Vec::new() }
 }
 
-/// Reasons of one object that an item names before it counts the rest.
+/// Maximum number of reasons per object; the rest is counted.
 const REASONS: usize = 5;
 
-/// Objects with a finding that is wanted, each with the reasons.
-fn with(set: &ChangeSet, wanted: impl Fn(&super::Finding) -> bool) -> Vec<String> {
+/// Returns one item per object with matching findings, with their reasons.
+fn items_with(set: &ChangeSet, wanted: impl Fn(&super::Finding) -> bool) -> Vec<String> {
     let mut items = Vec::new();
     for object in &set.objects {
         let findings = object.changes.iter().flat_map(|change| &change.findings);
@@ -91,9 +90,9 @@ fn with(set: &ChangeSet, wanted: impl Fn(&super::Finding) -> bool) -> Vec<String
     items
 }
 
-/// Objects with a finding of one of these codes, each with the reasons.
+/// Returns one item per object with findings of these codes.
 fn with_codes(set: &ChangeSet, codes: &[&str]) -> Vec<String> {
-    with(set, |finding| codes.contains(&finding.rule.code))
+    items_with(set, |finding| codes.contains(&finding.rule.code))
 }
 
 fn one_way(set: &ChangeSet) -> Vec<String> {
@@ -113,7 +112,7 @@ fn one_way(set: &ChangeSet) -> Vec<String> {
     )
 }
 
-/// What would stop the upgrade, and breaking changes that no other step is about.
+/// Returns changes that would fail the upgrade, and breaking changes without their own step.
 fn breaking(set: &ChangeSet) -> Vec<String> {
     let elsewhere = |code: &str| {
         code.starts_with("value-")
@@ -127,9 +126,9 @@ fn breaking(set: &ChangeSet) -> Vec<String> {
             ]
             .contains(&code)
     };
-    // The only risk that shows before the upgrade does anything.
+    // The only risky change that can fail the upgrade itself.
     let stored = |code: &str| code == "crd-unserved-version-removed";
-    with(set, |finding| {
+    items_with(set, |finding| {
         let rule = finding.rule;
         stored(rule.code) || (rule.class == Class::Breaking && !elsewhere(rule.code))
     })
@@ -142,7 +141,7 @@ fn values(set: &ChangeSet) -> Vec<String> {
     found.map(|finding| finding.reason.clone()).collect()
 }
 
-/// Images of the new side that the old one does not have, in objects of the change set.
+/// Returns images of changed objects that the old side does not use.
 fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     let here: BTreeSet<&super::Identity> = set.objects.iter().map(|object| &object.id).collect();
     let all = |side: &super::Side, here: Option<&BTreeSet<&super::Identity>>| {
@@ -161,7 +160,7 @@ fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     all(sides.new, Some(&here)).difference(&all(sides.old, None)).cloned().collect()
 }
 
-/// Images of containers, and environment variables that are for images of operands.
+/// Collects images of containers, and operand images from environment variables.
 fn collect(spec: &Json, images: &mut BTreeSet<String>) {
     for list in ["initContainers", "containers"] {
         for container in spec.get(list).and_then(Json::as_array).into_iter().flatten() {
@@ -171,7 +170,7 @@ fn collect(spec: &Json, images: &mut BTreeSet<String>) {
                 let name = variable.get("name").and_then(Json::as_str).unwrap_or_default();
                 let value = variable.get("value").and_then(Json::as_str);
                 if name.contains("IMAGE") {
-                    // Some hold a list, as `version=image` in lines.
+                    // Some variables have a list of `version=image` lines.
                     let words = value.into_iter().flat_map(|v| v.split([' ', '\n', ',', ';']));
                     let words = words.map(|word| word.rsplit('=').next().unwrap_or(word));
                     let image = |word: &&str| word.contains('/') && word.contains([':', '@']);
@@ -182,23 +181,26 @@ fn collect(spec: &Json, images: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether an object is no part of the release: a CRD in a folder that `helm upgrade` does not touch.
-fn beside_release(object: &ObjectChange, sides: &Sides<'_>) -> bool {
+/// Returns true for CRDs outside of the release, in folders that `helm upgrade` ignores.
+fn is_outside_release(object: &ObjectChange, sides: &Sides<'_>) -> bool {
     let chart = sides.new.chart.as_ref();
     let placement = chart.and_then(|chart| chart.crds.get(&object.id.name));
     object.id.kind == "CustomResourceDefinition" && placement != Some(&super::Placement::Templates)
 }
 
-/// `kubectl replace` removes what the new version removed, whatever applied the CRD before; it knows
-/// only what is there.
+/// Returns the step for CRDs outside of the release.
+///
+/// `kubectl replace` removes obsolete fields whatever applied the CRD before, but only works on
+/// existing CRDs; hence `kubectl create` for added ones.
 fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
-    let here =
-        |object: &&ObjectChange| object.action != Action::Removed && beside_release(object, sides);
+    let here = |object: &&ObjectChange| {
+        object.action != Action::Removed && is_outside_release(object, sides)
+    };
     let found: Vec<&ObjectChange> = set.objects.iter().filter(here).collect();
     let items = found.iter().map(|crd| format!("{} ({})", crd.id.name, crd.action.as_str()));
     let mut step = step(
         "crds",
-        "Create and replace the CRDs with kubectl, before the rest; `helm upgrade` leaves them alone",
+        "Create and replace the CRDs with kubectl; `helm upgrade` does not update them",
         items.collect(),
     );
 
@@ -222,14 +224,14 @@ fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     step
 }
 
-/// CRDs that become objects of the release.
+/// Returns the step for CRDs that become objects of the release.
 fn take_over(set: &ChangeSet) -> Step {
     let codes = ["crd-placement-entered-templates"];
     let changes = set.changes().flat_map(|(_, change)| &change.findings);
     let found = changes.filter(|finding| codes.contains(&finding.rule.code));
     let mut step = step(
         "take-over",
-        "Have the release take over CRDs that it does not own, with this upgrade; Helm 4 also needs \
+        "Adopt existing CRDs into the release with this upgrade; Helm 4 also needs \
          `--server-side=true --force-conflicts`",
         found.map(|finding| finding.reason.clone()).collect(),
     );
@@ -237,11 +239,12 @@ fn take_over(set: &ChangeSet) -> Step {
     step
 }
 
+/// Returns the step for objects with changed immutable fields.
 fn delete(set: &ChangeSet) -> Step {
     let mut found: Vec<&super::Identity> = Vec::new();
     for (object, change) in set.changes() {
         let fixed = change.findings.iter().any(|f| f.rule.code == "immutable-field");
-        // The changes of an object come one after the other.
+        // Changes of one object are adjacent.
         if fixed && found.last() != Some(&&object.id) {
             found.push(&object.id);
         }
@@ -250,15 +253,15 @@ fn delete(set: &ChangeSet) -> Step {
         ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str())
     };
     let item = |id: &&super::Identity| match holds_data(&id) {
-        true => format!("{id}: its data goes with it, so copy it to another one first"),
+        true => format!("{id}: deletes its data, copy it first"),
         false => id.to_string(),
     };
     let mut step = step(
         "delete",
-        "Delete what cannot be updated, right before the upgrade, which creates it anew",
+        "Delete objects with changed immutable fields right before the upgrade, which recreates them",
         found.iter().map(item).collect(),
     );
-    // Nobody should delete data by copying a command.
+    // No command for objects with data, so that a pasted command never deletes data.
     step.commands = found
         .iter()
         .filter(|id| !holds_data(id))
@@ -269,7 +272,7 @@ fn delete(set: &ChangeSet) -> Step {
                 (_, "") => " --namespace NAMESPACE".to_owned(),
                 (_, namespace) => format!(" --namespace {}", shell(namespace)),
             };
-            // Its pods go on, and the new one takes them over.
+            // Keeps the pods running; the new StatefulSet adopts them.
             let orphan = if id.kind == "StatefulSet" { " --cascade=orphan" } else { "" };
             let kind = id.kind.to_lowercase();
             format!("kubectl{namespace} delete{orphan} {kind} {}", shell(&id.name))
@@ -278,7 +281,7 @@ fn delete(set: &ChangeSet) -> Step {
     step
 }
 
-/// A word of a command, which somebody will paste into a shell: charts of others hold any text.
+/// Quotes a word for a shell. Commands are pasted, and third-party charts may contain any text.
 fn shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
@@ -301,15 +304,19 @@ fn access(set: &ChangeSet) -> Vec<String> {
     )
 }
 
+/// Returns the step with the upgrade command and the number of changed objects.
 fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let count = |action| {
         set.objects
             .iter()
             .filter(|o| {
-                o.id.kind != CHART_KIND && !beside_release(o, sides) && o.action.as_str() == action
+                o.id.kind != CHART_KIND
+                    && !is_outside_release(o, sides)
+                    && o.action.as_str() == action
             })
             .count()
     };
+
     let (added, removed, changed, renamed) =
         (count("added"), count("removed"), count("changed"), count("renamed"));
     let items = if added + removed + changed + renamed == 0 {
@@ -322,6 +329,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
             removed + renamed
         )]
     };
+
     let items: Vec<String> = items.into_iter().chain(version_only(sides)).collect();
     let mut step = step("upgrade", "Upgrade", items);
     if sides.new.chart.is_some() {
@@ -330,10 +338,11 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
             "helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES{option}"
         ));
     }
+
     step
 }
 
-/// CRDs of the release that change in nothing but the annotation with the version that they are from.
+/// Returns an item for CRDs of the release that change only in the version annotation.
 fn version_only(sides: &Sides<'_>) -> Option<String> {
     let crds = sides.new.objects.iter().filter(|(id, object)| {
         let version = |side: &super::Side| side.crd_versions.get(&id.name).cloned();
@@ -344,27 +353,25 @@ fn version_only(sides: &Sides<'_>) -> Option<String> {
     });
     match crds.count() {
         0 => None,
-        1 => Some("1 CRD gets a new version in its annotations, and no other change".to_owned()),
-        more => {
-            Some(format!("{more} CRDs get a new version in their annotations, and no other change"))
-        }
+        1 => Some("1 CRD with a new version annotation only".to_owned()),
+        more => Some(format!("{more} CRDs with a new version annotation only")),
     }
 }
 
-/// Workloads whose pod template changes.
+/// Returns the workloads whose pod template changes.
 fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     let mut items = Vec::new();
     for object in &set.objects {
         let Some(template) = rules::pod_template(&object.id.kind) else { continue };
         let here = |change: &super::Change| change.path.keys().starts_with(template);
-        // Hooks run for every upgrade or test anew.
+        // Hooks run in every upgrade or test anyway.
         let hook = sides.new.objects.get(&object.id).is_some_and(rules::is_hook);
         match object.action {
             _ if hook => {}
             Action::Changed if object.changes.iter().any(here) => {
                 items.push(object.id.to_string());
             }
-            Action::Renamed(_) => items.push(format!("{} (under another name)", object.id)),
+            Action::Renamed(_) => items.push(format!("{} (renamed)", object.id)),
             _ => {}
         }
     }

@@ -1,10 +1,9 @@
-//! Secrets out of both sides, before anything is compared or printed.
+//! Redacts secrets in both sides before they are compared or printed.
 //!
-//! Every secret text is replaced by a numbered mark, the same one for the same text: a report shows
-//! that a secret changed, and nothing about it. What is a secret is told by where it is (a Secret,
-//! also one inside of another object), by what it is called (a key, a variable, a flag), and in free
-//! text by `name=secret`, `name: secret` and `scheme://user:secret@host`. Schemas of CRDs describe
-//! such fields and hold none.
+//! Every secret is replaced by a numbered mark, the same one for the same text: a report shows that a
+//! secret changed, but not its content. Secrets are recognized by their location (a Secret, also
+//! embedded in another object), by their name (a key, an env var, a flag), and in text by
+//! `name=secret`, `name: secret` and `scheme://user:secret@host`. Schemas of CRDs contain no secrets.
 
 use super::{CHART_KIND, Side};
 use regex::{Captures, Regex};
@@ -13,11 +12,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Numbers secrets in the order in which they are met.
+/// Numbers secrets in the order in which they are found.
 #[derive(Default)]
 struct Marks(BTreeMap<String, usize>);
 
-/// How a mark begins; what has one is not marked again.
+/// Prefix of a mark; marked text is not marked again.
 const MARK: &str = "(redacted, secret ";
 
 impl Marks {
@@ -38,7 +37,7 @@ impl Marks {
     }
 }
 
-/// Replaces the data of Secrets, and whatever else looks like a secret.
+/// Replaces the data of Secrets and everything that looks like a secret.
 pub fn redact(old: &mut Side, new: &mut Side) {
     let mut marks = Marks::default();
     for side in [old, new] {
@@ -75,7 +74,7 @@ fn in_map(map: &mut Map<String, Json>, marks: &mut Marks) {
     let is = |map: &Map<String, Json>, key: &str, text: &str| {
         map.get(key).and_then(Json::as_str) == Some(text)
     };
-    // Alone, in a list, or in the template of another object.
+    // A Secret by itself, in a list, or in the template of another object.
     if is(map, "kind", "Secret") && (is(map, "apiVersion", "v1") || !map.contains_key("apiVersion"))
     {
         for field in ["data", "stringData"] {
@@ -100,7 +99,7 @@ fn in_map(map: &mut Map<String, Json>, marks: &mut Marks) {
                     if is_secret(key, item) { marks.mark(item) } else { walk(item, marks) }
                 }
             }
-            // A map with a name says where the secret is, and others may be it: `{user, pw}`.
+            // A map with `name` is a reference; other maps may contain the secret: `{user, pw}`.
             Json::Object(inner) if looks_secret(key) && !inner.contains_key("name") => {
                 for (_, value) in
                     inner.iter_mut().filter(|(key, _)| HOLDERS.contains(&key.as_str()))
@@ -117,10 +116,10 @@ fn in_map(map: &mut Map<String, Json>, marks: &mut Marks) {
     }
 }
 
-/// What holds the secret in a map that is called like one.
+/// Keys with the secret in maps with a secret-like name.
 const HOLDERS: [&str; 7] = ["value", "pw", "pass", "key", "secret", "data", "plain"];
 
-/// `--password=…`, `--password …`, and what a shell is told.
+/// Redacts arguments: `--password=…`, `--password …`, and shell scripts.
 fn arguments(items: &mut [Json], marks: &mut Marks) {
     let mut flag: Option<String> = None;
     for item in items {
@@ -136,7 +135,7 @@ fn arguments(items: &mut [Json], marks: &mut Marks) {
     }
 }
 
-/// `name=` and `name: ` in text, before what may be a secret.
+/// `name=` and `name: ` in text, before a possible secret.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?m)([A-Za-z][A-Za-z0-9_.\-]*)(?:["']?[ \t]*=[ \t]*|["']?[ \t]*:[ \t]+|["'][ \t]*:|:$)"#,
@@ -144,7 +143,7 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A private key in the armour that they have in text.
+/// A PEM private key.
 static ARMOURED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----").ok()
 });
@@ -153,12 +152,13 @@ static ARMOURED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static IN_URL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"([A-Za-z][A-Za-z0-9+.\-]*://[^\s/:@]*:)([^\s/@]+)@").ok());
 
-/// Secrets in the middle of text.
+/// Redacts secrets inside of text.
 fn in_text(text: &mut String, marks: &mut Marks) {
     if let Some(pattern) = ARMOURED.as_ref().filter(|_| text.contains("PRIVATE KEY-----")) {
         let done = pattern.replace_all(text, |found: &Captures<'_>| marks.number(&found[0]));
         *text = done.into_owned();
     }
+
     if let Some(pattern) = IN_URL.as_ref().filter(|_| text.contains("://")) {
         let done = pattern.replace_all(text, |found: &Captures<'_>| match &found[2] {
             secret if is_reference(secret) => found[0].to_owned(),
@@ -166,6 +166,7 @@ fn in_text(text: &mut String, marks: &mut Marks) {
         });
         *text = done.into_owned();
     }
+
     if let Some(pattern) = NAMED.as_ref().filter(|_| text.contains(['=', ':'])) {
         let mut done = String::new();
         let mut at = 0;
@@ -194,10 +195,10 @@ fn in_text(text: &mut String, marks: &mut Marks) {
     }
 }
 
-/// Where the value of a YAML key is that stands in the lines below it, as a block or as plain text:
-/// `key` is where the line's key begins, `value` where its value would.
+/// Returns the range of a YAML value on the lines below its key, as a block or plain scalar. `key` is
+/// the start of the key, `value` the end of `key:`.
 fn block_below(text: &str, key: usize, value: usize) -> Option<Range<usize>> {
-    // What cannot be such a value is seen at once: a line may be long, and hold many keys.
+    // Return early: a line may be long and contain many keys.
     let head =
         |c: char| c != '\n' && (c.is_whitespace() || c.is_ascii_digit() || "|>+-".contains(c));
     if !text[value..].trim_start_matches(head).starts_with('\n') {
@@ -216,13 +217,13 @@ fn block_below(text: &str, key: usize, value: usize) -> Option<Range<usize>> {
     let length: usize = text[below..].split_inclusive('\n').take_while(deeper).map(str::len).sum();
     let body = text[below..below + length].trim();
     let start = below + text[below..].find(body)?;
-    // A map or a list has keys of its own.
+    // A nested map or list has its own keys.
     let plain = block || !(body.contains(": ") || body.contains(":\n") || body.starts_with("- "));
     (plain && !body.is_empty()).then_some(start..start + body.len())
 }
 
-/// Where the value is that a text begins with, which begins at `at`: up to the other quote, or to
-/// what ends a word.
+/// Returns the range of the value at the start of `text`, up to the closing quote or the end of the
+/// word. `at` is the offset of `text`.
 fn first_value(text: &str, at: usize) -> Range<usize> {
     let Range { start, end } = match text.chars().next().filter(|c| ['"', '\''].contains(c)) {
         Some(quote) => 1..text[1..].find(quote).map_or(text.len(), |at| at + 1),
@@ -234,12 +235,12 @@ fn first_value(text: &str, at: usize) -> Range<usize> {
     at + start..at + end
 }
 
-/// Whether a text only says where a secret comes from: `$(VARIABLE)`, `${VARIABLE}`, `{{ … }}`.
+/// Returns true for references to a secret: `$(VARIABLE)`, `${VARIABLE}`, `{{ … }}`.
 fn is_reference(text: &str) -> bool {
     ["$(", "${", "{{"].iter().any(|start| text.starts_with(start))
 }
 
-/// Whether what is called so is a secret: text, or a number where only a password can be one.
+/// Returns true if a value with this name is a secret: a string, or a number for passwords.
 fn is_secret(name: &str, value: &Json) -> bool {
     let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let told = match value {
@@ -256,7 +257,7 @@ fn is_secret(name: &str, value: &Json) -> bool {
     told && looks_secret(name)
 }
 
-/// Endings of names whose values say where a secret is, or something about it.
+/// Endings of names whose values are references or metadata of secrets.
 const PLACES: [&str; 33] = [
     "name",
     "file",
@@ -317,20 +318,20 @@ const WORDS: [&str; 17] = [
 /// Last words of names whose values are secrets.
 const LAST_WORDS: [&str; 4] = ["pass", "pwd", "pw", "psk"];
 
-/// Words of names that are called a secret, and name one: `pullSecret`.
+/// Words in names of references to Secrets, such as `pullSecret`.
 const NAMING: [&str; 5] = ["pull", "tls", "cert", "existing", "webhook"];
 
-/// Whether a name says that its value is a secret, and not the name or place of one.
+/// Returns true if a name belongs to a secret, and not to the name or location of one.
 fn looks_secret(name: &str) -> bool {
     let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-    // The last word of camelCase too.
+    // Also the last word of camelCase.
     let last = last.rfind(|c: char| c.is_ascii_uppercase()).map_or(last, |at| {
         if last.bytes().all(|b| !b.is_ascii_lowercase()) { last } else { &last[at..] }
     });
     let last = last.to_lowercase();
     let name: String =
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-    // Models have tokenizers.
+    // Tokenizers of models are not tokens.
     let name = name.replace("tokeniz", "");
     let place = PLACES.iter().any(|end| name.ends_with(end));
     let secret = name.ends_with("secret") && !NAMING.iter().any(|word| name.contains(word));

@@ -1,44 +1,44 @@
-//! Renamed objects: pairs of one that is only on the old side and one that is only on the new side.
+//! Detects renamed objects: pairs of a removed and an added object.
 //!
-//! Two objects are compared by their leaves, the scalars of an object with their paths: their
-//! likeness is the part of all leaves that both have. Which objects are compared:
+//! Objects are compared by their leaves, the scalars with their paths: their similarity is the
+//! fraction of all leaves that both have.
 //!
 //! 1. Objects with the same leaves are paired first, in the order of their identities.
-//! 2. Each of the others is compared with each, while that is at most [`MOST_COMPARISONS`].
-//! 3. Of more, each old object is compared with at most [`MOST_CANDIDATES`] new ones: those that
-//!    share its rarest features. A feature is a leaf, a word of the name, or the name without its
-//!    digits. Of a feature that more than [`MOST_SHARERS`] new objects have, those count that are at
-//!    the same place in the order of identities.
+//! 2. All others are compared with each other, for at most [`MOST_COMPARISONS`] comparisons.
+//! 3. Otherwise each old object is compared with at most [`MOST_CANDIDATES`] new ones that share its
+//!    rarest features. A feature is a leaf, a word of the name, or the name without digits. If more
+//!    than [`MOST_SHARERS`] new objects have a feature, those at the same position in the order of
+//!    identities are used.
 //!
-//! The most alike are paired first. The work grows with the number of objects, not with its square.
+//! The most similar objects are paired first. The time is linear in the number of objects.
 
 use super::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
-/// Least likeness of an object to its renamed self, of 1.
+/// Minimum similarity of a renamed object, from 0 to 1.
 const ALIKE: f64 = 0.8;
 
-/// Least likeness where the names differ only in numbers, such as versions.
+/// Minimum similarity if the names differ only in numbers, such as versions.
 const ALIKE_BY_NAME: f64 = 0.4;
 
-/// Fewest leaves that tell a rename; objects with fewer are paired only when each is the only one
-/// of its kind that came or went.
-const TELLING: usize = 5;
+/// Minimum number of leaves; objects with fewer are paired only if they are the only removed and the
+/// only added object of their kind.
+const MIN_LEAVES: usize = 5;
 
-/// Most comparisons of objects of one kind for which each is compared with each.
+/// Maximum number of comparisons of objects of one kind for which all pairs are compared.
 const MOST_COMPARISONS: usize = 10_000;
 
-/// Most new objects that an old one is compared with where there are more.
+/// Maximum number of candidates of an old object otherwise.
 const MOST_CANDIDATES: usize = 32;
 
-/// Most new objects that one feature makes candidates.
+/// Maximum number of candidates from one feature.
 const MOST_SHARERS: usize = 8;
 
-/// Returns the objects of one kind that were renamed, with their old and new identities.
+/// Returns the renamed objects of one kind, with their old and new identities.
 ///
-/// `gone` are those only on the old side and `came` those only on the new one, both sorted.
+/// `gone` are the removed and `came` the added objects, both sorted.
 pub(super) fn pairs<'a>(
     old: &Side,
     new: &Side,
@@ -50,7 +50,7 @@ pub(super) fn pairs<'a>(
     };
     let only = gone.len() == 1 && came.len() == 1;
     let mut gone = contents(old, gone);
-    gone.retain(|content| only || content.leaves.len() >= TELLING);
+    gone.retain(|content| only || content.leaves.len() >= MIN_LEAVES);
     let mut came = contents(new, came);
 
     let mut found = same(&mut gone, &mut came);
@@ -58,7 +58,7 @@ pub(super) fn pairs<'a>(
     found
 }
 
-/// An object as far as renames depend on it.
+/// Content of an object for detecting renames.
 struct Content<'a> {
     id: &'a Identity,
     /// Namespace, and name without its digits.
@@ -88,7 +88,7 @@ impl<'a> Content<'a> {
         Content { id, stem, leaves, features }
     }
 
-    /// Returns the part of all leaves that both objects have.
+    /// Returns the fraction of all leaves that both objects have.
     fn likeness(&self, other: &Content<'_>) -> f64 {
         let (mut mine, mut theirs) = (self.leaves.as_slice(), other.leaves.as_slice());
         let mut shared = 0;
@@ -128,7 +128,7 @@ fn collect_leaves(value: &Json, path: u64, name: &str, leaves: &mut Vec<u64>) {
     }
 }
 
-/// Takes out the objects that have the same leaves, and returns them as pairs.
+/// Removes the objects with the same leaves and returns them as pairs.
 fn same<'a>(
     gone: &mut Vec<Content<'a>>,
     came: &mut Vec<Content<'a>>,
@@ -147,7 +147,7 @@ fn same<'a>(
     found
 }
 
-/// Returns pairs of objects that are alike enough, each in at most one pair, the most alike first.
+/// Returns pairs of similar objects, the most similar first, each object in at most one pair.
 fn most_alike<'a>(gone: &[Content<'a>], came: &[Content<'a>]) -> Vec<(&'a Identity, &'a Identity)> {
     let mut scored: Vec<(f64, &Identity, &Identity)> = Vec::new();
     for (from, to) in candidates(gone, came) {
@@ -186,7 +186,7 @@ fn candidates(gone: &[Content<'_>], came: &[Content<'_>]) -> Vec<(usize, usize)>
             .iter()
             .filter_map(|feature| Some((before.get(feature)?, after.get(feature)?)))
             .collect();
-        // Stable, so features that are as rare as each other stay in the order of the object.
+        // A stable sort keeps equally rare features in the order of the object.
         features.sort_by_key(|(_, came)| came.len());
 
         let mut chosen: Vec<usize> = Vec::new();
@@ -216,7 +216,7 @@ fn sharers(contents: &[Content<'_>]) -> HashMap<u64, Vec<usize>> {
     sharers
 }
 
-/// Returns those of `came` that are about where `from` is in `gone`; both share one feature.
+/// Returns those of `came` at about the position of `from` in `gone`; all share one feature.
 fn near<'c>(from: usize, gone: &[usize], came: &'c [usize]) -> &'c [usize] {
     let place = gone.partition_point(|index| *index < from) * came.len() / gone.len().max(1);
     let last_start = came.len().saturating_sub(MOST_SHARERS);

@@ -1,24 +1,24 @@
-//! One side of a comparison: what a chart or a bundle would put into a cluster.
+//! One side of a comparison: the objects of a chart or a bundle.
 
 use super::Identity;
 use crate::ir::CRD_VERSION;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Kind of the pseudo-object that stands for the chart itself.
+/// Kind of the pseudo-object that represents the chart itself.
 pub const CHART_KIND: &str = "Chart";
 
-/// Where a chart has a CRD, which decides what Helm does with it.
+/// Placement of a CRD in a chart, which decides how Helm handles it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Placement {
-    /// `crds/` of the chart or of a subchart: not touched by upgrades and uninstalls.
+    /// In `crds/` of the chart or of a subchart: ignored by upgrades and uninstalls.
     Crds,
-    /// `templates/`: part of the release.
+    /// In `templates/`: part of the release.
     Templates,
 }
 
 impl Placement {
-    /// The word in a report.
+    /// Returns the name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Placement::Crds => "crds",
@@ -27,7 +27,7 @@ impl Placement {
     }
 }
 
-/// What is known of a chart besides its objects.
+/// Metadata of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct ChartFacts {
     /// Name of the chart.
@@ -42,11 +42,11 @@ pub struct ChartFacts {
     pub values: Json,
     /// Its `values.schema.json`; null without one.
     pub schema: Json,
-    /// What the user gave over the default values.
+    /// Values given by the user.
     pub given: Json,
-    /// Where each CRD is, by name.
+    /// Placement of CRDs, by name.
     pub crds: BTreeMap<String, Placement>,
-    /// Folder with its CRDs outside of templates, as a person would name it for `kubectl`.
+    /// Folder of CRDs outside of templates, relative to the chart.
     pub crds_folder: String,
     /// Files of the CRDs outside of templates, by the name of the CRD.
     pub crd_files: BTreeMap<String, String>,
@@ -55,28 +55,28 @@ pub struct ChartFacts {
 /// One side of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
-    /// What a person calls it.
+    /// Label in reports.
     pub label: String,
-    /// The objects, by identity. The chart itself is one of them where there is one.
+    /// Objects by identity, including the chart itself after [`Side::add_chart`].
     pub objects: BTreeMap<Identity, Json>,
-    /// The chart, where it is one.
+    /// Metadata, if the side is a chart.
     pub chart: Option<ChartFacts>,
-    /// The package of its operator; empty when it is not known.
+    /// Package of the operator; empty if unknown.
     pub package: String,
-    /// Version of its operator; empty when it is not known.
+    /// Version of the operator; empty if unknown.
     pub operator_version: String,
-    /// The release namespace that it was rendered for.
+    /// Release namespace that the chart was rendered for.
     pub namespace: String,
-    /// Objects that were there twice; the last one counts.
+    /// Duplicate objects; the last one wins.
     pub duplicates: Vec<Identity>,
-    /// Versions that CRDs are from, by name. The annotation with it changes with each version of a
-    /// chart, so it is no part of the objects.
+    /// Operator versions of CRDs by name, from an annotation. It changes with each chart version, so
+    /// it is removed from the objects.
     pub crd_versions: BTreeMap<String, String>,
 }
 
 impl Side {
-    /// A side with these objects, rendered for the release namespace `namespace`, which their
-    /// identities leave out.
+    /// Creates a side from objects that were rendered for the release namespace `namespace`, which is
+    /// removed from their identities.
     pub fn new(
         label: impl Into<String>,
         objects: impl IntoIterator<Item = Json>,
@@ -97,8 +97,8 @@ impl Side {
         side
     }
 
-    /// Adds the chart as an object, so that it is compared as one. Only where both sides are
-    /// charts: what is known of one side alone is no difference.
+    /// Adds the chart as a pseudo-object, so that its metadata is compared. Call it only if both sides
+    /// are charts: otherwise all metadata would be a difference.
     pub fn add_chart(&mut self) {
         let Some(chart) = &self.chart else { return };
         let object = chart.object();
@@ -128,7 +128,7 @@ impl ChartFacts {
     }
 }
 
-/// Removes the annotation of a CRD with the version that it is from.
+/// Removes and returns the annotation of a CRD with the operator version.
 fn take_crd_version(object: &mut Json) -> Option<String> {
     if object.get("kind").and_then(Json::as_str) != Some("CustomResourceDefinition") {
         return None;
@@ -142,7 +142,8 @@ fn take_crd_version(object: &mut Json) -> Option<String> {
     version.as_str().map(str::to_owned)
 }
 
-/// Objects in the release namespace are the same whether they say so or not.
+/// Removes `metadata.namespace` if it is the release namespace, so that objects with and without it
+/// have the same identity.
 fn release_namespace(object: &mut Json, namespace: &str) {
     let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) else { return };
     if metadata.get("namespace").and_then(Json::as_str) == Some(namespace) {

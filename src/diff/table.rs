@@ -330,7 +330,7 @@ fn the_fate_of_a_crd_that_goes_is_told() {
         Of::Both(vec![crd(json!({}))], facts)
     };
     for (at, fate) in
-        [(Placement::Templates, "Helm deletes it"), (Placement::Crds, "Helm leaves it")]
+        [(Placement::Templates, "Helm deletes it"), (Placement::Crds, "Helm keeps it")]
     {
         let set = diff(with(at), Of::Chart(ChartFacts::default()));
         let told = set.changes().flat_map(|(_, change)| &change.findings);
@@ -394,7 +394,7 @@ fn an_image_is_told_by_what_differs() {
     let image = |digest: &str| container(json!({"image": format!("r.io/a:1@sha256:{digest}")}));
     let set = diff(image("aaaa"), image("bbbb"));
     let told: Vec<&str> = set.changes().map(|(_, c)| c.findings[0].reason.as_str()).collect();
-    assert_eq!(told, ["`sha256:aaaa` became `sha256:bbbb`"]);
+    assert_eq!(told, ["`sha256:aaaa` → `sha256:bbbb`"]);
 }
 
 #[test]

@@ -1,23 +1,23 @@
-//! Two JSON trees to the edits that turn one into the other, and back together.
+//! Computes the edits between two JSON trees, and applies them.
 //!
 //! Lists whose items have a merge key are compared item by item, as the API server merges them.
-//! Other lists of maps are compared by index where they are equally long. Every other list is one
-//! value: its old and its new items say more together than apart.
+//! Other lists of maps are compared by index if they have the same length. Every other list is one
+//! value.
 
 use super::path::{Path, Step};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// One difference.
+/// One difference between two trees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
-    /// Where.
+    /// Path of the edited value.
     pub path: Path,
-    /// What was there; nothing when it is new.
+    /// Old value; `None` if added.
     pub old: Option<Json>,
-    /// What is there now; nothing when it is gone.
+    /// New value; `None` if removed.
     pub new: Option<Json>,
-    /// For a new item of a list: its 0-based index in the new list.
+    /// 0-based index in the new list, for added list items.
     pub index: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ impl Edit {
     }
 }
 
-/// The differences between two trees, in the order of the old one. Equal trees have none.
+/// Returns the differences between two trees, in the order of the old one; empty for equal trees.
 pub fn edits(old: &Json, new: &Json) -> Vec<Edit> {
     let mut found = Vec::new();
     walk(old, new, &mut Path::default(), &mut found);
@@ -51,6 +51,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
                     Some(new) => walk(old, new, path, found),
                     None => found.push(Edit::removed(path, old)),
                 }
+
                 path.0.pop();
             }
             for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
@@ -63,6 +64,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
             if old == new {
                 return;
             }
+
             let maps = |items: &[Json]| items.iter().all(Json::is_object);
             if !maps(before) || !maps(after) {
                 found.push(Edit::changed(path, old, new));
@@ -97,6 +99,7 @@ fn walk_items(
         names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect()
     };
     let (old_index, new_index) = (index_of(&old_names), index_of(&new_names));
+
     let mut kept = Vec::new();
     for (name, old) in old_names.iter().zip(before) {
         path.0.push(Step::Item(name.clone()));
@@ -116,6 +119,7 @@ fn walk_items(
             path.0.pop();
         }
     }
+
     if !kept.is_sorted() {
         let labels = |names: &[Vec<(String, String)>]| {
             names.iter().map(|name| Json::String(Step::Item(name.clone()).label())).collect()
@@ -131,9 +135,9 @@ fn walk_items(
     }
 }
 
-/// Merge keys by name of the list, the first that fits both lists; a field with `?` may be missing.
-/// Those of the Kubernetes API (`x-kubernetes-list-map-keys`, patchMergeKey), and what tells items
-/// apart in the other lists.
+/// Merge keys by list name; the first that fits both lists is used, and fields with `?` are optional.
+/// They come from the Kubernetes API (`x-kubernetes-list-map-keys`, patchMergeKey); other lists have
+/// the fields that identify their items.
 const MERGE_KEYS: &[(&str, &[&[&str]])] = &[
     ("ports", &[&["name"], &["port", "protocol?"], &["containerPort", "protocol?"]]),
     ("volumeMounts", &[&["mountPath"]]),
@@ -160,10 +164,10 @@ const MERGE_KEYS: &[(&str, &[&[&str]])] = &[
     ("endpoints", &[&["port"]]),
 ];
 
-/// What lists of other names are compared by.
+/// Merge key of all other lists.
 const USUAL_KEY: &[&[&str]] = &[&["name"]];
 
-/// The fields that tell the items of both lists apart.
+/// Returns the first merge key that identifies the items of both lists.
 fn merge_key(
     list: Option<&str>,
     before: &[Json],
@@ -185,8 +189,8 @@ fn merge_key(
     candidates.iter().copied().find(|fields| fits(before, fields) && fits(after, fields))
 }
 
-/// The merge key of an item; nothing when it lacks a field. A field with `!` must be there but is
-/// not part of the key.
+/// Returns the merge key values of an item; `None` if it lacks a field. A field with `!` is required
+/// but not part of the key.
 fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
     let mut key = Vec::with_capacity(fields.len());
     for field in fields {
@@ -204,10 +208,10 @@ fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
     key.iter().any(|(_, text)| !text.is_empty()).then_some(key)
 }
 
-/// The tree that `edits` make of `old`; nothing when they were not made from it.
+/// Applies `edits` to `old`; `None` if they do not fit.
 pub fn apply(old: &Json, edits: &[Edit]) -> Option<Json> {
     let mut tree = old.clone();
-    // Removals and orders first, so that indices of new items count in the new list.
+    // Removals and reorderings first, so that indices of added items refer to the new list.
     let turn = |edit: &Edit| match (edit.path.0.last(), edit.index) {
         (Some(Step::Order(_)), _) => 1,
         (_, Some(_)) => 2,
@@ -226,6 +230,7 @@ fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
         *tree = edit.new.clone()?;
         return Some(());
     };
+
     match (step, tree) {
         (Step::Key(key), Json::Object(map)) if rest.is_empty() => {
             match &edit.new {
@@ -263,17 +268,17 @@ fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
     }
 }
 
-/// Whether an item has these values in its merge key.
+/// Returns true if an item has these merge key values.
 pub(super) fn is_item(item: &Json, name: &[(String, String)]) -> bool {
     name.iter().all(|(field, value)| field_text(item, field) == *value)
 }
 
-/// Returns a field of an item as it is in merge keys; empty where there is none.
+/// Returns a field of an item as a merge key value; empty if missing.
 pub(super) fn field_text(item: &Json, field: &str) -> String {
     text_of(item.get(field), true).unwrap_or_default()
 }
 
-/// Returns the text of a field in a merge key; nothing when it cannot be part of one.
+/// Returns the merge key value of a field; `None` if it cannot be part of a key.
 fn text_of(value: Option<&Json>, optional: bool) -> Option<String> {
     match value {
         Some(Json::String(text)) => Some(text.clone()),

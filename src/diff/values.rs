@@ -1,23 +1,23 @@
-//! Values of a chart against its `values.schema.json`: what the chart takes, and what Helm refuses.
+//! Validation of values against `values.schema.json` of a chart, as Helm does it.
 
 use super::{ChartFacts, Side};
 use crate::diag::suggest;
 use serde_json::{Map, Value as Json};
 
-/// Values that are named of those that are refused.
+/// Maximum number of rejected values in a message.
 const MOST: usize = 20;
 
-/// What a schema says about a key of a map.
+/// The schema for a key of a map.
 enum Next<'s> {
-    /// It has this schema.
+    /// The key has this schema.
     Schema(&'s Json),
-    /// Any value is taken.
+    /// Any value is allowed.
     Any,
-    /// The key is refused, or nobody reads it.
+    /// The key is rejected or ignored.
     Unknown,
 }
 
-/// `$ref` is followed within the schema, so many times.
+/// Maximum number of `$ref` to follow within the schema.
 const MOST_REFERENCES: usize = 20;
 
 fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
@@ -41,15 +41,15 @@ fn next<'s>(schema: &'s Json, key: &str) -> Next<'s> {
         Some(Json::Bool(false)) => Next::Unknown,
         Some(Json::Bool(true)) => Next::Any,
         Some(schema) => Next::Schema(schema),
-        // A map of which nothing is described is for anything.
+        // A schema without properties allows any key.
         None if properties.is_none() => Next::Any,
         None => Next::Unknown,
     }
 }
 
-/// Whether a chart takes a value of which it no longer has a default, such as one of several limits.
-/// Without a schema, whether a map on the way is empty now.
-pub(super) fn takes(chart: &ChartFacts, keys: &[&str]) -> bool {
+/// Returns true if a chart accepts a value without a default, such as one of several limits. Without
+/// a schema, only values below an empty map are accepted.
+pub(super) fn accepts(chart: &ChartFacts, keys: &[&str]) -> bool {
     let mut schema = &chart.schema;
     if schema.is_object() {
         for key in keys {
@@ -71,7 +71,7 @@ pub(super) fn takes(chart: &ChartFacts, keys: &[&str]) -> bool {
     true
 }
 
-/// The values given by the user that Helm refuses for this chart, each with why.
+/// Returns the values given by the user that Helm rejects for this chart, each with the reason.
 pub fn refused(side: &Side) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(chart) = side.chart.as_ref().filter(|chart| chart.schema.is_object()) {
@@ -85,9 +85,10 @@ pub fn refused(side: &Side) -> Vec<String> {
     found
 }
 
+/// Collects the values below `value` that its schema rejects.
 fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<String>) {
     let schema = resolved(root, schema);
-    // Null takes a default away.
+    // Null removes a default.
     if value.is_null() {
         return;
     }
@@ -96,17 +97,17 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
         Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).collect(),
         _ => Vec::new(),
     };
-    let (kind, words) = match value {
-        Json::Bool(_) => ("boolean", "true or false"),
-        Json::Number(number) if number.is_f64() => ("number", "a number"),
-        Json::Number(_) => ("integer", "a number"),
-        Json::String(_) => ("string", "text"),
-        Json::Array(_) => ("array", "a list"),
-        _ => ("object", "a map"),
+    let kind = match value {
+        Json::Bool(_) => "boolean",
+        Json::Number(number) if number.is_f64() => "number",
+        Json::Number(_) => "integer",
+        Json::String(_) => "string",
+        Json::Array(_) => "array",
+        _ => "object",
     };
     let fits = |wanted: &&str| *wanted == kind || (*wanted == "number" && kind == "integer");
     if !kinds.is_empty() && !kinds.iter().any(fits) {
-        found.push(format!("`{path}` is {words}, and must be of type {}", kinds.join(" or ")));
+        found.push(format!("`{path}` must be {}, not {kind}", kinds.join(" or ")));
         return;
     }
     match value {
@@ -118,11 +119,11 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
                     Next::Unknown
                         if schema.get("additionalProperties") == Some(&Json::Bool(false)) =>
                     {
-                        // Those after the first ones are only counted.
+                        // Suggestions only for values that are shown.
                         let near = (found.len() < MOST).then(|| nearest(schema, key)).flatten();
                         let near = near.map(|near| format!("; did you mean `{near}`?"));
                         let near = near.unwrap_or_default();
-                        found.push(format!("`{path}` is no value of it{near}"));
+                        found.push(format!("unknown value `{path}`{near}"));
                     }
                     Next::Any | Next::Unknown => {}
                 }
@@ -139,7 +140,7 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
     }
 }
 
-/// Returns the property of a schema that may be meant by a key that it does not have.
+/// Returns the property of a schema that is most similar to an unknown key.
 fn nearest<'s>(schema: &'s Json, key: &str) -> Option<&'s str> {
     let known = schema.get("properties").and_then(Json::as_object)?;
     let known: Vec<&str> = known.keys().map(String::as_str).collect();
@@ -148,7 +149,7 @@ fn nearest<'s>(schema: &'s Json, key: &str) -> Option<&'s str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{refused, takes};
+    use super::{accepts, refused};
     use crate::diff::{ChartFacts, Side};
     use serde_json::{Value as Json, json};
 
@@ -182,7 +183,7 @@ mod tests {
             (&ChartFacts { values: json!({}), ..ChartFacts::default() }, "gone", false),
         ] {
             let keys: Vec<&str> = path.split('.').collect();
-            assert_eq!(takes(chart, &keys), expected, "{path}");
+            assert_eq!(accepts(chart, &keys), expected, "{path}");
         }
     }
 
@@ -200,11 +201,11 @@ mod tests {
             of(json!({"replica": 2, "replicas": "2", "resources": {"cpu": 1}, "labels": {"a": 1},
                 "list": [1]})),
             [
-                "`replica` is no value of it; did you mean `replicas`?",
-                "`replicas` is text, and must be of type integer",
-                "`resources.cpu` is no value of it",
-                "`labels.a` is a number, and must be of type string",
-                "`list[0]` is a number, and must be of type string",
+                "unknown value `replica`; did you mean `replicas`?",
+                "`replicas` must be integer, not string",
+                "unknown value `resources.cpu`",
+                "`labels.a` must be string, not integer",
+                "`list[0]` must be string, not integer",
             ]
         );
     }

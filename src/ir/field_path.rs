@@ -1,17 +1,17 @@
-//! Places in an object: JSON paths in which list items are named by what identifies them.
+//! Paths in objects, in which list items are identified by their merge keys.
 
 use std::fmt;
 
-/// One step from a value to a part of it.
+/// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// The entry of a map.
+    /// A map entry.
     Key(String),
-    /// The item of a list that has these values in its merge key.
+    /// A list item with these merge key values.
     Item(Vec<(String, String)>),
-    /// The item at this 0-based index of a list without a merge key.
+    /// An item of a list without a merge key, by 0-based index.
     Index(usize),
-    /// The order of the items of a list that is compared by these fields.
+    /// The order of the items of a list with this merge key.
     Order(&'static [&'static str]),
 }
 
@@ -20,19 +20,19 @@ pub enum Step {
 pub struct Path(pub Vec<Step>);
 
 impl Path {
-    /// The path one step further.
+    /// Returns the path extended by one step.
     pub fn with(&self, step: Step) -> Path {
         let mut steps = self.0.clone();
         steps.push(step);
         Path(steps)
     }
 
-    /// The steps.
+    /// Returns the steps.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }
 
-    /// The map keys of the path, without its list items.
+    /// Returns the map keys of the path, without list items.
     pub fn keys(&self) -> Vec<&str> {
         self.0
             .iter()
@@ -43,19 +43,19 @@ impl Path {
             .collect()
     }
 
-    /// The last map key.
+    /// Returns the last map key.
     pub fn last_key(&self) -> Option<&str> {
         self.keys().last().copied()
     }
 
-    /// Whether `other` is here or below.
+    /// Returns true if `other` is this path or below it.
     pub fn holds(&self, other: &Path) -> bool {
         other.0.starts_with(&self.0)
     }
 }
 
 impl Step {
-    /// How the step is called in a pattern: the key, or what is between the brackets.
+    /// Returns the step as patterns match it: the key, or the text between the brackets.
     pub fn label(&self) -> String {
         match self {
             Step::Key(key) => key.clone(),
@@ -75,7 +75,7 @@ impl Step {
 }
 
 impl fmt::Display for Path {
-    /// `.spec.containers[manager].env["A B"]`
+    /// Writes the path as `.spec.containers[manager].env["A B"]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.0 {
             match step {

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use std::fmt;
 
-/// Who an object is in a cluster: an API version more or less makes it no other one.
+/// Identity of an object in a cluster, independent of the API version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// `kind`
@@ -16,7 +16,7 @@ pub struct Identity {
     pub name: String,
 }
 
-/// Groups that took over kinds of another one: the objects are the same ones.
+/// Kinds that moved to another API group: old group, kind, new group. The objects are the same.
 const MOVED_GROUPS: [(&str, &str, &str); 5] = [
     ("extensions", "Deployment", "apps"),
     ("extensions", "DaemonSet", "apps"),
@@ -26,7 +26,7 @@ const MOVED_GROUPS: [(&str, &str, &str); 5] = [
 ];
 
 impl Identity {
-    /// The identity of an object.
+    /// Returns the identity of an object.
     pub fn of(object: &Json) -> Self {
         let text = |pointer: &str| {
             object.pointer(pointer).and_then(Json::as_str).unwrap_or_default().to_owned()
@@ -49,7 +49,7 @@ impl Identity {
 }
 
 impl fmt::Display for Identity {
-    /// `Deployment/manager`, `RoleBinding/kube-system/reader`
+    /// Writes `Deployment/manager` or `RoleBinding/kube-system/reader`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         if !self.namespace.is_empty() {

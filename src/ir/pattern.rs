@@ -1,11 +1,11 @@
-//! Patterns for objects and places in them, as `--only`, `--ignore` and `[[ignore]]` take them.
+//! Patterns for objects and paths, for `--only`, `--ignore` and `[[ignore]]`.
 
 use super::Identity;
 use super::field_path::Path;
 use std::fmt;
 
-/// `KIND[/[NAMESPACE/]NAME][:PATH]` or `PATH`, where a path begins with a dot. `*` stands for any
-/// characters of one segment, `**` for any segments. A path matches what is at it and below.
+/// A pattern `KIND[/[NAMESPACE/]NAME][:PATH]` or `PATH`, where a path begins with a dot. `*` matches any
+/// characters of one segment, `**` any segments. A path also matches everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
@@ -15,13 +15,13 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A message for the user if the pattern is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
-            return Err("a pattern is empty".to_owned());
+            return Err("pattern is empty".to_owned());
         }
         let (object, path) = if text.starts_with(['.', '[']) {
             ("", text)
@@ -36,7 +36,7 @@ impl Pattern {
             (1, Some(kind)) => [kind, "", ""],
             (2, Some(name)) => [parts[0], "", name],
             (3, Some(name)) => [parts[0], parts[1], name],
-            _ => return Err(format!("`{object}` has more than KIND/NAMESPACE/NAME")),
+            _ => return Err(format!("`{object}` has more parts than KIND/NAMESPACE/NAME")),
         };
         Ok(Pattern {
             text: text.to_owned(),
@@ -45,7 +45,7 @@ impl Pattern {
         })
     }
 
-    /// Whether it is about this place of this object.
+    /// Returns true if the pattern matches a path of an object.
     pub fn matches(&self, id: &Identity, path: &Path) -> bool {
         let parts = [&id.kind, &id.namespace, &id.name];
         let object = self.object.iter().zip(parts).all(|(p, text)| p.is_empty() || glob(p, text));
@@ -60,7 +60,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The segments of a path: `.key`, `[item]`, `["any text"]`.
+/// Returns the segments of a path: `.key`, `[item]`, `["any text"]`.
 fn segments(path: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     let mut rest = path;
@@ -89,7 +89,7 @@ fn segments(path: &str) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// Whether the labels begin with what the pattern says.
+/// Returns true if the pattern matches a prefix of the labels.
 fn below(pattern: &[String], labels: &[String]) -> bool {
     match pattern.split_first() {
         None => true,
@@ -102,7 +102,7 @@ fn below(pattern: &[String], labels: &[String]) -> bool {
     }
 }
 
-/// Whether `*` in the pattern can stand for something that makes it the text.
+/// Returns true if the pattern matches the text; `*` matches any characters.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else {
@@ -116,12 +116,12 @@ fn glob(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What was left out on demand.
+/// A pattern for changes to ignore.
 #[derive(Clone, Debug)]
 pub struct Ignore {
-    /// What it matches.
+    /// Pattern of ignored changes.
     pub pattern: Pattern,
-    /// Why.
+    /// Reason from the configuration.
     pub reason: String,
 }
 

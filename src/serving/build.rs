@@ -1,12 +1,12 @@
-//! Building objects: JSON for what is fixed, expressions for what Helm fills in.
+//! Builds objects from JSON, with expressions for values that Helm fills in.
 
 use crate::ir::{Condition, Expr, Map, Object, Origin, Part, Value, ValueSpec, ValuesPath};
 use serde_json::{Value as Json, json};
 
-/// Why serving objects are there.
+/// Origin of serving objects.
 const ORIGIN: Origin = Origin::Added("serving");
 
-/// A namespaced object in the release namespace.
+/// Creates a namespaced object in the release namespace.
 pub(super) fn object(api_version: &str, kind: &str, name: &str, labels: &Json) -> Object {
     let mut metadata = Map::new();
     metadata.insert("name".to_owned(), Value::text(name));
@@ -21,7 +21,7 @@ pub(super) fn object(api_version: &str, kind: &str, name: &str, labels: &Json) -
     Object::new(root, ORIGIN)
 }
 
-/// An object of the cluster, whose name has the release namespace in it.
+/// Creates a cluster-scoped object, whose name contains the release namespace.
 pub(super) fn cluster_object(kind: &str, name: Value, labels: &Json) -> Object {
     let mut object = object("rbac.authorization.k8s.io/v1", kind, "", labels);
     let metadata = object.metadata_mut();
@@ -30,33 +30,33 @@ pub(super) fn cluster_object(kind: &str, name: Value, labels: &Json) -> Object {
     object
 }
 
-/// The object with this at its root.
+/// Returns the object with a key set at its root.
 pub(super) fn with(mut object: Object, key: &str, value: impl Into<Value>) -> Object {
     object.root.insert(key.to_owned(), value.into());
     object
 }
 
-/// A map of these entries.
+/// Creates a map.
 pub(super) fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Value::map(entries)
 }
 
-/// `TEXT-NAMESPACE-TEXT` and the like.
+/// Returns a name with the release namespace, such as `TEXT-NAMESPACE-TEXT`.
 pub(super) fn with_namespace(before: &str, after: &str) -> Value {
     let texts = [Part::Text(before.to_owned()), Part::ReleaseNamespace];
     let after = (!after.is_empty()).then(|| Part::Text(after.to_owned()));
     Expr::Concat(texts.into_iter().chain(after).collect()).into()
 }
 
-/// What a person can set, in the order of values.yaml.
+/// The declared chart values.
 #[derive(Default)]
 pub(super) struct Values(Vec<ValueSpec>);
 
-/// First segments of paths, in the order of values.yaml.
+/// First path segments in the order of values.yaml.
 const ORDER: [&str; 6] = ["image", "pullSecrets", "decode", "prefill", "sidecar", "epp"];
 
 impl Values {
-    /// All values, those of one table together.
+    /// Returns all values in the order of values.yaml.
     pub(super) fn sorted(mut self) -> Vec<ValueSpec> {
         self.0.sort_by_key(|spec| {
             let first = spec.path.segments().first();
@@ -73,7 +73,7 @@ impl Values {
         self.0.push(ValueSpec { path: path.clone(), default, schema, description });
     }
 
-    /// A number of pods.
+    /// Declares a number of replicas.
     pub(super) fn count(&mut self, path: &[&str], default: u32, description: &str) -> Value {
         let path = ValuesPath::new(path.iter().copied());
         let schema = json!({"type": "integer", "minimum": 0});
@@ -81,7 +81,7 @@ impl Values {
         Expr::Integer(path).into()
     }
 
-    /// A text that is not empty.
+    /// Declares a non-empty string.
     pub(super) fn text(&mut self, path: &[&str], default: &str, description: &str) -> Value {
         let path = ValuesPath::new(path.iter().copied());
         let schema = json!({"type": "string", "minLength": 1});
@@ -89,7 +89,7 @@ impl Values {
         Expr::Text(path).into()
     }
 
-    /// A map or list in its place; absent while it is empty.
+    /// Declares a map or list, which is omitted while it is empty.
     pub(super) fn whole(
         &mut self,
         path: &[&str],
@@ -107,7 +107,7 @@ impl Values {
         Value::when(Condition::Set(path.clone()), Expr::Values(path).into())
     }
 
-    /// Requests and limits, to which `fixed` (the accelerators) belong whatever a person sets.
+    /// Declares requests and limits. `fixed` (the accelerators) are always part of them.
     pub(super) fn resources(
         &mut self,
         path: &[&str],
@@ -132,10 +132,10 @@ impl Values {
             }
             let whose = path.segments().first().map_or("", String::as_str);
             let description = if names.is_empty() {
-                format!("Resources of {whose}: {group}.")
+                format!("Resource {group} of {whose}.")
             } else {
                 format!(
-                    "Resources of {whose}: {group}, besides accelerators, which belong to the topology."
+                    "Resource {group} of {whose}, without accelerators, which follow from the topology."
                 )
             };
             self.declare(&path, entries, schema, &description);
@@ -146,10 +146,11 @@ impl Values {
             map.insert(path.to_string(), Expr::Entries(path.clone()).into());
             resources.insert(group.to_owned(), map.into());
         }
+
         resources.into()
     }
 
-    /// More annotations.
+    /// Declares additional annotations.
     pub(super) fn annotations(&mut self, path: &[&str], description: &str) -> Value {
         let path = ValuesPath::new(path.iter().copied());
         let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
@@ -158,7 +159,7 @@ impl Values {
         entries.into()
     }
 
-    /// The secrets that images are pulled with.
+    /// Declares the image pull secrets.
     pub(super) fn pull_secrets(&mut self, secret: Option<&str>) -> Value {
         let names: Vec<Json> = secret.iter().map(|name| json!({"name": name})).collect();
         let item = json!({
@@ -167,7 +168,7 @@ impl Values {
             "required": ["name"],
             "additionalProperties": false,
         });
-        let description = "Secrets that images are pulled with; they must exist.";
+        let description = "Existing image pull secrets.";
         self.whole(&["pullSecrets"], Json::Array(names), item, description)
     }
 }

@@ -1,4 +1,4 @@
-//! The pods of an engine: vLLM's command for each topology, and what its container needs.
+//! Pods of the engine: vLLM's command for each topology, and its container.
 
 use super::build::{Values, map};
 use super::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Servers, TRANSFER_PORT, Workload};
@@ -6,19 +6,19 @@ use crate::config::{Model, Topology};
 use crate::ir::{Map, Value};
 use serde_json::{Value as Json, json};
 
-/// Which pod of a group a template is for.
+/// The pods of a group that a template is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pod {
-    /// Every pod, or the only one.
+    /// All pods, or the only one.
     Every,
-    /// The first of a group.
+    /// The leader.
     Leader,
-    /// The others, without a server.
+    /// Workers without a server.
     Headless,
 }
 
-/// Where the leader is. It is told its own address, because sockets cannot be bound to every name;
-/// the others wait for its name, which does not resolve before its pod runs (lws#746).
+/// Shell script that sets `leader`. The leader uses its own IP address, because a socket cannot be
+/// bound to every name; workers wait until its name resolves, which needs a running pod (lws#746).
 const LEADER: &str = "\
 set -eu
 leader=$VLLM_HOST_IP
@@ -36,7 +36,8 @@ if [ \"$LWS_WORKER_INDEX\" != 0 ]; then
 fi
 ";
 
-/// Ray's workers stop when its head does not answer yet, which would start the whole group again.
+/// Shell script that waits for the Ray head. Ray workers exit if the head is not reachable, which
+/// would restart the whole group.
 const JOIN_RAY: &str = "\
 until python3 -c \"import socket, sys
 socket.create_connection((sys.argv[1], 6379), 5)\" \"$leader\" 2>/dev/null; do
@@ -50,18 +51,18 @@ done
 exec ray start --address=\"$leader:6379\" --block
 ";
 
-/// The template of a pod: metadata and spec.
+/// Returns the pod template.
 pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     let role = workload.role.as_str();
     let mut metadata = Map::new();
     metadata.insert("labels".to_owned(), labels(workload, pod != Pod::Headless).into());
-    let description = format!("More annotations of the {role} pods.");
+    let description = format!("Additional annotations for the {role} pods.");
     metadata
         .insert("annotations".to_owned(), values.annotations(&[role, "annotations"], &description));
     map([("metadata", metadata.into()), ("spec", spec(workload, pod, values))])
 }
 
-/// Labels of pods. Only pods with a server have those that the pool selects by.
+/// Returns the labels of pods. Only pods with a server have the labels of the pool's selector.
 pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
     let mut labels = json!({
         "app.kubernetes.io/name": workload.name(),
@@ -96,7 +97,7 @@ fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     spec.into()
 }
 
-/// Which nodes pods run on, which is a person's to say.
+/// Adds the scheduling values: node selector, tolerations and affinity.
 pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mut Map) {
     let config = workload.config;
     let role = workload.role.as_str();
@@ -105,7 +106,7 @@ pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mu
     };
     let selector = config.engine.node_selector.clone().unwrap_or(json!({}));
     let text = json!({"type": "string"});
-    let description = format!("Labels of the nodes of the {role} pods.");
+    let description = format!("Node selector of the {role} pods.");
     set("nodeSelector", values.whole(&[role, "nodeSelector"], selector, text, &description));
     let tolerations = Json::Array(config.engine.tolerations.clone());
     let object = json!({"type": "object"});
@@ -118,7 +119,7 @@ pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mu
     set("affinity", values.whole(&[role, "affinity"], json!({}), object, &description));
 }
 
-/// Whether the model is on a volume instead of being loaded by the engine.
+/// Returns true if the model is on a volume instead of being downloaded by the engine.
 fn mounted(model: &Model) -> Option<String> {
     match model {
         Model::HuggingFace(_) | Model::Bucket(_) => None,
@@ -128,7 +129,7 @@ fn mounted(model: &Model) -> Option<String> {
     }
 }
 
-/// What the engine is told to load.
+/// Returns the model argument of the engine.
 pub(super) fn model_argument(model: &Model) -> String {
     match (mounted(model), model) {
         (Some(path), _) => path,
@@ -173,7 +174,7 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
         container.insert(key.to_owned(), value);
     };
     set("name", "engine".into());
-    set("image", values.text(&["image"], &config.engine.image, "The engine of all pods."));
+    set("image", values.text(&["image"], &config.engine.image, "Engine image of all pods."));
     let (command, args) = command(workload, pod);
     set("command", Value::texts(command));
     if !args.is_empty() {
@@ -207,7 +208,7 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
         set("startupProbe", probe("/health", 10, failures).into());
         set("livenessProbe", probe("/health", 10, 3).into());
         set("readinessProbe", probe(ready, 5, 3).into());
-        // Gateways need a while to hear that the pod goes.
+        // Gateways remove the endpoint with a delay.
         set("lifecycle", json!({"preStop": {"sleep": {"seconds": 15}}}).into());
     }
     let mut security = json!({
@@ -252,7 +253,7 @@ fn environment(workload: &Workload<'_>) -> Json {
         let port = TRANSFER_PORT.to_string();
         env.push(json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": port}));
     }
-    // A person's own come last and win.
+    // Variables from bundles.toml replace the defaults.
     let own = |name: &Json| engine.env.iter().any(|variable| &variable["name"] == name);
     env.retain(|variable| !own(&variable["name"]));
     env.extend(engine.env.iter().cloned());
@@ -276,31 +277,34 @@ fn ports(workload: &Workload<'_>, pod: Pod) -> Json {
     Json::Array(ports)
 }
 
-/// Command and arguments of the engine.
+/// Returns the command and arguments of the engine.
 fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
     let args = arguments(workload, pod);
     let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let Some(script) = script(workload, pod) else { return (texts(&["vllm", "serve"]), args) };
-    // What follows the script are its arguments, from `$0` on.
+    // The arguments after the script start with `$0`.
     (texts(&["/bin/bash", "-c", &script, "vllm"]), args)
 }
 
-/// The arguments that do not depend on which pod of the group it is.
+/// Returns the arguments that are the same for all pods of a group.
 fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
     let (config, shape) = (workload.config, workload.shape);
     if workload.shape.topology == Topology::Ray && pod == Pod::Headless {
         return Vec::new();
     }
+
     let mut args = vec![model_argument(&config.model)];
     let mut flag = |name: &str, value: String| args.push(format!("--{name}={value}"));
     flag("served-model-name", config.served_name.clone());
     if pod != Pod::Headless {
         flag("port", workload.engine_port().to_string());
     }
+
     flag("tensor-parallel-size", shape.tp.to_string());
     if shape.pp > 1 {
         flag("pipeline-parallel-size", shape.pp.to_string());
     }
+
     match shape.topology {
         Topology::Single if shape.dp > 1 => flag("data-parallel-size", shape.dp.to_string()),
         Topology::Single => {}
@@ -312,6 +316,7 @@ fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
             flag("data-parallel-rpc-port", RANKS_PORT.to_string());
         }
     }
+
     match (shape.topology, pod) {
         (Topology::DpInternal, Pod::Leader) => {
             flag("api-server-count", workload.local_ranks.to_string());
@@ -323,18 +328,21 @@ fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
         }
         _ => {}
     }
+
     if shape.expert_parallel {
         args.push("--enable-expert-parallel".to_owned());
     }
     if matches!(config.model, Model::Bucket(_)) {
         args.push("--load-format=runai_streamer".to_owned());
     }
+
     if workload.disaggregated {
         let role = if workload.role == Role::Prefill { "kv_producer" } else { "kv_consumer" };
         args.push(format!(
             "--kv-transfer-config={{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{role}\"}}"
         ));
     }
+
     if pod == Pod::Headless {
         args.push("--headless".to_owned());
     }
@@ -342,7 +350,7 @@ fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
     args
 }
 
-/// The script around the engine where it needs to know which pod of the group it is in.
+/// Returns the script that starts the engine, if its arguments depend on the pod's index in the group.
 fn script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
     let local = workload.local_ranks;
     let last = match workload.shape.topology {
@@ -370,21 +378,23 @@ exec vllm serve \"$@\"
     Some(format!("{LEADER}{last}"))
 }
 
-/// The routing sidecar of decoding pods: an init container that stays.
+/// Returns the routing sidecar of decode pods: an init container with restartPolicy Always.
 fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
     let config = workload.config;
     let default = config.sidecar_image.as_deref().or(config.profile.sidecar_image);
     let image = values.text(
         &["sidecar", "image"],
         default.unwrap_or_default(),
-        "The routing sidecar of decoding pods.",
+        "Image of the routing sidecar of the decode pods.",
     );
+
     let mut args = vec![
         format!("--port={}", super::topology::SERVING_PORT),
         format!("--{}={}", config.profile.sidecar_engine_port, workload.engine_port()),
         "--kv-connector=nixlv2".to_owned(),
         "--secure-proxy=false".to_owned(),
     ];
+
     if workload.port_count() > 1 {
         args.push(format!("--data-parallel-size={}", workload.port_count()));
     }
@@ -398,6 +408,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         "requests": {"cpu": "500m", "memory": "256Mi"},
         "limits": {"memory": "1Gi"},
     });
+
     map([
         ("name", "routing-proxy".into()),
         ("image", image),
@@ -418,7 +429,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
     ])
 }
 
-/// Which pods of a group need which template.
+/// Returns the templates of a group.
 pub(super) fn templates(workload: &Workload<'_>) -> &'static [Pod] {
     match workload.servers() {
         Servers::All => &[Pod::Every],

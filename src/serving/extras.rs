@@ -7,7 +7,7 @@ use crate::config::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topol
 use crate::ir::{Expr, Object, Part, Value};
 use serde_json::{Value as Json, json};
 
-/// What is asked for besides the engine, picker, pool and route.
+/// Returns the optional objects: monitors, network policies, disruption budgets, autoscalers.
 pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec<Object> {
     let mut objects = Vec::new();
     if let Some(monitoring) = &config.monitoring {
@@ -74,7 +74,7 @@ fn monitors(
             .iter()
             .map(|port| json!({"port": port, "path": "/metrics", "interval": monitoring.interval}))
             .collect();
-        // Headless pods have no metrics; only serving ones have the label.
+        // Headless pods have no metrics; only pods with a server have the label.
         let spec = json!({
             "selector": {"matchLabels": {
                 "app": config.name,
@@ -112,7 +112,7 @@ fn policies(
     let picker_name = picker::name(config);
     let same = json!({"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": config.name}}});
     let mut engine = vec![
-        // Pods of a group talk on ports that they choose, and the picker reads metrics.
+        // Pods of a group use dynamic ports, and the picker scrapes metrics.
         map([("from", Value::Seq(vec![(&same).into()]))]),
         rule(route::peers(&policy.gateways), ports(&serving)),
     ];
@@ -183,7 +183,7 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
         let api = "autoscaling/v2";
         return with(object(api, "HorizontalPodAutoscaler", &name, &labels(config)), "spec", &spec);
     }
-    // Another namespace may serve a model of the same name.
+    // Another namespace may serve a model with the same name.
     let query = Expr::Concat(vec![
         Part::Text("sum(vllm:num_requests_waiting{namespace=\"".to_owned()),
         Part::ReleaseNamespace,

@@ -1,25 +1,25 @@
-//! The invariants that manifests for serving models must keep, as one table.
+//! Invariants of model-serving manifests, as one table.
 //!
-//! They look at objects as an API server would receive them, so that they hold for our own charts
-//! and for what others wrote alike.
+//! They check objects as an API server would receive them, so they apply to generated charts and to
+//! third-party manifests.
 
 use super::rules;
 use super::view::{Manifest, View};
 use crate::diag::{Code, Diagnostic, Place, Severity};
 
-/// A rule about a set of manifests.
+/// A rule for a set of manifests.
 pub struct Invariant {
-    /// What its findings are called.
+    /// Code of its findings.
     pub code: Code,
-    /// How bad they are, unless a finding says otherwise.
+    /// Severity of its findings, unless a finding overrides it.
     pub severity: Severity,
-    /// The key of `[[serving]]` that decides it.
+    /// The key of `[[serving]]` that determines it.
     pub field: &'static str,
-    /// Where it is known from: an issue, or the API or program that has the rule.
+    /// Source of the rule: an issue, an API or a program.
     pub source: &'static str,
-    /// Why it must hold.
+    /// Consequence of a violation.
     pub reason: &'static str,
-    /// Looks for what breaks it.
+    /// Reports violations.
     pub(super) check: fn(&View<'_>, &mut Found),
 }
 
@@ -29,19 +29,19 @@ impl std::fmt::Debug for Invariant {
     }
 }
 
-/// What breaks an invariant.
+/// A violation of an invariant.
 #[derive(Debug)]
 pub(super) struct Finding {
-    /// How bad it is, where that is not what the invariant says.
+    /// Overrides the severity of the invariant.
     pub(super) severity: Option<Severity>,
-    /// The key of `[[serving]]`, where it is not the invariant's.
+    /// Overrides the key of `[[serving]]`.
     pub(super) field: Option<&'static str>,
-    /// The code, where it is not the invariant's.
+    /// Overrides the code.
     pub(super) code: Option<Code>,
-    /// Why it matters and where that is known from, where it is not what the invariant says.
+    /// Overrides reason and source.
     pub(super) why: Option<(&'static str, &'static str)>,
     pub(super) message: String,
-    /// Number of the manifest.
+    /// Index of the manifest.
     pub(super) owner: usize,
     /// JSON path in it.
     pub(super) path: String,
@@ -53,7 +53,7 @@ pub(super) struct Finding {
 pub(super) struct Found(Vec<Finding>);
 
 impl Found {
-    /// Adds one; what is the matter with two templates of one object is said once.
+    /// Adds a finding and returns it, for overrides.
     pub(super) fn push(
         &mut self,
         owner: usize,
@@ -78,7 +78,7 @@ impl Found {
 
 macro_rules! invariants {
     ($($code:ident $severity:ident $field:literal $source:literal $check:path, $reason:literal;)*) => {
-        /// Every invariant.
+        /// All invariants.
         pub static INVARIANTS: &[Invariant] = &[$(Invariant {
             code: Code::$code,
             severity: Severity::$severity,
@@ -92,122 +92,119 @@ macro_rules! invariants {
 
 invariants! {
     ServingPoolShape Error "epp.failure-mode" "InferencePool CRD"
-        rules::pool::shape, "the API server refuses the pool";
+        rules::pool::shape, "the API server rejects the pool";
     ServingPoolEmpty Error "name" "GAIE InferencePool API"
-        rules::pool::empty, "a pool without pods answers 503";
+        rules::pool::empty, "a pool without pods returns 503";
     ServingPoolPorts Error "topology" "llm-d#1855"
         rules::pool::ports_open, "requests to closed ports fail";
     ServingHeadlessSelected Error "topology" "llm-d-router#220"
         rules::pool::headless, "pods without a server get requests";
     ServingPoolMissing Error "route" "GAIE conformance, HTTPRoute to InferencePool"
-        rules::pool::missing, "the reference leads nowhere, and nobody says so";
+        rules::pool::missing, "the reference has no effect, without an error";
     ServingPickerMissing Error "epp" "GAIE#2915"
         rules::picker::missing, "gateways do not accept routes to the pool";
     ServingPickerPort Error "epp.flags" "llm-d-router chart, extProcPort"
-        rules::picker::port, "nobody answers the gateway";
+        rules::picker::port, "the gateway cannot connect to the picker";
     ServingPickerPool Error "epp.flags" "llm-d-router, --pool-name"
-        rules::picker::pool, "the picker works for another pool";
+        rules::picker::pool, "the picker schedules for another pool";
     ServingPickerFlags Error "epp.flags" "llm-d-router, options of the picker"
-        rules::picker::flags, "the picker stops when it starts, or is never ready";
+        rules::picker::flags, "the picker fails to start, or is never ready";
     ServingPickerRights Error "epp" "istio.io#17528"
         rules::picker::rights, "the picker never becomes ready";
     ServingPickerReplicas Error "epp.replicas" "GAIE#1619"
-        rules::picker::replicas, "an update of the picker never ends";
+        rules::picker::replicas, "a rollout of the picker never completes";
     ServingPickerConfig Error "epp.config" "llm-d-router#1134"
-        rules::config::valid, "the picker stops when it starts";
+        rules::config::valid, "the picker fails to start";
     ServingDeprecated Warning "epp.config" "llm-d-router#936"
-        rules::config::deprecated, "the next release of the picker stops when it starts";
+        rules::config::deprecated, "the next release of the picker fails to start";
     ServingRoles Error "epp.config" "llm-d-router#220"
-        rules::config::roles, "requests find no pod, or the wrong one";
+        rules::config::roles, "requests get no pod or the wrong one";
     ServingModel Error "model" "llm-d#2221"
-        rules::config::model, "prefixes are never found";
+        rules::config::model, "prefix cache lookups never match";
     ServingDevices Error "accelerator" "kserve#4946"
-        rules::engine::devices, "ranks wait for devices that never come, or devices idle";
+        rules::engine::devices, "ranks wait for missing devices, or devices are idle";
     ServingGroupSize Error "nodes" "kserve#4946"
-        rules::engine::group_size, "ranks wait for pods that never come";
+        rules::engine::group_size, "ranks wait for missing pods";
     ServingJoin Error "topology" "llm-d-modelservice, multi-node"
-        rules::join::join, "ranks wait for pods that never come";
+        rules::join::join, "ranks wait for missing pods";
     ServingEngineFlags Error "topology" "vLLM, checks of its flags"
-        rules::join::refused, "the engine stops when it starts";
+        rules::join::refused, "the engine fails to start";
     ServingRay Error "engine.image" "lws#835"
         rules::join::ray, "the command is not found";
     ServingStartup Error "topology" "lws#135"
         rules::group::startup, "leader and workers wait for each other";
     ServingGroup Error "topology" "lws webhook"
-        rules::group::webhook, "the API server refuses the object";
+        rules::group::webhook, "the API server rejects the object";
     ServingLeaderAddress Note "topology" "lws#746"
-        rules::group::leader_address, "the group starts over when the worker is faster";
+        rules::group::leader_address, "the group restarts if a worker starts before the leader";
     ServingSidecar Error "prefill" "llm-d-router#329"
-        rules::engine::sidecar, "requests do not reach the engine, or prefill is never asked";
+        rules::engine::sidecar, "requests do not reach the engine, or prefill gets none";
     ServingSidecarFlag Error "prefill.sidecar-image" "llm-d-router#761"
-        rules::engine::sidecar_flags, "the sidecar stops when it starts";
+        rules::engine::sidecar_flags, "the sidecar fails to start";
     ServingPortClash Error "engine.args" "llm-d-router#329"
-        rules::engine::port_clash, "one of the containers never starts";
+        rules::engine::port_clash, "one of the containers fails to start";
     ServingProbe Error "engine.args" "aibrix#2116"
-        rules::engine::probes, "the pod is never ready, or killed";
+        rules::engine::probes, "the pod is never ready, or restarted";
     ServingImage Error "engine.image" "Kubernetes API"
         rules::engine::images, "the pod does not start";
     ServingSharedMemory Warning "engine.shared-memory" "llm-d#352"
         rules::engine::shared_memory, "the engine fails under load";
     ServingPair Error "prefill.args" "vLLM NIXL connector"
-        rules::engine::pair, "caches cannot be handed over";
+        rules::engine::pair, "KV caches cannot be transferred";
     ServingAutoscaler Error "autoscaling" "Kubernetes API"
-        rules::extras::autoscaler, "the number of pods is not what was meant";
+        rules::extras::autoscaler, "the number of pods is wrong";
     ServingDisruption Warning "disruption-budget" "Kubernetes API"
         rules::extras::disruption, "nodes cannot be drained";
     ServingDestination Error "route.provider" "llm-d-router chart, DestinationRule"
         rules::extras::destination, "Istio does not trust the picker";
     ServingKserve Error "dp" "kserve#4946"
-        rules::kserve::parallelism, "KServe refuses the service, or makes pods that wait for others";
+        rules::kserve::parallelism, "KServe rejects the service, or creates pods that wait for others";
     ServingTwice Warning "name" "llm-d-router chart, names of objects"
-        rules::set::twice, "one of them takes the place of the other";
+        rules::set::twice, "one of them overwrites the other";
     ServingRoute Warning "route" "Gateway API, HTTPRouteRule"
-        rules::set::routes, "the older route gets all requests, and the other model none";
+        rules::set::routes, "the older route gets all requests, the other none";
     ServingUnread Note "form" "bundle2chart"
-        rules::set::unread, "what is wrong with them is not found";
+        rules::set::unread, "violations are not found";
 }
 
-/// What is known to fail and is no invariant, each with the reason.
+/// Known failures that are not checked, each with the reason.
 pub static NOT_CHECKED: &[(&str, &str)] = &[
     (
-        "unknown parameters of a plugin stop the picker (llm-d-router#1134)",
-        "each plugin and release has its own; only `deciders` and `modelName` are looked at",
+        "the picker fails to start with unknown plugin parameters (llm-d-router#1134)",
+        "each plugin and release has its own; only `deciders` and `modelName` are checked",
     ),
     (
-        "vLLM refuses external load balancing of ranks for models without experts",
-        "manifests do not say what a model is made of; the texts of `topology` do",
+        "vLLM rejects external load balancing of ranks for models without experts",
+        "manifests do not contain the model architecture; the docs of `topology` mention it",
     ),
     (
         "Istio ignores pools without ENABLE_GATEWAY_API_INFERENCE_EXTENSION, and some of its \
-         releases all ports of a pool but the first (istio#57638)",
-        "this is about istiod; the README of a chart says it",
+         releases all ports of a pool except the first (istio#57638)",
+        "it depends on istiod; the README of a chart lists it as a requirement",
     ),
     (
-        "with the CRDs of both groups, pickers read objectives and rewrites of llm-d.ai only \
+        "with the CRDs of both groups, pickers watch objectives and rewrites of llm-d.ai only \
          (llm-d-router#1449)",
-        "this is about the cluster; objects of a group that the profile's picker does not read are \
-         found (`serving-pool-missing`)",
+        "it depends on the cluster; objects of a group that the profile's picker does not watch are \
+         reported (`serving-pool-missing`)",
     ),
     (
-        "an update of the chart of LeaderWorkerSet from 0.7 to 0.8 deletes its CRD and all groups \
+        "an upgrade of the LeaderWorkerSet chart from 0.7 to 0.8 deletes its CRD and all groups \
          (lws#880)",
-        "this is about installing LeaderWorkerSet",
+        "it depends on the installation of LeaderWorkerSet",
     ),
     (
-        "a cluster with another domain than cluster.local has other hosts",
-        "manifests do not know the domain; upstream's DestinationRule has the same",
+        "host names differ in clusters with another domain than cluster.local",
+        "manifests do not contain the domain; upstream's DestinationRule has the same limitation",
     ),
-    ("Gateways ignore the port of a route's reference to a pool", "it does no harm"),
-    (
-        "drivers, NCCL and RDMA of nodes do not fit the engine",
-        "manifests do not say what nodes have",
-    ),
+    ("Gateways ignore the port of a route's reference to a pool", "it has no effect"),
+    ("drivers, NCCL and RDMA of nodes do not match the engine", "manifests do not describe nodes"),
 ];
 
-/// Where a finding about the manifest of this number belongs: there, or at a key of bundles.toml.
+/// Returns the place of a finding: in the manifest with this index, or at a key of bundles.toml.
 pub(super) type Placing<'p> = dyn Fn(usize, &'static str, Place) -> Place + 'p;
 
-/// What breaks invariants in these manifests; those of which `wanted` is true are looked for.
+/// Checks the invariants for which `wanted` is true, and returns violations as diagnostics.
 pub(super) fn check(
     view: &View<'_>,
     manifests: &[Manifest],
@@ -234,7 +231,7 @@ pub(super) fn check(
                 related: Vec::new(),
                 hint: Some(format!("{} ({reason}; {source})", finding.hint)),
             };
-            // Leader and workers may have one template, and templates one key of bundles.toml.
+            // Leader and workers may share a template, and several templates a key of bundles.toml.
             let same = |known: &Diagnostic| {
                 known.code == diagnostic.code
                     && known.message == diagnostic.message

@@ -1,5 +1,5 @@
-//! The form for clusters that run KServe: one LLMInferenceService, of which its controller makes
-//! workloads, picker, pool and route.
+//! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
+//! picker, pool and route.
 
 use super::build::{Values, object, with};
 use super::engine::{self, model_argument};
@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 /// `apiVersion` of LLMInferenceServices.
 const API: &str = "serving.kserve.io/v1alpha2";
 
-/// The service.
+/// Returns the LLMInferenceService.
 pub(super) fn service(
     config: &ServingConfig,
     workloads: &[Workload<'_>],
@@ -26,6 +26,7 @@ pub(super) fn service(
         Model::Claim(claim, folder) => format!("pvc://{claim}/{folder}"),
         model @ Model::Bucket(_) => model_argument(model),
     };
+
     spec.insert("model".to_owned(), (&json!({"uri": uri, "name": config.served_name})).into());
     for workload in workloads {
         let shape = part(workload, values);
@@ -36,11 +37,13 @@ pub(super) fn service(
             }
         }
     }
+
     let mut router = json!({"route": {}, "scheduler": {}});
     let own = config.epp.config.is_some() || config.epp.preset.is_some();
     if own {
         router["scheduler"] = json!({"config": {"inline": presets::config_of(config)}});
     }
+
     if let Some(route) = &config.route {
         let mut reference = json!({"name": route.gateway});
         if let Some(namespace) = &route.gateway_namespace {
@@ -48,29 +51,33 @@ pub(super) fn service(
         }
         router["gateway"] = json!({"refs": [reference]});
     }
+
     spec.insert("router".to_owned(), (&router).into());
     let labels = json!({"app.kubernetes.io/part-of": config.name});
     with(object(API, "LLMInferenceService", &config.name, &labels), "spec", Value::from(spec))
 }
 
-/// Replicas, parallelism and pods of one role.
+/// Returns replicas, parallelism and pods of one role.
 fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     let shape = workload.shape;
     let role = workload.role.as_str();
     let mut part = Map::new();
-    let description = format!("How many replicas there are for {role}.");
+    let description = format!("Number of {role} replicas.");
     part.insert(
         "replicas".to_owned(),
         values.count(&[role, "replicas"], shape.replicas, &description),
     );
+
     let mut parallelism = json!({"tensor": shape.tp});
     if shape.pp > 1 {
         parallelism["pipeline"] = json!(shape.pp);
     }
+
     if shape.dp > 1 {
         parallelism["data"] = json!(shape.dp);
         parallelism["dataLocal"] = json!(workload.local_ranks);
     }
+
     if shape.expert_parallel {
         parallelism["expert"] = json!(true);
     }
@@ -79,6 +86,7 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     if shape.topology != Topology::Single {
         part.insert("worker".to_owned(), pod(workload, values));
     }
+
     part
 }
 
@@ -90,17 +98,19 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     let default = workload.shape.resources.clone().unwrap_or(json!({}));
     let mut container = Map::new();
     container.insert("name".to_owned(), "main".into());
-    let description = "The engine of all pods.";
+    let description = "Engine image of all pods.";
     container
         .insert("image".to_owned(), values.text(&["image"], &config.engine.image, description));
     if !workload.shape.args.is_empty() {
         container.insert("args".to_owned(), Value::texts(workload.shape.args.clone()));
     }
+
     let mut env = config.engine.env.clone();
     if let Some(secret) = &config.engine.token_secret {
         let reference = json!({"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}});
         env.push(json!({"name": "HF_TOKEN", "valueFrom": reference}));
     }
+
     if !env.is_empty() {
         container.insert("env".to_owned(), (&Json::Array(env)).into());
     }
@@ -113,7 +123,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     pod.into()
 }
 
-/// Keys of `[[serving]]` for what KServe decides by itself.
+/// Keys of `[[serving]]` that KServe decides itself.
 const NOT_OURS: &[&str] = &[
     "engine.shared-memory",
     "engine.capabilities",
@@ -140,16 +150,16 @@ const NOT_OURS: &[&str] = &[
     "disruption-budget",
 ];
 
-/// An error for each key that would change nothing.
+/// Reports an error for each key without effect.
 pub(super) fn check(config: &ServingConfig) -> Diagnostics {
     NOT_OURS
         .iter()
         .filter_map(|key| Some((key, config.spans.get(*key)?)))
         .map(|(key, span)| {
-            let message = format!("`{key}` has no place in an LLMInferenceService");
-            Diagnostic::error(Code::ServingProfile, message).at(Place::span(span.clone())).hint(
-                "KServe decides this by its own presets: remove the key, or `form = \"kserve\"`",
-            )
+            let message = format!("`{key}` is not supported with `form = \"kserve\"`");
+            Diagnostic::error(Code::ServingProfile, message)
+                .at(Place::span(span.clone()))
+                .hint("remove the key, which KServe's presets decide, or `form`")
         })
         .collect()
 }

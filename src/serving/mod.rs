@@ -1,5 +1,5 @@
-//! Serving models: from one `[[serving]]` table to the objects of a chart, and the invariants that
-//! such objects must keep, whoever wrote them.
+//! Model serving: compiles a `[[serving]]` table to the objects of a chart, and checks the invariants
+//! of generated and third-party manifests.
 
 mod build;
 mod engine;
@@ -29,7 +29,7 @@ use view::{View, pods};
 pub use route::is_of_the_engine;
 pub use view::Manifest;
 
-/// The objects and values of a model's chart; none when the parallelism cannot be worked out.
+/// Compiles a `[[serving]]` table to objects and values; `None` if its parallelism is invalid.
 pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
     let (workloads, mut diagnostics) = Workload::all(config);
     if config.kserve {
@@ -52,7 +52,7 @@ pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
     (Some(Unit { objects, values: values.sorted(), ..Unit::default() }), diagnostics)
 }
 
-/// What breaks invariants in the chart of a model, at the keys of bundles.toml that decide it.
+/// Checks the invariants of a generated chart. Diagnostics point to the keys of bundles.toml.
 pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
     let manifests = manifests(unit, config);
     let units = config.accelerator.devices_per_unit;
@@ -62,7 +62,7 @@ pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
         ..place
     };
     let mut found = invariants::check(&view, &manifests, |_| true, &placing);
-    // Those that nobody has written are of the profile, whose name says which they are.
+    // Images that are not set in bundles.toml come from the profile, which is versioned.
     let written: Vec<Option<&Span>> =
         IMAGES.iter().map(|key| config.written(key)).filter(Option::is_some).collect();
     for diagnostic in &mut found {
@@ -70,8 +70,7 @@ pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
         if diagnostic.code == Code::ImageNotPinned && is_written && !config.allow_tags {
             diagnostic.severity = Severity::Error;
             diagnostic.hint = Some(
-                "add its digest: `NAME:TAG@sha256:…`; or, where it does not matter which image that \
-                 is tomorrow: allow-tags = true"
+                "add its digest: `NAME:TAG@sha256:…`; or, to allow mutable tags: allow-tags = true"
                     .to_owned(),
             );
         }
@@ -79,11 +78,11 @@ pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
     found.into_iter().collect()
 }
 
-/// Keys that name images.
+/// Keys with image references.
 const IMAGES: [&str; 4] = ["engine.image", "prefill.sidecar-image", "epp.image", "model"];
 
-/// What the charts of several models have in common and must not: objects in one namespace, where
-/// the second release fails because they belong to the first, and requests.
+/// Reports conflicts between the charts of several models: the same object in one namespace, where
+/// installing the second release fails, and routes that match the same requests.
 pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
     let mut found = Diagnostics::new();
     let mut seen: BTreeMap<(String, String, String, String), &ServingConfig> = BTreeMap::new();
@@ -92,20 +91,21 @@ pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
             let texts = [manifest.group(), manifest.kind(), manifest.namespace(), manifest.name()];
             let [group, kind, namespace, name] = texts.map(str::to_owned);
             let (field, hint) = match kind.as_str() {
-                "InferenceObjective" => ("objectives", "call one of them otherwise"),
+                "InferenceObjective" => ("objectives", "rename one of them"),
                 "Gateway" => ("route.gateway-class", "remove `gateway-class` from one of them"),
                 _ => ("name", "rename one of the models"),
             };
             let Some(first) = seen.insert((group, kind, namespace, name), config) else { continue };
-            let message = format!("the chart of `{}` has {} too", first.name, manifest.label());
+            let message = format!("chart of `{}` also has {}", first.name, manifest.label());
             found.push(
                 Diagnostic::error(Code::ServingTwice, message)
                     .at(Place::span(config.place(field).clone()))
-                    .related(Place::span(first.place(field).clone()), "the first one")
-                    .hint(format!("give the models a `namespace` each; or: {hint}")),
+                    .related(Place::span(first.place(field).clone()), "first defined here")
+                    .hint(format!("give each model its own `namespace`, or {hint}")),
             );
         }
     }
+
     let (owners, all): (Vec<&ServingConfig>, Vec<Manifest>) = models
         .iter()
         .flat_map(|(config, unit)| manifests(unit, config).into_iter().map(|m| (*config, m)))
@@ -115,12 +115,13 @@ pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
         span: Some(owners[owner].place(field).clone()),
         ..place
     };
+
     let routes = |invariant: &invariants::Invariant| invariant.code == Code::ServingRoute;
     found.extend(invariants::check(&view, &all, routes, &placing));
     found
 }
 
-/// The images of a model's pods, each with where it is used, in the order of their references.
+/// Returns the images of a model's pods with their uses, sorted by reference.
 pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     let manifests = manifests(unit, config);
     let view = View::new(&manifests, config.profile, None);
@@ -132,6 +133,7 @@ pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
         let used = Use { kind: UseKind::Model, object, container, name, place };
         found.entry(reference.to_owned()).or_default().push(used);
     };
+
     for template in &view.templates {
         for (container, path) in template.containers() {
             let image = pods::text(container, "image");
@@ -145,14 +147,16 @@ pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
             }
         }
     }
+
     for picker in &view.pickers {
         let path = ".spec.template.spec.containers[0].image".to_owned();
         add(pods::text(picker.container, "image"), picker.owner, "epp", path);
     }
+
     found.into_iter().map(|(reference, uses)| Image { reference, uses }).collect()
 }
 
-/// The objects with the default values, as an API server would receive them.
+/// Returns the objects rendered with the default values, as an API server would receive them.
 fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
     let values = unit.default_values();
     let release = Release { namespace: &config.namespace, values: &values };
@@ -163,13 +167,13 @@ fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
         .collect()
 }
 
-/// What breaks invariants in manifests that someone else wrote.
+/// Checks the invariants of third-party manifests.
 pub fn check_manifests(manifests: &[Manifest], profile: &'static Profile) -> Diagnostics {
     let view = View::new(manifests, profile, None);
     invariants::check(&view, manifests, |_| true, &|_, _, place| place).into_iter().collect()
 }
 
-/// Whether any of these manifests is a pool or a picker, or makes pods with an engine.
+/// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.
 pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let view = View::new(manifests, profile::newest(), None);
     let engines = view.templates.iter().any(|template| template.engine.is_some());

@@ -1,4 +1,4 @@
-//! The endpoint picker: its Deployment, Service, configuration and rights.
+//! Endpoint picker: Deployment, Service, configuration and RBAC.
 
 use super::build::{Values, cluster_object, map, object, with, with_namespace};
 use super::presets;
@@ -7,21 +7,21 @@ use crate::ir::{Expr, Map, Object, Value};
 use crate::yaml;
 use serde_json::{Value as Json, json};
 
-/// Where gateways ask.
+/// Port for gateways (ext-proc).
 pub const PICKER_PORT: u16 = 9002;
-/// Where its health is asked for.
+/// Port for health checks.
 const HEALTH_PORT: u16 = 9003;
-/// Where Prometheus asks.
+/// Port for metrics.
 const METRICS_PORT: u16 = 9090;
-/// The label that the picker's pods are selected by.
+/// Label that selects the picker's pods.
 pub const SELECTOR: &str = "llm-d-router-gateway";
 
-/// Name of the picker's objects.
+/// Returns the name of the picker's objects.
 pub fn name(config: &ServingConfig) -> String {
     format!("{}-epp", config.name)
 }
 
-/// Labels of the picker's objects.
+/// Returns the labels of the picker's objects.
 pub(super) fn labels(config: &ServingConfig) -> Json {
     json!({
         "app.kubernetes.io/name": name(config),
@@ -31,7 +31,7 @@ pub(super) fn labels(config: &ServingConfig) -> Json {
     })
 }
 
-/// All objects of the picker.
+/// Returns all objects of the picker.
 pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
     let name = name(config);
     let labels = labels(config);
@@ -45,7 +45,7 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
     objects
 }
 
-/// Name of the file with the configuration.
+/// Returns the name of the configuration file.
 fn file_name(config: &ServingConfig) -> String {
     match (&config.epp.config, presets::name_of(config)) {
         (None, "payload-agnostic") => "payload-agnostic.yaml".to_owned(),
@@ -101,7 +101,7 @@ fn args(config: &ServingConfig) -> Value {
     if config.profile.tracing_flag {
         flags.entry("tracing").or_insert(json!(false));
     }
-    // Nobody but a debugger needs the profiler, which is on by default.
+    // The profiler is enabled by default and only needed for debugging.
     flags.entry("enable-pprof").or_insert(json!(false));
     for (flag, value) in flags {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -124,7 +124,7 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
     let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
     let container = map([
         ("name", "epp".into()),
-        ("image", values.text(&["epp", "image"], image, "The endpoint picker.")),
+        ("image", values.text(&["epp", "image"], image, "Image of the endpoint picker.")),
         ("args", args(config)),
         ("resources", values.resources(&["epp", "resources"], &default, &[])),
         (
@@ -178,7 +178,7 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
     };
     set("serviceAccountName", Value::text(name));
     set("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref()));
-    // As long as the pods that it sends requests to may take to end them.
+    // The same as for the engine pods that finish its requests.
     set("terminationGracePeriodSeconds", 130i64.into());
     set("containers", Value::Seq(vec![container]));
     set(
@@ -187,7 +187,7 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
             &["epp", "nodeSelector"],
             json!({}),
             json!({"type": "string"}),
-            "Labels of the nodes of the endpoint picker.",
+            "Node selector of the endpoint picker.",
         ),
     );
     set(
@@ -210,7 +210,7 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
         "app.kubernetes.io/part-of": config.name,
     });
     metadata.insert("labels".to_owned(), (&pod_labels).into());
-    let description = "More annotations of the endpoint picker's pods.";
+    let description = "Additional annotations for the endpoint picker pods.";
     metadata
         .insert("annotations".to_owned(), values.annotations(&["epp", "annotations"], description));
     let spec = map([
@@ -223,7 +223,7 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
     with(object("apps/v1", "Deployment", name, &labels), "spec", spec)
 }
 
-/// A role and its binding to the picker's account.
+/// Returns a Role and its RoleBinding to the picker's ServiceAccount.
 fn granted(name: &str, binding: &str, account: &str, labels: &Json, rules: &Json) -> [Object; 2] {
     let api = "rbac.authorization.k8s.io/v1";
     let subject = map([
@@ -244,12 +244,14 @@ fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
     let mut rules = vec![json!({
         "apiGroups": ["inference.networking.x-k8s.io"], "resources": kinds, "verbs": read,
     })];
+
     if config.profile.llm_d {
         rules.push(json!({"apiGroups": ["llm-d.ai"], "resources": kinds, "verbs": read}));
     }
     rules.push(json!({
         "apiGroups": group(config.profile.pool), "resources": ["inferencepools"], "verbs": read,
     }));
+
     let pools = format!("{name}-non-sa");
     let pods = format!("{name}-sa");
     let mut objects = Vec::new();
@@ -268,13 +270,14 @@ fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
         let role = format!("{name}-leader-election");
         objects.extend(granted(&role, &format!("{role}-binding"), name, labels, &rules));
     }
+
     if config.monitoring.is_some() {
         objects.extend(metrics_rights(config, name, labels));
     }
     objects
 }
 
-/// What the picker needs to know who asks for its metrics, and a token for who may.
+/// Returns the RBAC objects for authenticated metrics, and a token Secret for Prometheus.
 fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
     let cluster_name = || with_namespace(&format!("{}-", config.name), "-epp");
     let rules = json!([
@@ -286,16 +289,19 @@ fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Obje
         },
         {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
     ]);
+
     let subject = map([
         ("kind", "ServiceAccount".into()),
         ("name", Value::text(name)),
         ("namespace", Expr::ReleaseNamespace.into()),
     ]);
+
     let reference = map([
         ("apiGroup", "rbac.authorization.k8s.io".into()),
         ("kind", "ClusterRole".into()),
         ("name", cluster_name()),
     ]);
+
     let binding = cluster_object("ClusterRoleBinding", cluster_name(), labels);
     let mut secret = object("v1", "Secret", &metrics_secret(config), labels);
     let annotations = json!({"kubernetes.io/service-account.name": name});
@@ -307,7 +313,7 @@ fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Obje
     ]
 }
 
-/// The Secret with the token that Prometheus reads metrics with.
+/// Returns the name of the Secret with the metrics token for Prometheus.
 pub(super) fn metrics_secret(config: &ServingConfig) -> String {
     format!("{}-metrics-reader", name(config))
 }

@@ -1,34 +1,34 @@
-//! The plugins of endpoint pickers, by release.
+//! Plugins of endpoint pickers, by release.
 //!
 //! Source: the registrations of llm-d-router 0.9 and 0.10, and of gateway-api-inference-extension
 //! up to 1.4.
 
 use crate::config::serving::profile::Profile;
 
-/// What a plugin does.
+/// Category of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// Leaves endpoints out.
+    /// Filters endpoints.
     Filter,
-    /// Says how good they are.
+    /// Scores endpoints.
     Scorer,
-    /// Chooses one.
+    /// Picks an endpoint.
     Picker,
-    /// Says which profiles run.
+    /// Selects scheduling profiles.
     Handler,
-    /// Says whether a request is split.
+    /// Decides on prefill/decode disaggregation of a request.
     Decider,
-    /// Makes data for the others.
+    /// Produces data for other plugins.
     Producer,
-    /// Brings data in.
+    /// Collects data.
     Source,
-    /// Reads requests.
+    /// Parses requests.
     Parser,
-    /// Says when there is too much to do.
+    /// Detects saturation.
     Detector,
-    /// Works on requests before they go, or on answers.
+    /// Modifies requests or responses.
     Header,
-    /// Orders requests that wait.
+    /// Orders queued requests.
     Policy,
 }
 
@@ -37,13 +37,13 @@ pub(super) enum Sort {
 pub(super) struct Plugin {
     /// Its `type`.
     pub(super) name: &'static str,
-    /// What it does.
+    /// Its category.
     pub(super) sort: Sort,
-    /// Whether it needs `--allow-experimental-plugins`.
+    /// True if it needs `--allow-experimental-plugins`.
     pub(super) alpha: bool,
-    /// In which release it goes, and what takes its place.
+    /// The release that removes it, and its replacement.
     pub(super) removed: Option<((u32, u32), &'static str)>,
-    /// Whether the picker of GAIE 1.4 has it.
+    /// True if the picker of GAIE 1.4 has it.
     pub(super) gie: bool,
 }
 
@@ -55,12 +55,12 @@ const fn alpha(name: &'static str, sort: Sort) -> Plugin {
     Plugin { name, sort, alpha: true, removed: None, gie: false }
 }
 
-/// One that both have.
+/// A plugin of both pickers.
 const fn both(name: &'static str, sort: Sort) -> Plugin {
     Plugin { name, sort, alpha: false, removed: None, gie: true }
 }
 
-/// Deprecated, and gone in 0.11 (llm-d-router#936).
+/// A deprecated plugin, removed in 0.11 (llm-d-router#936).
 const fn leaving(name: &'static str, sort: Sort, instead: &'static str) -> Plugin {
     Plugin { name, sort, alpha: false, removed: Some(((0, 11), instead)), gie: false }
 }
@@ -134,14 +134,14 @@ static PLUGINS: [Plugin; 69] = [
     plugin("request-attribute-reporter", Header),
     leaving("by-label", Filter, "label-selector-filter"),
     leaving("by-label-selector", Filter, "label-selector-filter"),
-    leaving("disagg-headers-handler", Header, "nothing: disagg-profile-handler does it"),
-    leaving("prefill-header-handler", Header, "nothing: disagg-profile-handler does it"),
+    leaving("disagg-headers-handler", Header, "disagg-profile-handler, which includes it"),
+    leaving("prefill-header-handler", Header, "disagg-profile-handler, which includes it"),
     leaving("tokenizer", Producer, "token-producer"),
     leaving("pd-profile-handler", Handler, "disagg-profile-handler"),
     leaving("precise-prefix-cache-scorer", Scorer, "prefix-cache-scorer"),
 ];
 
-/// Feature gates of the profile's picker.
+/// Returns the feature gates of the profile's picker.
 pub(super) fn gates(profile: &Profile) -> &'static [&'static str] {
     if profile.llm_d {
         &["dataLayer", "enableLegacyMetrics", "flowControl"]
@@ -150,18 +150,18 @@ pub(super) fn gates(profile: &Profile) -> &'static [&'static str] {
     }
 }
 
-/// The plugin of this type that the profile's picker has.
+/// Returns the plugin of this type of the profile's picker.
 pub(super) fn find(name: &str, profile: &Profile) -> Option<&'static Plugin> {
     PLUGINS.iter().find(|plugin| plugin.name == name && (profile.llm_d || plugin.gie))
 }
 
-/// Types that the profile's picker has.
+/// Returns the plugin types of the profile's picker.
 pub(super) fn names(profile: &Profile) -> Vec<&'static str> {
     PLUGINS.iter().filter(|plugin| profile.llm_d || plugin.gie).map(|plugin| plugin.name).collect()
 }
 
-/// Pods with one of these labels may be read prompts to, and so on; `None` stands for pods without
-/// the label. Nothing for filters that do not look at roles.
+/// Returns the roles that a role filter accepts; `None` in the list means pods without the label.
+/// Returns `None` for plugins that are not role filters.
 pub(super) fn roles(filter: &str) -> Option<&'static [Option<&'static str>]> {
     match filter {
         "prefill-filter" => Some(&[

@@ -1,4 +1,4 @@
-//! The InferencePool and what refers to it.
+//! InferencePool, objectives and rewrites.
 
 use super::build::{object, with};
 use super::picker;
@@ -7,12 +7,12 @@ use crate::config::ServingConfig;
 use crate::ir::Object;
 use serde_json::{Value as Json, json};
 
-/// The group of pools.
+/// Returns the API group of InferencePools.
 fn group(config: &ServingConfig) -> &'static str {
     config.profile.pool.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// The pool, its objectives and rewrites.
+/// Returns the pool, its objectives and rewrites.
 pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec<Object> {
     let labels = picker::labels(config);
     let ports = workloads.iter().map(Workload::ports).max_by_key(Vec::len).unwrap_or_default();
@@ -27,6 +27,7 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
             "failureMode": config.epp.failure_mode,
         },
     });
+
     let pool = object(config.profile.pool, "InferencePool", &config.name, &labels);
     let mut objects = vec![with(pool, "spec", &spec)];
     let reference = json!({"group": group(config), "name": config.name});
@@ -35,6 +36,7 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
         let objective = object(config.profile.objective, "InferenceObjective", name, &labels);
         objects.push(with(objective, "spec", &spec));
     }
+
     if !config.rewrites.is_empty() {
         let rules: Vec<Json> = config
             .rewrites
@@ -55,10 +57,11 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
         let rewrite = object(config.profile.objective, kind, &config.name, &labels);
         objects.push(with(rewrite, "spec", &spec));
     }
+
     objects
 }
 
-/// Where a route sends requests.
+/// Returns the backend reference of routes to the pool.
 pub(super) fn backend(config: &ServingConfig) -> Json {
     json!({"group": group(config), "kind": "InferencePool", "name": config.name})
 }

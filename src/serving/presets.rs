@@ -3,7 +3,7 @@
 use crate::config::ServingConfig;
 use serde_json::{Value as Json, json};
 
-/// Name of the preset that counts.
+/// Returns the name of the preset in use.
 pub(super) fn name_of(config: &ServingConfig) -> &str {
     match &config.epp.preset {
         Some(preset) => preset,
@@ -12,7 +12,7 @@ pub(super) fn name_of(config: &ServingConfig) -> &str {
     }
 }
 
-/// The EndpointPickerConfig.
+/// Returns the EndpointPickerConfig.
 pub(super) fn config_of(config: &ServingConfig) -> Json {
     let mut root = json!({
         "apiVersion": config.profile.picker_config,
@@ -25,7 +25,7 @@ pub(super) fn config_of(config: &ServingConfig) -> Json {
     root
 }
 
-/// The preset of this name.
+/// Returns the preset with this name.
 fn preset(name: &str) -> Json {
     let plugin = |kind: &str| json!({"type": kind});
     let used = |kind: &str, weight: u32| json!({"pluginRef": kind, "weight": weight});
@@ -33,6 +33,7 @@ fn preset(name: &str) -> Json {
         json!({"type": "metrics-data-source", "parameters": {"scheme": "http", "path": "/metrics"}}),
         plugin("core-metrics-extractor"),
     ];
+
     let spread = |scorers: &[(&str, u32)]| {
         let plugins: Vec<Json> =
             scorers.iter().map(|(kind, _)| plugin(kind)).chain(metrics.clone()).collect();
@@ -42,6 +43,7 @@ fn preset(name: &str) -> Json {
             "schedulingProfiles": [{"name": "default", "plugins": profile}],
         })
     };
+
     match name {
         "payload-agnostic" => json!({
             "plugins": [

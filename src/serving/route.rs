@@ -1,4 +1,4 @@
-//! From a Gateway to the pool: the HTTPRoute, and what some Gateways need besides.
+//! HTTPRoute from a Gateway to the pool, and provider-specific objects.
 
 use super::build::{map, object, with};
 use super::{picker, pool, topology};
@@ -6,7 +6,7 @@ use crate::config::{RouteConfig, ServingConfig};
 use crate::ir::{Expr, Map, Object, Part, Value};
 use serde_json::{Value as Json, json};
 
-/// The objects of the route.
+/// Returns the objects of the route.
 pub(super) fn objects(config: &ServingConfig, route: &RouteConfig) -> Vec<Object> {
     let mut objects = vec![http_route(config, route)];
     if let Some(class) = &route.gateway_class {
@@ -53,7 +53,7 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
     if !known.is_empty() {
         rules.push(rule(known.into_iter().map(condition).collect()));
     }
-    // A prefix can only be replaced in a rule that has no other match.
+    // ReplacePrefixMatch is only allowed in rules with a single match.
     for path in own {
         let mut rule = rule(vec![condition(path)]);
         let rewrite = json!({"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}});
@@ -69,7 +69,7 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
     with(object(api, "HTTPRoute", &config.name, &labels(config)), "spec", &spec)
 }
 
-/// First segments of the paths that vLLM answers on.
+/// First segments of the paths that vLLM serves.
 const ENGINE: &[&str] = &[
     "",
     "v1",
@@ -91,7 +91,7 @@ const ENGINE: &[&str] = &[
     "openapi.json",
 ];
 
-/// Whether the engine knows paths that begin so; other prefixes are taken off on the way to it.
+/// Returns true if the engine serves paths with this prefix; the route strips other prefixes.
 pub fn is_of_the_engine(path: &str) -> bool {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     ENGINE.contains(&first)
@@ -115,7 +115,7 @@ fn gateway(route: &RouteConfig, class: &str) -> Object {
     with(object(api, "Gateway", &route.gateway, &json!({})), "spec", &spec)
 }
 
-/// Istio takes the picker's own certificate only when it is told not to check it.
+/// Returns the DestinationRule for the picker's self-signed certificate, which Istio must not verify.
 fn destination_rule(config: &ServingConfig) -> Object {
     let host = Expr::Concat(vec![
         Part::Text(format!("{}.", picker::name(config))),
@@ -155,10 +155,10 @@ fn gke(config: &ServingConfig) -> [Object; 2] {
     ]
 }
 
-/// The longest timeout of Google's load balancers, in seconds.
+/// Maximum timeout of Google's load balancers in seconds.
 const FOR_EVER: u64 = 2_147_483_647;
 
-/// Whole seconds of a duration of the Gateway API, in which nothing is for ever.
+/// Returns a Gateway API duration in whole seconds; 0 means no timeout.
 fn seconds(duration: &str) -> u64 {
     let mut milliseconds = 0u64;
     let mut rest = duration;
@@ -178,7 +178,7 @@ fn seconds(duration: &str) -> u64 {
     if milliseconds == 0 { FOR_EVER } else { milliseconds.div_ceil(1_000) }
 }
 
-/// Whoever has a token of the cluster for this model may send requests.
+/// Returns the AuthPolicy that admits requests with a cluster token for this model.
 fn auth_policy(config: &ServingConfig) -> Object {
     let spec = json!({
         "targetRef": {
@@ -195,7 +195,7 @@ fn auth_policy(config: &ServingConfig) -> Object {
     with(object("kuadrant.io/v1", "AuthPolicy", &config.name, &labels(config)), "spec", &spec)
 }
 
-/// Peers in these namespaces; those of the release when there are none.
+/// Returns peers in these namespaces; without any, all pods of the release namespace.
 pub(super) fn peers(namespaces: &[String]) -> Vec<Value> {
     if namespaces.is_empty() {
         return vec![(&json!({"podSelector": {}})).into()];

@@ -1,4 +1,4 @@
-//! The objects that make pods: Deployments, LeaderWorkerSets and DisaggregatedSets.
+//! Workload objects: Deployments, LeaderWorkerSets and DisaggregatedSets.
 
 use super::build::{Values, map, object, with};
 use super::engine::{self, Pod};
@@ -6,7 +6,7 @@ use super::topology::{Role, Workload};
 use crate::ir::{Map, Object, Value};
 use serde_json::{Value as Json, json};
 
-/// The account of engines, and what runs them.
+/// Returns the workloads and their ServiceAccount.
 pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Object> {
     let Some(first) = workloads.first() else { return Vec::new() };
     let config = first.config;
@@ -29,7 +29,7 @@ pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Ob
     objects
 }
 
-/// Labels of the object itself.
+/// Returns the labels of the workload object.
 fn labels_of(workload: &Workload<'_>) -> Json {
     json!({
         "app.kubernetes.io/name": workload.name(),
@@ -38,14 +38,14 @@ fn labels_of(workload: &Workload<'_>) -> Json {
     })
 }
 
-/// The number of replicas, which an autoscaler decides where there is one.
+/// Returns the number of replicas; `None` with an autoscaler.
 fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
     if workload.role == Role::Decode && workload.config.autoscaling.is_some() {
         return None;
     }
     let role = workload.role.as_str();
     let what = if workload.is_group() { "groups of pods" } else { "pods" };
-    let description = format!("How many {what} there are for {role}.");
+    let description = format!("Number of {role} {what}.");
     Some(values.count(&[role, "replicas"], workload.shape.replicas, &description))
 }
 
@@ -54,10 +54,10 @@ fn deployment(workload: &Workload<'_>, values: &mut Values) -> Object {
     if let Some(replicas) = replicas(workload, values) {
         spec.insert("replicas".to_owned(), replicas);
     }
-    // The usual ten minutes are over before a large model is loaded, and its image before that.
+    // Pulling the image and loading a large model takes longer than the default ten minutes.
     let deadline = i64::from(workload.config.engine.startup_minutes) * 60 + 900;
     spec.insert("progressDeadlineSeconds".to_owned(), deadline.into());
-    // Accelerators are seldom free for a pod more than there are.
+    // There are rarely free accelerators for an additional pod.
     let strategy =
         json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}});
     spec.insert("strategy".to_owned(), strategy.into());
@@ -68,13 +68,13 @@ fn deployment(workload: &Workload<'_>, values: &mut Values) -> Object {
     with(object, "spec", Value::from(spec))
 }
 
-/// The spec of a LeaderWorkerSet.
+/// Returns the spec of a LeaderWorkerSet.
 fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
     let mut spec = Map::new();
     if let Some(replicas) = replicas(workload, values) {
         spec.insert("replicas".to_owned(), replicas);
     }
-    // The leader is ready only once its workers have joined, so they must not wait for it.
+    // The leader is ready only after its workers have joined, so they must not wait for it.
     spec.insert("startupPolicy".to_owned(), "LeaderCreated".into());
     let mut template = Map::new();
     template.insert("size".to_owned(), i64::from(workload.shape.nodes).into());
@@ -92,7 +92,7 @@ fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
     spec.into()
 }
 
-/// Both roles as one object, which rolls them out together.
+/// Returns a DisaggregatedSet, which rolls both roles out together.
 fn disaggregated_set(workloads: &[Workload<'_>], values: &mut Values) -> Option<Object> {
     let config = workloads.first()?.config;
     let mut roles = Vec::new();

@@ -450,10 +450,10 @@ fn a_release_takes_over_crds_of_folders() {
         let old = charts.folder("lamp-operator", "1.2.3");
         let new = charts.folder(owner, "1.3.0");
         let readme = charts.0.read(&format!("out/{owner}/1.3.0/README.md"));
-        let mut texts = vec![(readme.clone(), commands(&readme, "take them over"))];
+        let mut texts = vec![(readme.clone(), commands(&readme, "To adopt them, once"))];
         if placement == "templates" {
             let upgrade = charts.0.read("out/lamp-operator/1.3.0/UPGRADE.md");
-            let headings = ["Have the release take over CRDs", "**Upgrade**"];
+            let headings = ["Adopt existing CRDs into the release", "**Upgrade**"];
             let found = headings.into_iter().flat_map(|heading| commands(&upgrade, heading));
             texts.push((upgrade.clone(), found.map(|command| for_release(&command)).collect()));
         }

@@ -228,13 +228,13 @@ pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<
     };
     for item in items("final") {
         let (id, what) = item.split_once(": ").expect("an object");
-        if known.contains(id) && what.contains("objects are now stored as") {
+        if known.contains(id) && what.contains("storage version is now") {
             effect.stored.insert(id.to_owned());
         }
     }
     for item in items("restart") {
         // Pods of a Deployment that is created are no restart for the server.
-        if item.ends_with("(under another name)") {
+        if item.ends_with("(renamed)") {
             continue;
         }
         let (kind, name) = item.split(' ').next().unwrap_or(item).split_once('/').expect("a kind");

@@ -19,7 +19,7 @@ fn an_install_without_cert_manager_stops_and_creates_nothing() {
         assert!(!run.success, "Helm {} installed it", helm.version);
         assert!(
             run.stderr.contains(
-                "toll-bridge-operator needs the API cert-manager.io/v1/Certificate, which this \
+                "toll-bridge-operator requires the API cert-manager.io/v1/Certificate, which this \
                  cluster does not have: install cert-manager first"
             ),
             "Helm {}: {}",

@@ -113,8 +113,8 @@ fn variables_that_multiply_are_not_expanded() {
         case.write("pods.yaml", PODS.replace("command: [vllm, serve]", &command));
         case.write("pool.yaml", POOL);
         let seen = case.run(&["check-serving", "pods.yaml", "pool.yaml"]);
-        let wanted = "note[serving-unread]: the command of container `engine` of Deployment/chat is \
-                      not looked at";
+        let wanted = "note[serving-unread]: command of container `engine` of Deployment/chat is \
+                      not checked";
         assert!(seen.code.is_some_and(|code| code < 2), "{}", seen.text());
         if !command.contains("set --") {
             assert!(seen.stderr.contains(wanted), "{}", seen.text());
@@ -197,7 +197,7 @@ fn two_models_have_no_object_in_common() {
     assert_eq!(seen.code, Some(0));
     let shown = seen.text();
     assert!(
-        shown.contains("HTTPRoute/chat and HTTPRoute/other both take `PathPrefix /`"),
+        shown.contains("HTTPRoute/chat and HTTPRoute/other both match `PathPrefix /`"),
         "{shown}"
     );
 }

@@ -165,7 +165,7 @@ fn the_last_version_of_openshift_is_in_the_chart() {
     let chart = case.read("out/lamp-operator/1.2.3/Chart.yaml");
     assert!(chart.contains("bundle2chart/max-openshift-version: \"4.18\""), "{chart}");
     let readme = case.read("out/lamp-operator/1.2.3/README.md");
-    assert!(readme.contains("for versions up to 4.18"), "{readme}");
+    assert!(readme.contains("Supports OpenShift up to 4.18"), "{readme}");
     let seen = case.run(&["inspect", "bundle"]);
     assert!(seen.stdout.contains("up to 4.18"), "{}", seen.text());
 }

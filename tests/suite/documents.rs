@@ -27,9 +27,9 @@ fn codes() {
 # Codes of diagnostics
 
 Every problem that bundle2chart reports has one of these codes, as in `error[unknown-key]`.
-`bundle2chart explain CODE` prints the same. Codes are stable: none is ever used for something else.
+`bundle2chart explain CODE` prints the same text. Codes are stable and never reused.
 
-This file is made from `src/diag/code.rs`.
+Generated from `src/diag/code.rs`.
 "
     .to_owned();
     for code in Code::ALL {
@@ -42,7 +42,7 @@ This file is made from `src/diag/code.rs`.
         );
     }
     text.push_str(
-        "\n# Codes of changes\n\nWhat `bundle2chart diff` finds, from `src/diff/rules/`.\n",
+        "\n# Codes of changes\n\nRules of `bundle2chart diff`, generated from `src/diff/rules/`.\n",
     );
     for rule in bundle2chart::diff::rules::all() {
         let _ = write!(
@@ -72,15 +72,15 @@ fn schema() {
 #[test]
 fn invariants() {
     let mut text = "\
-# Invariants of manifests that serve models
+# Invariants of model-serving manifests
 
-`build` holds the charts of `[[serving]]` tables against these, and `bundle2chart check-serving` manifests that anyone
-wrote. A finding names the code; `bundle2chart explain CODE` says more. The field is the key of `[[serving]]` that
-decides it, the source an issue or the API or program that has the rule.
+`build` checks them in the charts of `[[serving]]` tables, `bundle2chart check-serving` in any manifests. `bundle2chart
+explain CODE` explains a code. The field is the key of `[[serving]]` that determines the invariant, the source an issue, an
+API or a program.
 
-This file is made from `src/serving/invariants.rs`.
+Generated from `src/serving/invariants.rs`.
 
-| code | severity | field | what happens otherwise | source |
+| code | severity | field | otherwise | source |
 |---|---|---|---|---|
 "
     .to_owned();
@@ -95,9 +95,7 @@ This file is made from `src/serving/invariants.rs`.
             invariant.source
         );
     }
-    text.push_str(
-        "\n## Known to fail, and not checked\n\n| what | why it is no invariant |\n|---|---|\n",
-    );
+    text.push_str("\n## Known failures that are not checked\n\n| failure | reason |\n|---|---|\n");
     for (what, why) in bundle2chart::serving::invariants::NOT_CHECKED {
         let _ = writeln!(text, "| {what} | {why} |");
     }
@@ -109,11 +107,11 @@ fn deviations() {
     let mut text = "\
 # Deviations from OLM
 
-bundle2chart makes of a bundle what Operator Lifecycle Manager (OLM) makes of it, except for what is
-listed here. `tests/suite/goldens.rs` compares the two object by object on real bundles, and allows these
+bundle2chart creates the same objects from a bundle as Operator Lifecycle Manager (OLM), except for the
+deviations listed here. `tests/suite/goldens.rs` compares the two object by object on real bundles, and allows these
 differences and no others. Where nothing else is said, OLM is OLM v1.
 
-This file is made from `tests/support/deviations.rs`.
+Generated from `tests/support/deviations.rs`.
 "
     .to_owned();
     for deviation in &deviations::DEVIATIONS {

@@ -1,132 +1,132 @@
-//! How our objects differ from OLM's on purpose; `comparison.rs` allows it and nothing else.
+//! Intended deviations of our objects from OLM's; `comparison.rs` allows these and nothing else.
 
-/// A named difference to OLM's renderer.
+/// A deviation from OLM's renderer.
 pub(crate) struct Deviation {
     /// Short name.
     pub(crate) name: &'static str,
-    /// What differs.
+    /// The difference.
     pub(crate) what: &'static str,
-    /// Why.
+    /// The reason.
     pub(crate) why: &'static str,
 }
 
-/// All of them; docs/deviations.md is generated from this list.
+/// All deviations; docs/deviations.md is generated from this list.
 pub(crate) const DEVIATIONS: [Deviation; 25] = [
     Deviation {
         name: "stable-rbac-names",
-        what: "Roles and bindings of the install strategy are named after their ServiceAccount (`ACCOUNT-role`, `ACCOUNT-clusterrole`, the chart's name before it where the account does not hold it) instead of after a hash of their content.",
-        why: "An upgrade shows a changed rule, not a new role beside a deleted one. OLM v1's names change with every rule, and with the install mode.",
+        what: "Roles and bindings of the install strategy are named after their ServiceAccount (`ACCOUNT-role`, `ACCOUNT-clusterrole`, prefixed with the chart name unless the account contains it) instead of a hash of their content.",
+        why: "An upgrade shows a changed rule, not a new and a deleted role. OLM v1's names change with every rule and with the install mode.",
     },
     Deviation {
         name: "own-namespace-role",
-        what: "When the operator watches other namespaces, it has its Roles in its own namespace too.",
-        why: "Leader election leases live there. OLM v0 keeps that Role; v1's renderer forgets it, and the operator stops at its start.",
+        what: "An operator that watches other namespaces also has its Roles in its own namespace.",
+        why: "Leader election leases are there. OLM v0 keeps that Role; v1's renderer omits it, and the operator fails to start.",
     },
     Deviation {
         name: "shipped-subjects",
-        what: "ServiceAccounts in the subjects of shipped bindings get the release namespace.",
-        why: "Bundles ship placeholders such as `system` there. OLM v1 leaves them, so that the binding grants nothing.",
+        what: "ServiceAccounts in the subjects of the bundle's bindings get the release namespace.",
+        why: "Bundles have placeholders such as `system` there. OLM v1 does not replace them, so the binding grants nothing.",
     },
     Deviation {
         name: "cluster-scope",
         what: "Cluster-scoped objects, webhook configurations too, have no `metadata.namespace`; a VerticalPodAutoscaler is namespaced.",
-        why: "The API server refuses or ignores the field, and OLM's table has the wrong scope for VerticalPodAutoscaler.",
+        why: "The API server rejects or ignores the field, and OLM's table has the wrong scope for VerticalPodAutoscaler.",
     },
     Deviation {
         name: "shipped-service-accounts",
-        what: "A ServiceAccount that the bundle ships is not generated a second time.",
-        why: "OLM v1 renders it twice, and which one wins depends on the order.",
+        what: "A ServiceAccount in the bundle is not generated again.",
+        why: "OLM v1 renders it twice, and the order decides which one wins.",
     },
     Deviation {
         name: "service-account-name",
-        what: "Pods of Deployments always have a `serviceAccountName`: `default`, or what `serviceAccount` says, where a bundle leaves it out.",
-        why: "The API server keeps a copy in `serviceAccount` and takes the name from there when a rollback removes it: pods would keep the ServiceAccount of the later version.",
+        what: "Pods of Deployments always have a `serviceAccountName`; without one in the bundle it is that of `serviceAccount`, or `default`.",
+        why: "The API server keeps a copy in `serviceAccount` and uses it if a rollback removes the name: pods would keep the ServiceAccount of the later version.",
     },
     Deviation {
         name: "no-server-fields",
-        what: "`metadata.creationTimestamp: null` and a `status` without content are dropped; `strategy: {}`, `resources: {}`, `divisor: \"0\"` of a `resourceFieldRef` and the like are not invented, but `replicas: 1` is, since it is a value of the chart; quantities stay as they are written, and so do null, empty lists and maps, `false`, 0 and `\"\"`. An empty `affinity` is left out, since it is a value of the chart.",
-        why: "OLM's typed round trip adds and drops these. They mean the same to the API server.",
+        what: "`metadata.creationTimestamp: null` and an empty `status` are dropped; `strategy: {}`, `resources: {}`, `divisor: \"0\"` of a `resourceFieldRef` and similar defaults are not added, except `replicas: 1`, which is a chart value; quantities, null, empty lists and maps, `false`, 0 and `\"\"` are kept as written. An empty `affinity` is omitted, because it is a chart value.",
+        why: "OLM's typed round trip adds and drops these. They are equivalent for the API server.",
     },
     Deviation {
         name: "webhook-port",
-        what: "A webhook without `containerPort` is called on port 443.",
-        why: "That is the default in the schema of a CSV and what OLM v0 does. OLM v1 writes port 0, which the API server refuses.",
+        what: "A webhook without `containerPort` uses port 443.",
+        why: "That is the default in the CSV schema and in OLM v0. OLM v1 writes port 0, which the API server rejects.",
     },
     Deviation {
         name: "init-container-certificates",
-        what: "Init containers that mount a certificate get the new volume in its place.",
-        why: "OLM removes the volume and leaves the mount, and the API server refuses the Deployment.",
+        what: "Init containers that mount a certificate get the new volume.",
+        why: "OLM removes the volume but not the mount, and the API server rejects the Deployment.",
     },
     Deviation {
         name: "common-name",
-        what: "The common name of a certificate is cut to 64 bytes.",
-        why: "X.509 has no longer ones, and cert-manager refuses them. Clients look at the DNS names, which are whole.",
+        what: "The common name of a certificate is truncated to 64 bytes.",
+        why: "X.509 does not allow longer ones, and cert-manager rejects them. Clients use the DNS names, which are complete.",
     },
     Deviation {
         name: "service-name",
-        what: "Where a Deployment's name leaves room for a Service name of 64 bytes, it has 63, and the Secret is named accordingly.",
-        why: "The limit is 63; OLM cuts one byte too late, and the API server refuses its Service.",
+        what: "A Service name that would have 64 bytes has 63, and the Secret name follows it.",
+        why: "The limit is 63; OLM truncates to 64, and the API server rejects its Service.",
     },
     Deviation {
         name: "kept-crds",
         what: "CRDs that are templates have the annotation `helm.sh/resource-policy: keep`.",
-        why: "OLM keeps CRDs when an operator goes. Helm would delete them, and every custom resource with them.",
+        why: "OLM keeps CRDs when an operator is removed. Helm would delete them with all custom resources.",
     },
     Deviation {
         name: "versions-of-crds",
         what: "CRDs that are templates have the annotation `bundle2chart/version` with the version of the operator.",
-        why: "OLM knows which version is installed. A chart of an older version stops at the annotation instead of downgrading a CRD.",
+        why: "OLM knows the installed version. A chart of an older version checks the annotation and fails instead of downgrading a CRD.",
     },
     Deviation {
         name: "stale-injection",
-        what: "A CRD that a conversion webhook of the CSV converts loses the annotation `cert-manager.io/inject-ca-from` when another provider than cert-manager makes the certificate.",
-        why: "It names a Certificate of the bundle's sources, which no chart holds; where cert-manager runs, the two would fight over the CA.",
+        what: "A CRD with a conversion webhook of the CSV has no annotation `cert-manager.io/inject-ca-from` if another provider than cert-manager issues the certificate.",
+        why: "It references a Certificate of the bundle's sources, which is not in the chart; with cert-manager in the cluster, both would overwrite the CA bundle.",
     },
     Deviation {
         name: "operator-namespace",
         what: "Pods have the annotation `olm.operatorNamespace`.",
-        why: "OLM v0 sets it, and so do later versions of v1 than v1.10.0, which is compared here.",
+        why: "OLM v0 sets it, and so does v1 after v1.10.0, the version compared here.",
     },
     Deviation {
         name: "unknown-fields",
-        what: "Fields that Kubernetes' types do not have are dropped from shipped objects of Kubernetes' own kinds too, and a note says so.",
-        why: "OLM drops them from CSVs and CRDs only. Server-side apply, which Helm 4 uses, refuses an object that has one.",
+        what: "Unknown fields are also dropped from the bundle's objects of built-in kinds, with a note.",
+        why: "OLM drops them from CSVs and CRDs only. Server-side apply, which Helm 4 uses, rejects objects with unknown fields.",
     },
     Deviation {
         name: "certificate-paths",
-        what: "A volume that is mounted at the path of a certificate makes way also where that path ends in `/`.",
-        why: "OLM compares texts, so two volumes are mounted at one path, and one of them hides the other.",
+        what: "A volume mounted at the path of a certificate is replaced, also if the path ends in `/`.",
+        why: "OLM compares strings, so two volumes are mounted at one path, and one hides the other.",
     },
     Deviation {
         name: "no-properties",
         what: "A `metadata/properties.yaml` without properties adds no annotation `olm.properties` to pods.",
-        why: "OLM v1 writes `null` there, which says nothing.",
+        why: "OLM v1 writes `null` there.",
     },
-    // What follows does not occur in the goldens; tests/suite/awkward_truths.rs and tests/suite/lints.rs have it.
+    // The rest does not occur in the goldens; tests/suite/awkward_truths.rs and tests/suite/lints.rs have it.
     Deviation {
         name: "kube-system",
-        what: "Roles and RoleBindings that a bundle ships for `kube-system` stay there.",
-        why: "They let the operator read what is there, such as the API server's authentication settings. OLM moves them to the operator's namespace, where they grant nothing.",
+        what: "Roles and RoleBindings of a bundle in `kube-system` stay there.",
+        why: "They let the operator read objects there, such as the API server's authentication settings. OLM moves them to the operator's namespace, where they grant nothing.",
     },
     Deviation {
         name: "own-names",
-        what: "The group of all ServiceAccounts of the operator's namespace in shipped bindings, `SERVICE.NAMESPACE.svc` in commands, arguments and variables, and the namespace of a Service of the chart by which a shipped CRD is converted, follow the release namespace.",
-        why: "Bundles write a namespace there that they expect; a chart goes where its user says. What is not rewritten is reported.",
+        what: "The release namespace replaces the operator namespace in the ServiceAccounts group of the bundle's bindings, in `SERVICE.NAMESPACE.svc` in commands, arguments and env vars, and in the conversion webhook Service of the bundle's CRDs.",
+        why: "Bundles hard-code the suggested namespace there; users install a chart into any namespace. Namespaces that are not rewritten are reported.",
     },
     Deviation {
         name: "operator-condition",
-        what: "`OPERATOR_CONDITION_NAME` is set in the containers of an operator whose rules name `operatorconditions`, and a warning says that there is no such object.",
-        why: "OLM v0 sets it in every container and makes the object, v1 does neither.",
+        what: "`OPERATOR_CONDITION_NAME` is set in the containers of an operator with RBAC for `operatorconditions`, with a warning that there is no such object.",
+        why: "OLM v0 sets it in every container and creates the object, v1 does neither.",
     },
     Deviation {
         name: "default-watch",
-        what: "An operator that does not support AllNamespaces watches its own namespace unless told otherwise; several namespaces can be watched.",
-        why: "OLM v1 renders neither without being told; v0 has both.",
+        what: "An operator that does not support AllNamespaces watches its own namespace by default; it can watch several namespaces.",
+        why: "OLM v1 renders neither without explicit configuration; v0 has both.",
     },
     Deviation {
         name: "api-services",
-        what: "Owned APIServices come with a Service and certificate, with bindings to `system:auth-delegator` and `extension-apiserver-authentication-reader`, and with a Role for their Secret. Deployments that serve webhooks only have none of these bindings.",
-        why: "OLM v1 refuses owned APIServices. v0 makes the bindings for whatever serves, but a webhook does not ask who calls it; `auth-reader` is there for the operator that reads the settings.",
+        what: "Owned APIServices come with a Service and certificate, with bindings to `system:auth-delegator` and `extension-apiserver-authentication-reader`, and with a Role for their Secret. Deployments with webhooks only have none of these bindings.",
+        why: "OLM v1 rejects owned APIServices. v0 also creates the bindings for webhooks, but a webhook does not authenticate its caller; `auth-reader` is for operators that read the settings.",
     },
     Deviation {
         name: "no-operator-group",
@@ -135,7 +135,7 @@ pub(crate) const DEVIATIONS: [Deviation; 25] = [
     },
     Deviation {
         name: "refused",
-        what: "Another media type than registry+v1, several ClusterServiceVersions, CRDs of v1beta1, dependencies that cannot be read, a port of a Service with two targets, two objects of one name, names and types of fields that the API server does not take: such a bundle is refused. What the API server refuses for other reasons is carried through, with a warning.",
-        why: "OLM v1 takes the last ClusterServiceVersion in silence, writes CRDs without versions, does not look at dependencies, and finds out about the rest when it installs.",
+        what: "Bundles are rejected with another media type than registry+v1, several ClusterServiceVersions, v1beta1 CRDs, invalid dependencies, a Service port with two targets, duplicate objects, or invalid names and field types. Other objects that the API server rejects are kept, with a warning.",
+        why: "OLM v1 silently uses the last ClusterServiceVersion, writes CRDs without versions, ignores dependencies, and fails at installation for the rest.",
     },
 ];

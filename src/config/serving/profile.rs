@@ -1,12 +1,12 @@
-//! API profiles: which versions of groups, objects, flags and images belong together.
+//! API profiles: compatible versions of API groups, objects, flags and images.
 //!
-//! Sources: the releases of gateway-api-inference-extension (which gave the picker and its objects
-//! away after 1.4), llm-d-router and lws.
+//! Sources: the releases of gateway-api-inference-extension (whose picker and objects moved to
+//! llm-d-router after 1.4), llm-d-router and lws.
 
-/// Versions that belong together.
+/// A set of compatible versions.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// As in bundles.toml.
+    /// Name in bundles.toml.
     pub name: &'static str,
     /// Version of the picker.
     pub version: &'static str,
@@ -18,23 +18,23 @@ pub struct Profile {
     pub picker_config: &'static str,
     /// Image of the picker.
     pub picker_image: &'static str,
-    /// Image of the routing sidecar; none where there is no prefill/decode routing.
+    /// Image of the routing sidecar; `None` without prefill/decode routing.
     pub sidecar_image: Option<&'static str>,
     /// The sidecar's flag for the engine's port.
     pub sidecar_engine_port: &'static str,
-    /// Whether the picker has the flag `--tracing`.
+    /// True if the picker has the flag `--tracing`.
     pub tracing_flag: bool,
-    /// Whether pools must name a picker, as before GAIE 1.6.
+    /// True if pools require an `endpointPickerRef`, as before GAIE 1.6.
     pub needs_picker: bool,
-    /// Most ports of a pool.
+    /// Maximum number of ports of a pool.
     pub most_ports: usize,
     /// `apiVersion` of LeaderWorkerSets.
     pub lws: &'static str,
-    /// `apiVersion` of DisaggregatedSets, where the profile has them.
+    /// `apiVersion` of DisaggregatedSets; `None` if the profile has none.
     pub disaggregated_set: Option<&'static str>,
     /// `MAJOR.MINOR` of the picker as a number, for tables of flags and plugins.
     pub release: (u32, u32),
-    /// Whether the plugins are those of llm-d.
+    /// True if the picker has the plugins of llm-d.
     pub llm_d: bool,
 }
 
@@ -96,12 +96,12 @@ static PROFILES: [Profile; 3] = [
     },
 ];
 
-/// The newest profile.
+/// Returns the newest profile.
 pub fn newest() -> &'static Profile {
     &PROFILES[0]
 }
 
-/// The profile of this name.
+/// Returns the profile with this name.
 pub fn named(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }

@@ -89,7 +89,7 @@ fn exhaustive(old: &Side, new: &Side) -> BTreeSet<(String, String)> {
             let shared = shared.count();
             let likeness = shared as f64 / (leaves.len() + others.len() - shared) as f64;
             let enough = if stem == other_stem { super::ALIKE_BY_NAME } else { super::ALIKE };
-            if (only || leaves.len() >= super::TELLING) && likeness >= enough {
+            if (only || leaves.len() >= super::MIN_LEAVES) && likeness >= enough {
                 scored.push((likeness, from, to));
             }
         }

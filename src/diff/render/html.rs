@@ -1,7 +1,7 @@
-//! For a browser: one file with everything in it, and nothing from anywhere else.
+//! HTML format: one self-contained page.
 //!
-//! Every word is in the page itself; the script only filters. The content security policy allows
-//! the page's own style and script, by digest, and nothing more.
+//! All content is in the page itself; the script only filters. The content security policy allows
+//! only the page's own style and script, by digest.
 
 use super::{Sign, lines, objects};
 use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
@@ -15,10 +15,10 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// Lines of one value.
+/// Maximum number of lines of a value.
 const LINES: usize = 1_000;
 
-/// The change set as an HTML page.
+/// Renders a change set as an HTML page.
 pub fn render(set: &ChangeSet) -> String {
     let title = format!("{} → {}", set.old, set.new);
     let mut page = format!(
@@ -31,6 +31,7 @@ pub fn render(set: &ChangeSet) -> String {
         digest(SCRIPT),
         text(&title),
     );
+
     let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title));
     for Finding { rule, reason } in &set.notices {
         let _ = writeln!(
@@ -43,14 +44,14 @@ pub fn render(set: &ChangeSet) -> String {
         );
     }
     if set.is_empty() {
-        let _ = writeln!(page, "<p>No difference in {} objects.</p>", set.unchanged);
+        let _ = writeln!(page, "<p>No differences in {} objects.</p>", set.unchanged);
     } else {
         let _ = writeln!(page, "<p id=\"counts\">{} in {}.</p>", strong_counts(set), objects(set));
     }
     for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
         let _ = writeln!(
             page,
-            "<p class=\"dim\">{} changes left out by <code>{}</code>: {}</p>",
+            "<p class=\"dim\">{} changes ignored by <code>{}</code>: {}</p>",
             ignored.changes,
             text(&ignored.pattern),
             text(&ignored.reason)
@@ -64,6 +65,7 @@ pub fn render(set: &ChangeSet) -> String {
         );
     }
     page.push_str("</header>\n");
+
     if !set.is_empty() {
         let ids = ids(set);
         summary(set, &ids, &mut page);
@@ -76,7 +78,7 @@ pub fn render(set: &ChangeSet) -> String {
     page
 }
 
-/// A source expression of a content security policy.
+/// Returns the source expression of a content security policy for inline content.
 fn digest(content: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content.as_bytes())))
 }
@@ -90,10 +92,10 @@ fn strong_counts(set: &ChangeSet) -> String {
         .join(", ")
 }
 
-/// Objects that a row of the summary leads to.
+/// Maximum number of linked objects per row of the summary.
 const LINKS: usize = 3;
 
-/// What matters, by code, with the way to where it is.
+/// Appends the table of breaking and risky changes by code, with links.
 fn summary(set: &ChangeSet, ids: &[String], page: &mut String) {
     let mut rows = String::new();
     for ((class, code), count) in crate::diff::codes(set) {
@@ -109,12 +111,11 @@ fn summary(set: &ChangeSet, ids: &[String], page: &mut String) {
         }
     }
     if !rows.is_empty() {
-        let _ =
-            write!(page, "<section>\n<h2>What matters</h2>\n<table>\n{rows}</table>\n</section>\n");
+        let _ = write!(page, "<section>\n<h2>Summary</h2>\n<table>\n{rows}</table>\n</section>\n");
     }
 }
 
-/// Links to the first change with this code of each object.
+/// Returns links to the first change with this code of each object.
 fn ways(set: &ChangeSet, ids: &[String], code: &str) -> String {
     let first = |object: &ObjectChange| object.changes.iter().position(|c| c.code() == code);
     let found: Vec<(&ObjectChange, String)> = set
@@ -149,22 +150,24 @@ fn filters(set: &ChangeSet, page: &mut String) {
             set.count(class)
         );
     }
+
     page.push_str("<label>Kind <select name=\"kind\"><option value=\"\">all</option>\n");
     for (kind, count) in kinds {
         let kind = text(kind);
         let _ = writeln!(page, "<option value=\"{kind}\">{kind} ({count})</option>");
     }
+
     page.push_str(
         "</select></label>\n\
          <input type=\"search\" name=\"q\" placeholder=\"Search (/)\" aria-label=\"Search in changes\">\n\
          <button type=\"button\" id=\"open\">Open all</button>\n\
          <button type=\"button\" id=\"close\">Close all</button>\n\
          <output id=\"shown\" class=\"dim\"></output>\n</form>\n\
-         <p class=\"dim\">Keys: j and k go through the changes, / searches, 1 2 3 switch the classes, o opens and c closes all.</p>\n",
+         <p class=\"dim\">Keys: j next change, k previous change, / search, 1 2 3 toggle classes, o open all, c close all.</p>\n",
     );
 }
 
-/// Targets of links, one for each object; of objects with the same slug, the later ones are numbered.
+/// Returns unique link targets, one per object; duplicate slugs are numbered.
 fn ids(set: &ChangeSet) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
@@ -190,7 +193,7 @@ fn changes(set: &ChangeSet, ids: &[String], page: &mut String) {
     page.push_str("</main>\n");
 }
 
-/// A name as the target of a link.
+/// Returns a name as a link target.
 fn slug(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     format!("o-{}", name.chars().map(plain).collect::<String>())
@@ -203,6 +206,7 @@ fn one(object: &ObjectChange, id: &str, page: &mut String) {
         Action::Renamed(from) => format!(" from {}", text(&from.to_string())),
         _ => String::new(),
     };
+
     let tally: Vec<String> = Class::ALL
         .into_iter()
         .filter(|class| object.count(*class) > 0)
@@ -217,10 +221,12 @@ fn one(object: &ObjectChange, id: &str, page: &mut String) {
         object.action.as_str(),
         tally.join(", "),
     );
+
     let mut told = Vec::new();
     for (number, change) in object.changes.iter().enumerate() {
         write_change(change, &format!("{id}--{}", number + 1), &mut told, page);
     }
+
     let _ = write!(page, "</details>\n</section>\n");
 }
 
@@ -230,6 +236,7 @@ fn write_change(change: &Change, id: &str, told: &mut Vec<&'static str>, page: &
         page,
         "<article class=\"change {class}\" id=\"{id}\" data-class=\"{class}\"><a class=\"link\" href=\"#{id}\" aria-label=\"Link to this change\">#</a>",
     );
+
     for finding in &change.findings {
         let rule = finding.rule;
         let _ = writeln!(
@@ -245,10 +252,12 @@ fn write_change(change: &Change, id: &str, told: &mut Vec<&'static str>, page: &
             let _ = writeln!(page, "<p class=\"todo\">→ {}</p>", with_code(rule.todo));
         }
     }
+
     if !change.path.steps().is_empty() {
         let _ =
             writeln!(page, "<p class=\"dim\"><code>{}</code></p>", text(&change.path.to_string()));
     }
+
     sides(change, page);
     page.push_str("</article>\n");
 }
@@ -271,6 +280,7 @@ fn sides(change: &Change, page: &mut String) {
         }
         page.push_str("</pre></figure>\n");
     };
+
     match (&change.old, &change.new) {
         (Some(_), Some(_)) => {
             column("old", Sign::Old, "del");
@@ -279,6 +289,7 @@ fn sides(change: &Change, page: &mut String) {
         (Some(_), None) => column("old", Sign::Old, "del"),
         _ => column("new", Sign::New, "ins"),
     }
+
     page.push_str("</div>\n");
 }
 
@@ -301,7 +312,7 @@ fn plan(set: &ChangeSet, page: &mut String) {
     page.push_str("</ol>\n</section>\n");
 }
 
-/// A sentence whose words in backquotes are code.
+/// Returns a sentence as HTML, with text in backticks as `<code>`.
 fn with_code(sentence: &str) -> String {
     let safe = text(sentence);
     let pieces: Vec<&str> = safe.split('`').collect();

@@ -1,18 +1,18 @@
-//! For programs: everything, as one JSON document. `schema/diff.schema.json` describes it.
+//! JSON format, described by `schema/diff.schema.json`.
 
 use crate::diff::{Action, Change, ChangeSet, Class, Finding, Identity, ObjectChange};
 use crate::escape;
 use serde_json::{Value as Json, json};
 
-/// Version of the format: raised when a field changes its meaning or goes.
+/// Version of the format, raised for incompatible changes.
 const FORMAT: u32 = 1;
 
-/// The change set as JSON, with a line end.
+/// Renders a change set as JSON, with a trailing newline.
 pub fn render(set: &ChangeSet) -> String {
     escape::json(&format!("{:#}\n", document(set))).into_owned()
 }
 
-/// The change set as JSON.
+/// Returns a change set as a JSON document.
 pub fn document(set: &ChangeSet) -> Json {
     let counts: serde_json::Map<String, Json> = Class::ALL
         .iter()
@@ -77,31 +77,33 @@ fn finding(finding: &Finding) -> Json {
     })
 }
 
-/// The JSON schema of the document.
+/// Returns the JSON schema of the document.
 pub fn schema() -> Json {
     let classes: Vec<&str> = Class::ALL.iter().map(|class| class.as_str()).collect();
     let codes: Vec<&str> = crate::diff::rules::all().map(|rule| rule.code).collect();
     let text = |description: &str| json!({"type": "string", "description": description});
     let count =
         |description: &str| json!({"type": "integer", "minimum": 0, "description": description});
-    let class = json!({"enum": classes, "description": "How much it matters."});
+    let class = json!({"enum": classes, "description": "Severity."});
     let list = |items: Json| json!({"type": "array", "items": items});
     let closed = |required: &[&str], properties: Json| {
         json!({"type": "object", "required": required, "properties": properties,
             "additionalProperties": false})
     };
+
     let finding = closed(
         &["code", "class", "reason", "todo"],
         json!({
-            "code": {"enum": codes, "description": "`bundle2chart explain CODE` says more."},
+            "code": {"enum": codes, "description": "Code of the rule; see `bundle2chart explain CODE`."},
             "class": class,
-            "reason": text("What was seen."),
-            "todo": text("What to do."),
+            "reason": text("The specific change."),
+            "todo": text("Recommended action."),
         }),
     );
+
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "What `bundle2chart diff --format json` writes",
+        "title": "Output of `bundle2chart diff --format json`",
         "type": "object",
         "required": [
             "format", "old", "new", "counts", "notices", "unchanged", "objects", "ignored", "plan",
@@ -109,40 +111,40 @@ pub fn schema() -> Json {
         "additionalProperties": false,
         "properties": {
             "format": {"const": FORMAT},
-            "old": text("What the old side is."),
-            "new": text("What the new side is."),
+            "old": text("Label of the old side."),
+            "new": text("Label of the new side."),
             "counts": closed(&classes, json!({
-                "breaking": count("Breaking changes."),
-                "risky": count("Risky changes."),
-                "info": count("Changes for information."),
+                "breaking": count("Number of breaking changes."),
+                "risky": count("Number of risky changes."),
+                "info": count("Number of informational changes."),
             })),
             "notices": {
                 "type": "array",
                 "items": finding,
-                "description": "What is to be known before everything else; not counted.",
+                "description": "Findings about the two sides as a whole; not counted.",
             },
-            "unchanged": count("Objects that are the same on both sides."),
+            "unchanged": count("Number of objects without differences."),
             "objects": list(closed(&["id", "action", "class", "changes"], json!({
                 "id": {"$ref": "#/definitions/identity"},
                 "from": {"$ref": "#/definitions/identity"},
                 "action": {"enum": ["added", "removed", "renamed", "changed"]},
                 "class": class,
                 "changes": list(closed(&["path", "class", "findings"], json!({
-                    "path": text("Where in the object; empty for the object as a whole."),
+                    "path": text("Path in the object; empty for the whole object."),
                     "class": class,
-                    "old": {"description": "What was there; missing when it is new. Secrets are replaced."},
-                    "new": {"description": "What is there now; missing when it is gone."},
+                    "old": {"description": "Old value; missing if added. Secrets are redacted."},
+                    "new": {"description": "New value; missing if removed. Secrets are redacted."},
                     "findings": {"type": "array", "minItems": 1, "items": finding},
                 }))),
             }))),
             "ignored": list(closed(&["path", "reason", "changes"], json!({
-                "path": text("The pattern."),
-                "reason": text("Why."),
-                "changes": count("How many changes it left out."),
+                "path": text("Pattern."),
+                "reason": text("Reason."),
+                "changes": count("Number of ignored changes."),
             }))),
             "plan": list(closed(&["id", "title", "items", "commands"], json!({
-                "id": text("The kind of step."),
-                "title": text("What to do."),
+                "id": text("Kind of step."),
+                "title": text("Instruction."),
                 "items": list(json!({"type": "string"})),
                 "commands": list(json!({"type": "string"})),
             }))),

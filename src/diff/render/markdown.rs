@@ -1,4 +1,5 @@
-//! For a pull request: counts first, a fold for each object, a plan; within what a comment may hold.
+//! Markdown format for pull requests: counts, one fold per object, plan; limited to the size of a
+//! comment.
 
 use super::{counts, lines, objects, tallied};
 use crate::diff::plan::Step;
@@ -7,19 +8,19 @@ use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
 use std::fmt::Write as _;
 
-/// Bytes that a report may have: comments of GitHub end at 65,536 characters, of which the tool that
-/// posts it needs a few.
+/// Maximum size of a report in bytes. GitHub limits comments to 65,536 characters; the rest is for the
+/// tool that posts the report.
 pub const LIMIT: usize = 60_000;
 
-/// Lines of a value.
+/// Maximum number of lines of a value.
 const LINES: usize = 30;
-/// Bytes of a line of a value.
+/// Maximum number of characters of a line of a value.
 const WIDTH: usize = 300;
-/// Characters of an item of the plan.
+/// Maximum number of characters of an item of the plan.
 const ITEM: usize = 1_200;
 
-/// How much is told of an object: how many changes that matter are shown with their values, and
-/// named; how many for information are shown.
+/// Level of detail of an object: the number of breaking and risky changes with values (`shown`) and
+/// without (`named`), and the number of informational changes.
 #[derive(Clone, Copy)]
 struct Detail {
     shown: usize,
@@ -27,8 +28,8 @@ struct Detail {
     info: usize,
 }
 
-/// From the least to the most. The last one but one is all that matters; what is for information
-/// comes last, after everything that matters of every object.
+/// Levels in ascending order. Informational changes come last, after all breaking and risky changes
+/// of all objects.
 const DETAILS: [Detail; 5] = [
     Detail { shown: 0, named: 0, info: 0 },
     Detail { shown: 1, named: 5, info: 0 },
@@ -37,7 +38,7 @@ const DETAILS: [Detail; 5] = [
     Detail { shown: usize::MAX, named: 0, info: 25 },
 ];
 
-/// The change set as Markdown of at most `limit` bytes.
+/// Renders a change set as Markdown of at most `limit` bytes.
 pub fn render(set: &ChangeSet, limit: usize) -> String {
     let mut head = format!("# {} → {}\n\n", markdown::text(&set.old), markdown::text(&set.new));
     for Finding { rule, reason } in &set.notices {
@@ -46,7 +47,7 @@ pub fn render(set: &ChangeSet, limit: usize) -> String {
         let _ = writeln!(head, "> **{class}** `{}`: {reason}. {todo}\n", rule.code);
     }
     if set.is_empty() {
-        let _ = writeln!(head, "No difference in {} objects.", set.unchanged);
+        let _ = writeln!(head, "No differences in {} objects.", set.unchanged);
         head.push_str(&ignored(set));
         return head;
     }
@@ -59,7 +60,7 @@ pub fn render(set: &ChangeSet, limit: usize) -> String {
         .reduce(|longer, shorter| if longer.len() > limit / 3 { shorter } else { longer })
         .unwrap_or_default();
     let title = "## Changes\n\n";
-    // Room for the sentence about what is left out, and the names in it.
+    // For the paragraph on omitted objects and their names.
     let reserve = 1_500;
     let room = limit.saturating_sub(head.len() + plan.len() + title.len() + reserve);
     let (texts, left) = fitting(&set.objects, room);
@@ -67,8 +68,8 @@ pub fn render(set: &ChangeSet, limit: usize) -> String {
     format!("{head}{title}{}{}{plan}", texts.concat(), left_out(&left))
 }
 
-/// As much as fits into `room` bytes: something of as many objects as can be, then more of the
-/// first ones, which matter most. Of how many objects, too.
+/// Returns the folds that fit into `room` bytes and the number of their objects. As many objects as
+/// possible get a short fold, then the first ones, which are the worst, get more details.
 fn fitting(objects: &[ObjectChange], room: usize) -> (Vec<String>, usize) {
     let mut texts: Vec<String> = Vec::new();
     let mut used = 0;
@@ -82,7 +83,7 @@ fn fitting(objects: &[ObjectChange], room: usize) -> (Vec<String>, usize) {
     }
     for detail in &DETAILS[1..] {
         for (object, text) in objects.iter().zip(&mut texts) {
-            // Far more than fits need not be written to know it.
+            // Skip folds that cannot fit.
             if used >= room || detail.shown.min(object.changes.len()) > room {
                 continue;
             }
@@ -109,7 +110,7 @@ fn left_out(left: &[&ObjectChange]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "**Left out for length:** {} object{} with {} breaking, {} risky and {} info changes: {}{more}. \
+        "**Omitted for length:** {} object{} with {} breaking, {} risky and {} info changes: {}{more}. \
          `bundle2chart diff --format html` shows all.\n\n",
         left.len(),
         if left.len() == 1 { "" } else { "s" },
@@ -120,7 +121,7 @@ fn left_out(left: &[&ObjectChange]) -> String {
     )
 }
 
-/// The codes that break or are risky, with how often.
+/// Returns the table of breaking and risky codes with their counts.
 fn worst(set: &ChangeSet) -> String {
     let mut text = String::new();
     for class in [Class::Breaking, Class::Risky] {
@@ -136,7 +137,7 @@ fn worst(set: &ChangeSet) -> String {
     if text.is_empty() {
         return text;
     }
-    format!("| class | changes | code | what |\n|---|---|---|---|\n{text}\n")
+    format!("| class | changes | code | description |\n|---|---|---|---|\n{text}\n")
 }
 
 fn ignored(set: &ChangeSet) -> String {
@@ -144,7 +145,7 @@ fn ignored(set: &ChangeSet) -> String {
     for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
         let _ = writeln!(
             text,
-            "{} changes left out by {}: {}\n",
+            "{} changes ignored by {}: {}\n",
             ignored.changes,
             code(&ignored.pattern),
             markdown::text(&ignored.reason)
@@ -170,6 +171,7 @@ fn fold(object: &ObjectChange, detail: Detail) -> String {
         object.action.as_str(),
         markdown::inline_html(&object.id.to_string()),
     );
+
     let (serious, rest): (Vec<&Change>, Vec<&Change>) =
         object.changes.iter().partition(|change| change.class() != Class::Info);
     let mut told = Vec::new();
@@ -186,23 +188,24 @@ fn fold(object: &ObjectChange, detail: Detail) -> String {
         let word = if shown.is_empty() { "" } else { " more" };
         more_alike(&format!("`{code}`: {}{word}", more.len()), more, detail.named, &mut text);
     }
+
     let (shown, more) = rest.split_at(detail.info.min(rest.len()));
     shown.iter().for_each(|change| item(change, &mut told, &mut text));
     if !more.is_empty() {
         let count = more.len();
         let what = tallied(more.iter().copied());
         let more = if shown.is_empty() { "" } else { " more" };
-        let _ = writeln!(text, "- {count}{more} for information: {what}");
+        let _ = writeln!(text, "- {count}{more} informational: {what}");
     }
     text.push_str("\n</details>\n\n");
     text
 }
 
-/// Changes of one code that are not shown: what the first of them are.
+/// Appends the first reasons of changes that are shown without values.
 fn more_alike(title: &str, more: &[&Change], named: usize, text: &mut String) {
     let Some(first) = more.first() else { return };
     let class = first.class().as_str();
-    let _ = writeln!(text, "- **{class}** {title}, without their values");
+    let _ = writeln!(text, "- **{class}** {title}, values omitted");
     for change in more.iter().take(named) {
         let reason = change.findings.first().map_or("", |finding| finding.reason.as_str());
         let _ = writeln!(text, "  - {}", cut(&sentence(reason)));
@@ -234,7 +237,7 @@ fn item(change: &Change, told: &mut Vec<&'static str>, text: &mut String) {
             let _ = writeln!(text, "  → {}", sentence(rule.todo));
         }
     }
-    // What came or went as a whole is named, not printed: it is in the chart.
+    // Added and removed objects are not printed: they are in the chart.
     let whole = change.path.steps().is_empty();
     let (lines, more) = if whole { (Vec::new(), 0) } else { lines(change, LINES) };
     if !lines.is_empty() {
@@ -276,7 +279,7 @@ fn cut(line: &str) -> String {
     shortened(line, WIDTH)
 }
 
-/// The beginning of a text, and how much more there is.
+/// Returns the text, truncated to `most` characters, with the number of omitted ones.
 fn shortened(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

@@ -1,5 +1,5 @@
-//! The change set as text, Markdown, JSON and HTML. All four say the same; the first two leave out
-//! details where they would not fit, and say so.
+//! Renders change sets as text, Markdown, JSON and HTML. All formats have the same content; text and
+//! Markdown omit details that do not fit, and report it.
 
 pub mod html;
 pub mod json;
@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use similar::{ChangeTag, TextDiff};
 use std::collections::{BTreeMap, HashSet};
 
-/// What a line of a value is.
+/// Side of a line of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     /// Only on the old side.
@@ -35,13 +35,13 @@ impl Sign {
     }
 }
 
-/// Lines of the one times lines of the other text that are compared line by line.
+/// Maximum product of the line counts of two texts that are compared line by line.
 const LONGEST: usize = 25_000_000;
 
-/// Lines around a difference that are shown.
+/// Number of context lines around a difference.
 const CONTEXT: usize = 1;
 
-/// The old and the new value as lines, at most `most` of them, and how many more there are.
+/// Returns the old and the new value as at most `most` lines, and the number of omitted lines.
 pub(super) fn lines(change: &Change, most: usize) -> (Vec<(Sign, String)>, usize) {
     let mut all: Vec<(Sign, String)> = Vec::new();
     match (&change.old, &change.new) {
@@ -72,7 +72,7 @@ pub(super) fn lines(change: &Change, most: usize) -> (Vec<(Sign, String)>, usize
             }
         }
     }
-    // A line that says that two more are left out would not be shorter than they are.
+    // The line that counts omitted lines is not shorter than two more lines.
     let most = if all.len() <= most.saturating_add(2) { all.len() } else { most };
     let more = all.len() - most;
     all.truncate(most);
@@ -84,14 +84,14 @@ fn item(value: &Json) -> String {
     format!("- {}", spell(value))
 }
 
-/// Whether all are scalars.
+/// Returns true if all items are scalars.
 fn plain(items: &[Json]) -> bool {
     items.iter().all(|item| !item.is_object() && !item.is_array())
 }
 
 fn differing_lines(old: &str, new: &str) -> Vec<(Sign, String)> {
     let mut all = Vec::new();
-    // The time grows with both texts; of two long ones all is said to differ.
+    // The time is the product of both lengths, so long texts are shown completely.
     if old.lines().count().saturating_mul(new.lines().count()) > LONGEST {
         all.extend(old.lines().map(|line| (Sign::Old, line.to_owned())));
         all.extend(new.lines().map(|line| (Sign::New, line.to_owned())));
@@ -114,7 +114,7 @@ fn differing_lines(old: &str, new: &str) -> Vec<(Sign, String)> {
     all
 }
 
-/// A value as a person writes it: text as it is, the rest in YAML.
+/// Returns a value as shown in reports: strings verbatim, everything else as YAML.
 fn spell(value: &Json) -> String {
     match value {
         Json::String(text) if text.is_empty() => "\"\"".to_owned(),
@@ -134,12 +134,12 @@ fn spell(value: &Json) -> String {
     }
 }
 
-/// `2 breaking, 5 risky, 40 info`
+/// Returns the counts by class: `2 breaking, 5 risky, 40 info`.
 pub(super) fn counts(set: &ChangeSet) -> String {
     Class::ALL.map(|class| format!("{} {}", set.count(class), class.as_str())).join(", ")
 }
 
-/// `12 objects: 1 added, 10 changed, 1 removed; 20 unchanged`
+/// Returns the counts of objects: `12 objects: 1 added, 10 changed, 1 removed; 20 unchanged`.
 pub(super) fn objects(set: &ChangeSet) -> String {
     let actions: Vec<String> = ["added", "removed", "renamed", "changed"]
         .into_iter()
@@ -155,7 +155,7 @@ pub(super) fn objects(set: &ChangeSet) -> String {
     )
 }
 
-/// How many changes there are of each code.
+/// Returns the number of changes by code.
 pub(super) fn tally<'a>(
     changes: impl IntoIterator<Item = &'a Change>,
 ) -> BTreeMap<&'static str, usize> {
@@ -166,7 +166,7 @@ pub(super) fn tally<'a>(
     tally
 }
 
-/// `3 description-changed, 1 field-changed`
+/// Returns the number of changes by code as text: `3 description-changed, 1 field-changed`.
 pub(super) fn tallied<'a>(changes: impl IntoIterator<Item = &'a Change>) -> String {
     let parts: Vec<String> =
         tally(changes).into_iter().map(|(code, count)| format!("{count} {code}")).collect();

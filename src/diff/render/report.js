@@ -52,7 +52,7 @@
   function target() {
     const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (found && (found.hidden || found.closest(".object[hidden]"))) {
-      // A link leads to what it names, whatever is filtered.
+      // Reset the filters if they hide the link target.
       boxes.forEach((box) => { box.checked = true; });
       form.kind.value = "";
       form.q.value = "";

@@ -1,30 +1,30 @@
-//! For a terminal: counts first, then what breaks, what is risky, and what else there is.
+//! Text format for terminals: counts, breaking, risky and informational changes, plan.
 
 use super::{Sign, counts, lines, objects, tallied};
 use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
 use crate::escape::{self, visible};
 use std::fmt::Write as _;
 
-/// How to write text.
+/// Options of the text format.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// Whether to use ANSI colours.
+    /// Use ANSI colours.
     pub colour: bool,
     /// Columns of the terminal.
     pub width: usize,
-    /// Whether every change for information is shown, and every line of a value.
+    /// Show all informational changes and all lines of values.
     pub full: bool,
-    /// Whether lines of values and paths are cut at the width; sentences and names never are.
+    /// Truncate values and paths at the width; sentences and names are never truncated.
     pub cut: bool,
 }
 
-/// Lines of a value that are shown when not everything is.
+/// Maximum number of lines of a value without `full`.
 const LINES: usize = 8;
-/// Changes of one object and code that are shown with their values.
+/// Maximum number of changes of one object and code that are shown with their values.
 const ALIKE: usize = 3;
-/// Changes of one object and code that are named after those.
+/// Maximum number of further changes that are shown without values.
 const NAMED: usize = 5;
-/// How many changes are too many to take in without a summary.
+/// Number of changes from which a summary by code is shown.
 const MANY: usize = 10;
 
 struct Writer {
@@ -38,13 +38,13 @@ const RED: &str = "31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";
 
-/// The change set as text.
+/// Renders a change set as text.
 pub fn render(set: &ChangeSet, style: Style) -> String {
     let mut writer = Writer { out: String::new(), style };
     writer.words(0, "", &format!("{} → {}", set.old, set.new), BOLD);
     writer.notices(set);
     if set.is_empty() {
-        let text = format!("no difference in {} objects", set.unchanged);
+        let text = format!("no differences in {} objects", set.unchanged);
         writer.words(0, "", &text, "");
         writer.ignored(set);
         return writer.out;
@@ -79,24 +79,24 @@ impl Writer {
         }
     }
 
-    /// Room for a line of a value or a path.
+    /// Returns the columns available for a value or a path.
     fn room(&self, indent: usize) -> usize {
         if self.style.cut { self.style.width.saturating_sub(indent).max(20) } else { usize::MAX }
     }
 
-    /// A line of a value, cut where it does not fit.
+    /// Writes a line of a value, truncated to the width.
     fn line(&mut self, indent: usize, text: &str, colour: &str) {
         let text = cut(&visible(text), self.room(indent));
         self.push(indent, &text, colour);
     }
 
-    /// A line that is visible already.
+    /// Writes a line without truncation.
     fn push(&mut self, indent: usize, text: &str, colour: &str) {
         let painted = self.paint(&escape::line(text), colour);
         let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
     }
 
-    /// Words, broken into lines.
+    /// Writes text, wrapped at the width.
     fn words(&mut self, indent: usize, first: &str, text: &str, colour: &str) {
         let room = self.style.width.saturating_sub(indent).max(20);
         let mut line = first.to_owned();
@@ -130,7 +130,7 @@ impl Writer {
     fn ignored(&mut self, set: &ChangeSet) {
         for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
             let text = format!(
-                "{} changes left out by `{}`: {}",
+                "{} changes ignored by `{}`: {}",
                 ignored.changes, ignored.pattern, ignored.reason
             );
             self.words(0, "", &text, DIM);
@@ -155,6 +155,7 @@ impl Writer {
                     codes.push(change.code());
                 }
             }
+
             for code in codes {
                 let alike: Vec<&&Change> = changes.iter().filter(|c| c.code() == code).collect();
                 let most =
@@ -162,12 +163,13 @@ impl Writer {
                 for change in alike.iter().take(most) {
                     self.change(change, &mut told);
                 }
+
                 self.alike(code, alike.get(most..).unwrap_or_default());
             }
         }
     }
 
-    /// Changes of one code after those that are shown in full: what they are, and no values.
+    /// Writes the reasons of further changes of one code, without values.
     fn alike(&mut self, code: &str, more: &[&&Change]) {
         if more.is_empty() {
             return;
@@ -183,7 +185,7 @@ impl Writer {
         }
     }
 
-    /// The codes of what breaks or is risky, when there are more than a few.
+    /// Writes the summary of breaking and risky changes by code.
     fn codes(&mut self, set: &ChangeSet) {
         let codes = crate::diff::codes(set);
         for ((class, code), count) in codes.iter().filter(|((class, _), _)| *class != Class::Info) {
@@ -207,6 +209,7 @@ impl Writer {
             let first = format!("{}:", finding.rule.code);
             self.words(4, &first, &finding.reason, colour_of(finding.rule.class));
         }
+
         if !change.path.steps().is_empty() {
             self.line(6, &middle(&change.path.to_string(), self.room(6)), DIM);
             let (lines, more) = lines(change, if self.style.full { usize::MAX } else { LINES });
@@ -222,6 +225,7 @@ impl Writer {
                 self.line(6, &format!("… {more} more lines (-v shows all)"), DIM);
             }
         }
+
         for finding in &change.findings {
             let rule = finding.rule;
             if rule.class != Class::Info && rule.todo != "Nothing." && !told.contains(&rule.code) {
@@ -268,7 +272,7 @@ impl Writer {
                 self.line(5, &format!("… {more} more (-v shows all)"), DIM);
             }
             for command in &step.commands {
-                // One line, to copy it.
+                // Not wrapped, so that it can be copied.
                 self.push(5, &format!("$ {command}"), "");
             }
         }
@@ -285,7 +289,7 @@ fn title(object: &ObjectChange) -> String {
     format!("{mark}{}", object.id)
 }
 
-/// The beginning of a text that fits.
+/// Returns the text, truncated at the end to `room` characters.
 fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
@@ -295,7 +299,7 @@ fn cut(text: &str, room: usize) -> String {
     cut
 }
 
-/// A text whose ends fit.
+/// Returns the text, truncated in the middle to `room` characters.
 fn middle(text: &str, room: usize) -> String {
     let count = text.chars().count();
     if count <= room {

@@ -1,6 +1,6 @@
-//! The chart itself: its values, where its CRDs are, which clusters it is for.
+//! Rules on the chart itself: values, placement of CRDs, supported Kubernetes versions.
 
-use super::{Scene, found, rules, spoken};
+use super::{RuleContext, display_value, found, rules};
 use crate::diff::path::{Path, Step};
 use crate::diff::tree::Edit;
 use crate::diff::{Finding, Identity, Placement, values};
@@ -11,66 +11,67 @@ use std::mem::{Discriminant, discriminant};
 
 rules! {
     VALUE_REMOVED "value-removed" Breaking
-        "A value of the chart is gone."
-        "A chart with a closed schema refuses values that it does not know, so an upgrade with the old values file stops. Other charts ignore the value, and what it did is no longer done."
-        "Take the value out of your values files, and find out what replaces it.";
+        "Value removed from the chart."
+        "A chart with a closed schema rejects unknown values, so an upgrade with the old values file fails. Other charts ignore the value, so it has no effect."
+        "Remove the value from your values files and look for its replacement.";
     VALUE_MOVED "value-renamed" Breaking
-        "A value of the chart has another name."
-        "Under the old name it is refused or ignored."
+        "Value of the chart renamed."
+        "The old name is rejected or ignored."
         "Rename it in your values files.";
     VALUE_OF_IMAGE "image-value-removed" Info
-        "A chart of bundle2chart no longer has an image that a value could replace."
-        "The image itself is gone, so there is nothing to replace. A values file that still does is refused."
-        "Take the value out of your values files.";
+        "Image override removed from the chart."
+        "The chart no longer uses the image, so there is nothing to override. A values file with the override is rejected."
+        "Remove the value from your values files.";
     VALUE_TYPE "value-type-changed" Breaking
-        "A value of the chart has another type."
-        "What is set to the old type is refused, or rendered wrong."
-        "Change it in your values files.";
+        "Type of a value changed."
+        "Values of the old type are rejected or rendered wrong."
+        "Change the value in your values files.";
     VALUE_DEFAULT "value-default-changed" Info
-        "A value of the chart has another default."
-        "It matters where you did not set the value; what it changes in objects is listed with them."
+        "Default of a value changed."
+        "It affects releases that do not set the value; the changes of objects are listed separately."
         "Nothing.";
     VALUE_ADDED "value-added" Info
-        "The chart has a new value."
-        "Something more can be set."
+        "Value added to the chart."
+        "The new version has an additional option."
         "Nothing.";
     CRDS_LEFT "crd-placement-left-templates" Breaking
-        "A CRD moved from templates/ to crds/."
-        "It is no longer part of the release, so Helm deletes it on the upgrade, and with it every object of its kind, unless it has `helm.sh/resource-policy: keep` in the cluster."
-        "Check in the cluster that the CRD has the annotation `helm.sh/resource-policy: keep`; set it through the old chart first, if not.";
+        "CRD moved from templates/ to crds/."
+        "The CRD is no longer part of the release, so Helm deletes it on the upgrade, with all objects of its kind, unless it has the annotation `helm.sh/resource-policy: keep` in the cluster."
+        "Check that the CRD in the cluster has the annotation `helm.sh/resource-policy: keep`; otherwise set it with the old chart first.";
     CRDS_KEPT "crd-placement-kept" Info
-        "A CRD moved from templates/ to crds/, and stays in the cluster."
-        "It says `helm.sh/resource-policy: keep`, so Helm leaves it where it is. From now on `helm upgrade` does not update it."
-        "Replace it with kubectl before each upgrade.";
+        "CRD moved from templates/ to crds/ and is kept."
+        "The CRD has the annotation `helm.sh/resource-policy: keep`, so Helm does not delete it. `helm upgrade` no longer updates it."
+        "Replace the CRD with kubectl before each upgrade.";
     CRDS_ENTERED "crd-placement-entered-templates" Breaking
-        "A CRD moved from crds/ to templates/."
-        "It exists without Helm's labels, so Helm refuses the upgrade rather than take it over."
-        "Replace the CRD with kubectl, so that nothing of the old one stays, and upgrade with `--take-ownership` (Helm 3.17 or later), or with the label `app.kubernetes.io/managed-by: Helm` and the annotations `meta.helm.sh/release-name` and `meta.helm.sh/release-namespace` on it.";
+        "CRD moved from crds/ to templates/."
+        "The existing CRD has no Helm ownership metadata, so Helm rejects the upgrade."
+        "Replace the CRD with kubectl, which also removes obsolete fields, and upgrade with `--take-ownership` (Helm 3.17 or later), or with the label `app.kubernetes.io/managed-by: Helm` and the annotations `meta.helm.sh/release-name` and `meta.helm.sh/release-namespace` on it.";
     KUBE "kube-version-changed" Risky
-        "The chart asks for other versions of Kubernetes."
-        "Helm refuses to upgrade on a cluster whose version does not fit."
-        "Check the versions of your clusters.";
+        "Supported Kubernetes versions changed."
+        "Helm rejects the upgrade on clusters with an unsupported version."
+        "Check the Kubernetes versions of your clusters.";
     VERSION "chart-version-changed" Info
-        "The chart has another version."
-        "This is the upgrade."
+        "Version of the chart changed."
+        "Every upgrade changes it."
         "Nothing.";
 }
 
-pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let edit = scene.edit;
-    let shape = scene.shape();
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let edit = context.edit;
+    let shape = context.shape();
     match (shape.as_slice(), &edit.old, &edit.new) {
         (["version" | "appVersion"], Some(old), Some(new)) => {
-            findings.push(found(&VERSION, format!("{} became {}", spoken(old), spoken(new))));
+            findings
+                .push(found(&VERSION, format!("{} → {}", display_value(old), display_value(new))));
         }
         (["kubeVersion"], old, Some(new)) => {
-            // What still runs on all that the old one ran on is no risk.
+            // A lower minimum supports all clusters that the old chart supported.
             let widened = |(old, new)| new <= old;
             if old.as_ref().and_then(lowest).zip(lowest(new)).is_some_and(widened) {
                 return;
             }
-            let old = old.as_ref().map_or("any".to_owned(), spoken);
-            findings.push(found(&KUBE, format!("{old} became {}", spoken(new))));
+            let old = old.as_ref().map_or("any".to_owned(), display_value);
+            findings.push(found(&KUBE, format!("{old} → {}", display_value(new))));
         }
         (["crds", name], Some(_), Some(new)) => {
             let kept = |name: &str| {
@@ -80,7 +81,7 @@ pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
                     namespace: String::new(),
                     name: name.to_owned(),
                 };
-                scene.sides.old.objects.get(&id).is_some_and(super::object::is_kept)
+                context.sides.old.objects.get(&id).is_some_and(super::object::is_kept)
             };
             let rule = if new == Placement::Templates.as_str() {
                 &CRDS_ENTERED
@@ -91,12 +92,12 @@ pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
             };
             findings.push(found(rule, format!("`{name}`")));
         }
-        (["values", ..], ..) => value(scene, findings),
+        (["values", ..], ..) => value(context, findings),
         _ => {}
     }
 }
 
-/// The lowest version of a constraint that is nothing but one: `>=1.25.0-0`.
+/// Returns the minimum version of a constraint of the form `>=1.25.0-0`; `None` for other forms.
 fn lowest(constraint: &Json) -> Option<Vec<u64>> {
     let text = constraint.as_str()?.trim().strip_prefix(">=")?.trim();
     let numbers = text.strip_suffix("-0").unwrap_or(text);
@@ -106,103 +107,108 @@ fn lowest(constraint: &Json) -> Option<Vec<u64>> {
     Some(parts)
 }
 
-/// `a.b.c` of a path below `values`.
+/// Returns the name of a value, such as `a.b.c`, from its path below `values`.
 fn name(path: &Path) -> String {
     let steps: Vec<String> = path.steps().iter().skip(1).map(Step::label).collect();
     steps.join(".")
 }
 
-/// Whether a path below `values` is `images.NAME`, which says nothing by default.
+/// Returns true for paths `values.images.NAME`, which are empty by default.
 fn is_of_image(path: &Path) -> bool {
     matches!(path.keys().as_slice(), ["values", "images", _])
 }
 
-fn value(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let edit = scene.edit;
+/// Adds the findings for an edit of a value.
+fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let edit = context.edit;
     let shown = name(&edit.path);
-    let respelt = edit.old.as_ref().and_then(|old| scene.new_values.respelt(old, edit));
+    let new_key =
+        edit.old.as_ref().and_then(|old| context.new_values.rename_by_stable_key(old, edit));
     match (&edit.old, &edit.new) {
-        (Some(_), None) if still_taken(scene) => {
-            findings.push(found(&VALUE_DEFAULT, format!("`{shown}` has no default any more")));
+        (Some(_), None) if is_still_accepted(context) => {
+            findings.push(found(&VALUE_DEFAULT, format!("default of `{shown}` removed")));
         }
-        (Some(_), None) if is_unset(scene) => {
-            let reason = format!("`{shown}` is gone, and the given values do not set it");
+        (Some(_), None) if is_unset(context) => {
+            let reason = format!("`{shown}` removed; your values do not set it");
             findings.push(found(&VALUE_DEFAULT, reason));
         }
-        (Some(_), None) if respelt.is_some() => {
-            let new = respelt.unwrap_or_default();
-            findings.push(found(&VALUE_MOVED, format!("`{shown}` is `{new}` now")));
+        (Some(_), None) if new_key.is_some() => {
+            let new = new_key.unwrap_or_default();
+            findings.push(found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`")));
         }
         (Some(Json::String(old)), None) if old.is_empty() && is_of_image(&edit.path) => {
-            findings.push(found(&VALUE_OF_IMAGE, format!("`{shown}` is gone")));
+            findings.push(found(&VALUE_OF_IMAGE, format!("`{shown}` removed")));
         }
-        (Some(old), None) => match scene.new_values.renamed(old, edit) {
-            Some(new) => findings.push(found(&VALUE_MOVED, format!("`{shown}` is `{new}` now"))),
-            None => findings.push(found(&VALUE_REMOVED, format!("`{shown}` is gone"))),
+        (Some(old), None) => match context.new_values.renamed(old, edit) {
+            Some(new) => {
+                findings.push(found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`")))
+            }
+            None => findings.push(found(&VALUE_REMOVED, format!("`{shown}` removed"))),
         },
-        (None, Some(_)) => findings.push(found(&VALUE_ADDED, format!("`{shown}` is new"))),
+        (None, Some(_)) => findings.push(found(&VALUE_ADDED, format!("new value `{shown}`"))),
         (Some(old), Some(new)) => {
             let kind = |value: &Json| match value {
                 Json::Null => None,
-                Json::Bool(_) => Some("a boolean"),
-                Json::Number(_) => Some("a number"),
-                Json::String(_) => Some("a string"),
-                Json::Array(_) => Some("a list"),
-                Json::Object(_) => Some("a map"),
+                Json::Bool(_) => Some("boolean"),
+                Json::Number(_) => Some("number"),
+                Json::String(_) => Some("string"),
+                Json::Array(_) => Some("list"),
+                Json::Object(_) => Some("map"),
             };
+
             match (kind(old), kind(new)) {
                 (Some(old), Some(new)) if old != new => {
-                    findings.push(found(&VALUE_TYPE, format!("`{shown}` was {old} and is {new}")));
+                    findings.push(found(&VALUE_TYPE, format!("`{shown}`: type {old} → {new}")));
                 }
-                _ => findings.push(found(&VALUE_DEFAULT, format!("`{shown}`"))),
+                _ => findings.push(found(&VALUE_DEFAULT, format!("`{shown}`: default changed"))),
             }
         }
         (None, None) => {}
     }
 }
 
-/// The keys that lead to the edit's value, up to the first list, which a values file replaces as a
-/// whole; and whether there is one.
-fn keys<'s>(scene: &'s Scene<'_, '_>) -> (Vec<&'s str>, bool) {
-    let steps = scene.steps().iter().skip(1).map(|step| match step {
+/// Returns the keys of the edit's value up to the first list, which a values file replaces as a
+/// whole, and true if there is a list.
+fn keys<'s>(context: &'s RuleContext<'_, '_>) -> (Vec<&'s str>, bool) {
+    let steps = context.steps().iter().skip(1).map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
         _ => None,
     });
     let keys: Vec<&str> = steps.map_while(|key| key).collect();
-    let in_list = keys.len() + 1 < scene.steps().len();
+    let in_list = keys.len() + 1 < context.steps().len();
     (keys, in_list)
 }
 
-/// Whether a value without a default can still be set: in a list, or in a map for anything.
-fn still_taken(scene: &Scene<'_, '_>) -> bool {
-    let (keys, in_list) = keys(scene);
-    in_list || scene.sides.new.chart.as_ref().is_some_and(|chart| values::takes(chart, &keys))
+/// Returns true if a value without a default can still be set: in a list or in an open map.
+fn is_still_accepted(context: &RuleContext<'_, '_>) -> bool {
+    let (keys, in_list) = keys(context);
+    in_list || context.sides.new.chart.as_ref().is_some_and(|chart| values::accepts(chart, &keys))
 }
 
-/// Whether values were given, and this one is not among them.
-fn is_unset(scene: &Scene<'_, '_>) -> bool {
-    let given = scene.sides.new.chart.as_ref().map(|chart| &chart.given);
+/// Returns true if the user gave values and this one is not among them.
+fn is_unset(context: &RuleContext<'_, '_>) -> bool {
+    let given = context.sides.new.chart.as_ref().map(|chart| &chart.given);
     let given = given.filter(|given| given.as_object().is_some_and(|map| !map.is_empty()));
-    given.is_some_and(|given| super::at(given, &keys(scene).0).is_none())
+    given.is_some_and(|given| super::at(given, &keys(context).0).is_none())
 }
 
-/// The map that a value is in, its key without versions and dots, and its type.
+/// Key for finding renamed values: the parent map, the key without versions and dots, and the type.
 type StableKey<'e> = (&'e [Step], String, Discriminant<Json>);
 
-/// The values that a chart got, in the order of its edits.
+/// The values that a chart version adds, in the order of its edits.
 #[derive(Default)]
 pub(super) struct NewValues<'e> {
     edits: Vec<&'e Edit>,
     /// Indices of `edits` by the last key and the type of the value.
     by_key: HashMap<(Option<&'e str>, Discriminant<Json>), Vec<usize>>,
-    /// The same by what the value says.
+    /// Indices of `edits` by the content of the value.
     by_content: HashMap<String, Vec<usize>>,
-    /// The same by the map that the value is in, its key without versions and dots, and its type.
+    /// Indices of `edits` by [`StableKey`].
     by_stable_key: HashMap<StableKey<'e>, Vec<usize>>,
 }
 
 impl<'e> NewValues<'e> {
-    /// Returns the values among the edits of a chart.
+    /// Collects the added values among the edits of a chart.
     pub(super) fn of(edits: &'e [Edit]) -> Self {
         let mut values = NewValues::default();
         for edit in edits {
@@ -217,30 +223,31 @@ impl<'e> NewValues<'e> {
                 let key = (parents, stable_key(key, ""), discriminant(new));
                 values.by_stable_key.entry(key).or_default().push(index);
             }
-            if is_telling(new) {
+            if is_distinctive(new) {
                 values.by_content.entry(canonical(new)).or_default().push(index);
             }
         }
         values
     }
 
-    /// Returns the new name of a value whose key lost or changed a version, or has dashes for dots.
-    fn respelt(&self, old: &Json, edit: &Edit) -> Option<String> {
+    /// Returns the new name of a value whose key differs only in a version or in dots and dashes.
+    fn rename_by_stable_key(&self, old: &Json, edit: &Edit) -> Option<String> {
         let (Step::Key(key), parents) = edit.path.steps().split_last()? else { return None };
         let key = (parents, stable_key(key, ""), discriminant(old));
-        // Two that fit are none.
+        // More than one candidate is ambiguous.
         let [index] = self.by_stable_key.get(&key)?.as_slice() else { return None };
         self.edits.get(*index).map(|edit| name(&edit.path))
     }
 
-    /// Returns the new name of a value that went: the only one that came with the same last key or
-    /// the same content.
+    /// Returns the new name of a removed value: the only added value with the same last key or the
+    /// same content.
     fn renamed(&self, old: &Json, edit: &Edit) -> Option<String> {
         let by_key = self.by_key.get(&(edit.path.last_key(), discriminant(old)));
-        let by_content = is_telling(old).then(|| self.by_content.get(&canonical(old))).flatten();
+        let by_content =
+            is_distinctive(old).then(|| self.by_content.get(&canonical(old))).flatten();
         let mut came = by_key.into_iter().chain(by_content).flatten();
         let first = came.next()?;
-        // Two that fit are none.
+        // More than one candidate is ambiguous.
         came.all(|other| other == first)
             .then(|| self.edits.get(*first))
             .flatten()
@@ -248,8 +255,8 @@ impl<'e> NewValues<'e> {
     }
 }
 
-/// Whether a value says enough to be known by it under another name.
-fn is_telling(value: &Json) -> bool {
+/// Returns true if a value is specific enough to be recognized under another name.
+fn is_distinctive(value: &Json) -> bool {
     match value {
         Json::String(text) => text.len() > 3,
         Json::Object(map) => !map.is_empty(),
@@ -258,7 +265,7 @@ fn is_telling(value: &Json) -> bool {
     }
 }
 
-/// A text that is the same for equal values, whatever the order of their keys.
+/// Returns the JSON of a value with sorted keys, which is the same for equal values.
 fn canonical(value: &Json) -> String {
     let mut value = value.clone();
     value.sort_all_objects();

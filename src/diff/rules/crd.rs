@@ -1,161 +1,166 @@
-//! CustomResourceDefinitions: versions, storage, names, conversion. What their schemas say is in
-//! [`super::crd_schema`]. The model is sigs.k8s.io/crdify, which OLM v1 asks before an upgrade.
+//! Rules on CustomResourceDefinitions: versions, storage, names, conversion. Rules on schemas are in
+//! [`super::crd_schema`]. They follow sigs.k8s.io/crdify, which OLM v1 runs before an upgrade.
 
-use super::{Scene, at, crd_schema, found, listed, rules, spoken};
+use super::{RuleContext, at, crd_schema, display_value, found, listed, rules};
 use crate::diff::path::Step;
 use crate::diff::{Finding, Placement};
 use serde_json::Value as Json;
 
 rules! {
     REMOVED "crd-removed" Breaking
-        "A CustomResourceDefinition is gone."
-        "The new version no longer knows this API. Deleting the definition deletes every object of it; Helm does so for a CRD in templates/ that has no `helm.sh/resource-policy: keep`, and leaves one that is in crds/."
-        "Find out what replaces the API, and move or delete its objects before the definition goes.";
+        "CustomResourceDefinition removed."
+        "The new version no longer serves this API. Deleting the CRD deletes all of its objects; Helm deletes CRDs in templates/ without `helm.sh/resource-policy: keep`, and keeps CRDs in crds/."
+        "Look for a replacement, and migrate or delete the objects before the CRD is deleted.";
     ADDED "crd-added" Info
-        "A CustomResourceDefinition is new."
-        "The new version serves an API that the old one did not."
-        "Where it is in crds/, create it before the upgrade, since `helm upgrade` does not. Where it is a template, nothing.";
+        "CustomResourceDefinition added."
+        "The new version serves an additional API."
+        "If it is in crds/, create it before the upgrade, because `helm upgrade` does not. If it is a template, nothing.";
     SCOPE "crd-scope-changed" Breaking
-        "The scope of an API changed."
-        "The scope of a CRD cannot be changed. The definition has to be deleted, and with it all of its objects."
+        "Scope of an API changed."
+        "The scope of a CRD is immutable. The CRD must be deleted, with all of its objects."
         "Export the objects, delete the CRD, upgrade, and create the objects again.";
     NAMES "crd-names-changed" Breaking
-        "An API has other names."
-        "Clients find an API by its kind and its plural; RBAC rules name the plural."
+        "Kind or plural of an API changed."
+        "Clients use the kind and the plural, RBAC rules the plural."
         "Change manifests, clients and RBAC rules that use the old name.";
     VERSION_REMOVED "crd-version-removed" Breaking
-        "A version of an API is gone."
-        "Manifests and clients that ask for the version fail. The API server also refuses the new definition while `status.storedVersions` names the version."
-        "Move manifests and clients to a version that is served by both sides, before the upgrade.";
+        "Served version of an API removed."
+        "Manifests and clients that use the version fail. The API server also rejects the new CRD while `status.storedVersions` contains the version."
+        "Migrate manifests and clients to a version that both sides serve before the upgrade.";
     STORED_REMOVED "crd-stored-version-removed" Breaking
-        "The version in which objects are stored is gone."
-        "Objects in etcd are in this version, and `status.storedVersions` names it: the API server refuses the new definition until every object is stored in another version."
-        "Before the upgrade, make another version the stored one, rewrite all objects (for example with the storage version migrator), and take the old version out of `status.storedVersions`.";
+        "Storage version of an API removed."
+        "Objects in etcd have this version, and `status.storedVersions` contains it: the API server rejects the new CRD until all objects are stored in another version."
+        "Before the upgrade, set another storage version, rewrite all objects (for example with the storage version migrator), and remove the old version from `status.storedVersions`.";
     UNSERVED_REMOVED "crd-unserved-version-removed" Risky
-        "A version of an API that was not served is gone."
-        "Nobody asks for the version, but it may have been kept because objects were once stored in it: the API server refuses the new definition while `status.storedVersions` names it."
-        "Look at `status.storedVersions` of the CRD in every cluster. Where it names the version, rewrite all objects, and take it out, before the upgrade.";
+        "Unserved version of an API removed."
+        "No client uses the version, but objects may still be stored in it: the API server rejects the new CRD while `status.storedVersions` contains it."
+        "Check `status.storedVersions` of the CRD in every cluster. If it contains the version, rewrite all objects and remove the version before the upgrade.";
     NOT_SERVED "crd-version-not-served" Breaking
-        "A version of an API is no longer served."
-        "Manifests and clients that ask for the version fail, although stored objects can still be read."
-        "Move manifests and clients to a served version before the upgrade.";
+        "Version of an API no longer served."
+        "Manifests and clients that use the version fail; stored objects can be read in other versions."
+        "Migrate manifests and clients to a served version before the upgrade.";
     STORAGE_MOVED "crd-storage-moved" Risky
-        "Objects are stored in another version."
-        "New writes are stored in the new version; old objects stay in the old one until they are written again. After that the old program may not understand them, so going back is not safe."
-        "Back up the objects. Afterwards rewrite them, so that a later version may drop the old one.";
+        "Storage version of an API changed."
+        "New writes use the new version; existing objects keep the old version until their next write. After that, the old operator may not understand them, so a rollback is not safe."
+        "Back up the objects. Rewrite them after the upgrade, so that a later release can remove the old version.";
     VERSION_ADDED "crd-version-added" Info
-        "A version of an API is new."
-        "The API is served in one version more."
-        "Nothing now; plan to move to it.";
+        "Version of an API added."
+        "The API server serves an additional version."
+        "Nothing now; plan the migration.";
     DEPRECATED "crd-version-deprecated" Info
-        "A version of an API is deprecated."
-        "Requests for the version get a warning, and a later release will drop it."
-        "Plan to move manifests and clients to another version.";
+        "Version of an API deprecated."
+        "Requests with the version return a warning, and a later release will remove it."
+        "Plan the migration of manifests and clients to another version.";
     CONVERSION "crd-conversion-changed" Risky
-        "Objects are converted between versions in another way."
-        "While the webhook that converts does not answer, objects cannot be read or written in versions other than the stored one."
-        "Check that the webhook's Service and certificate are there before the CRD is applied.";
+        "Conversion between versions changed."
+        "While the conversion webhook is unavailable, objects cannot be read or written in versions other than the storage version."
+        "Check that the webhook's Service and certificate exist before the CRD is applied.";
     PRESERVE "crd-unknown-fields-pruned" Risky
-        "Fields that the schema does not know are no longer kept."
-        "The API server drops unknown fields of an object when it is next written."
+        "Unknown fields are pruned."
+        "The API server removes unknown fields of an object on its next write."
         "Look for fields in your objects that the schema does not have.";
     SUBRESOURCE "crd-subresource-removed" Breaking
-        "An API lost a subresource."
-        "Clients that write the status or scale through the subresource fail."
+        "Subresource of an API removed."
+        "Clients that use the status or scale subresource fail."
         "Check which controllers and autoscalers use it.";
 }
 
-pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let edit = scene.edit;
-    let shape = scene.shape();
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let edit = context.edit;
+    let shape = context.shape();
     match (shape.as_slice(), &edit.old, &edit.new) {
         ([], Some(_), None) => {
             let served = versions(edit.old.as_ref());
-            let chart = scene.sides.old.chart.as_ref();
-            let templates = chart.and_then(|chart| chart.crds.get(&scene.pair.id.name))
+            let chart = context.sides.old.chart.as_ref();
+            let templates = chart.and_then(|chart| chart.crds.get(&context.pair.id.name))
                 == Some(&Placement::Templates);
-            let kept = scene.pair.old.is_some_and(super::object::is_kept);
+            let kept = context.pair.old.is_some_and(super::object::is_kept);
             let fate = match (templates, kept) {
                 _ if chart.is_none() => "",
-                (true, false) => "; Helm deletes it, and with it every object of the API",
-                _ => "; Helm leaves it in the cluster, where nobody looks after it",
+                (true, false) => "; Helm deletes it, with all objects of the API",
+                _ => "; Helm keeps it in the cluster without a controller",
             };
-            findings.push(found(&REMOVED, format!("it served {}{fate}", listed(&served, 4))));
+            findings.push(found(&REMOVED, format!("served {}{fate}", listed(&served, 4))));
         }
         ([], None, Some(_)) => {
             let served = versions(edit.new.as_ref());
-            findings.push(found(&ADDED, format!("it serves {}", listed(&served, 4))));
+            findings.push(found(&ADDED, format!("serves {}", listed(&served, 4))));
         }
         (["spec", "scope"], Some(old), Some(new)) => {
-            findings.push(found(&SCOPE, format!("{} became {}", spoken(old), spoken(new))));
+            findings
+                .push(found(&SCOPE, format!("{} → {}", display_value(old), display_value(new))));
         }
         (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(old), Some(new)) => {
-            findings.push(found(&NAMES, format!("{} became {}", spoken(old), spoken(new))));
+            findings
+                .push(found(&NAMES, format!("{} → {}", display_value(old), display_value(new))));
         }
         (["spec", "preserveUnknownFields"], Some(Json::Bool(true)), _) => {
             findings.push(found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true"));
         }
         (["spec", "conversion", rest @ ..], _, _) if rest.last() != Some(&"caBundle") => {
-            findings.push(found(&CONVERSION, conversion(scene)));
+            findings.push(found(&CONVERSION, conversion(context)));
         }
-        (["spec", "versions", "[]", rest @ ..], _, _) => version(scene, rest, findings),
+        (["spec", "versions", "[]", rest @ ..], _, _) => version(context, rest, findings),
         _ => {}
     }
 }
 
-/// Names of the served versions.
+/// Returns the names of the served versions.
 fn versions(crd: Option<&Json>) -> Vec<String> {
     let list = crd.and_then(|crd| at(crd, &["spec", "versions"])).and_then(Json::as_array);
     list.into_iter()
         .flatten()
         .filter(|version| version.get("served").and_then(Json::as_bool).unwrap_or_default())
         .filter_map(|version| version.get("name"))
-        .map(spoken)
+        .map(display_value)
         .collect()
 }
 
-fn conversion(scene: &Scene<'_, '_>) -> String {
+/// Returns the reason for a change of `spec.conversion`.
+fn conversion(context: &RuleContext<'_, '_>) -> String {
     let strategy = |found: Option<&Json>| {
         found.and_then(Json::as_str).map_or("None".to_owned(), str::to_owned)
     };
     let keys = ["spec", "conversion", "strategy"];
-    let (old, new) = (strategy(scene.old_at(&keys)), strategy(scene.new_at(&keys)));
+    let (old, new) = (strategy(context.old_at(&keys)), strategy(context.new_at(&keys)));
     if old == new {
-        format!("strategy `{new}` stays, and its settings changed")
+        format!("settings of conversion strategy `{new}` changed")
     } else {
-        format!("strategy `{old}` became `{new}`")
+        format!("conversion strategy `{old}` → `{new}`")
     }
 }
 
-fn version(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
-    let edit = scene.edit;
-    let Some(Step::Item(name)) = scene.steps().get(2) else { return };
-    let name = spoken(&Json::String(Step::Item(name.clone()).label()));
+/// Adds the findings for an edit of a version.
+fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
+    let edit = context.edit;
+    let Some(Step::Item(name)) = context.steps().get(2) else { return };
+    let name = display_value(&Json::String(Step::Item(name.clone()).label()));
     let flag = |value: Option<&Json>, key: &str| {
         value.and_then(|v| v.get(key)).and_then(Json::as_bool).unwrap_or_default()
     };
+
     match (rest, &edit.old, &edit.new) {
         ([], Some(old), None) => {
             if flag(Some(old), "storage") {
-                findings.push(found(&STORED_REMOVED, format!("objects were stored as {name}")));
+                findings.push(found(&STORED_REMOVED, format!("{name} was the storage version")));
             } else if flag(Some(old), "served") {
                 findings.push(found(&VERSION_REMOVED, format!("{name} was served")));
             } else {
-                let reason = format!("{name} was not served, but may be a stored version");
+                let reason = format!("{name} was not served, but objects may be stored in it");
                 findings.push(found(&UNSERVED_REMOVED, reason));
             }
         }
         ([], None, Some(new)) => {
-            findings.push(found(&VERSION_ADDED, format!("{name} is new")));
+            findings.push(found(&VERSION_ADDED, format!("new version {name}")));
             if flag(Some(new), "storage") {
-                findings.push(found(&STORAGE_MOVED, format!("objects are now stored as {name}")));
+                findings.push(found(&STORAGE_MOVED, format!("storage version is now {name}")));
             }
         }
         (["served"], Some(Json::Bool(true)), _) => {
             findings.push(found(&NOT_SERVED, format!("{name} is no longer served")));
         }
         (["storage"], _, Some(Json::Bool(true))) => {
-            findings.push(found(&STORAGE_MOVED, format!("objects are now stored as {name}")));
+            findings.push(found(&STORAGE_MOVED, format!("storage version is now {name}")));
         }
         (["deprecated"], _, Some(Json::Bool(true))) => {
             findings.push(found(&DEPRECATED, format!("{name} is deprecated")));
@@ -167,10 +172,10 @@ fn version(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
                 }
                 _ => rest.iter().skip(1).map(|key| (*key).to_owned()).collect(),
             };
-            let reason = format!("{name} has no subresource {} any more", listed(&names, 3));
+            let reason = format!("{name}: subresource {} removed", listed(&names, 3));
             findings.push(found(&SUBRESOURCE, reason));
         }
-        (["schema", ..], _, _) => crd_schema::judge(scene, findings),
+        (["schema", ..], _, _) => crd_schema::judge(context, findings),
         _ => {}
     }
 }

@@ -1,6 +1,6 @@
-//! What schemas of CustomResourceDefinitions take away, tighten or loosen.
+//! Rules on schemas of CustomResourceDefinitions: removed, tightened and loosened fields.
 
-use super::{Scene, found, listed, not_in, rules, spoken};
+use super::{RuleContext, display_value, found, listed, not_in, rules};
 use crate::diff::path::Step;
 use crate::diff::tree::Edit;
 use crate::diff::{Finding, Rule};
@@ -9,189 +9,201 @@ use std::collections::HashMap;
 
 rules! {
     PROPERTY_REMOVED "crd-property-removed" Breaking
-        "A field of an API is gone."
-        "The API server drops the field from every object that has it when the object is next written, and strict clients are refused."
-        "Look for objects and manifests that use the field, and find out what replaces it.";
+        "Field removed from an API."
+        "The API server removes the field from an object on its next write, and rejects it with strict field validation."
+        "Look for objects and manifests that use the field, and for its replacement.";
     TYPE "crd-type-changed" Breaking
-        "A field of an API has another type."
-        "Objects with the old type are refused when they are next written, and cannot be changed until they are right."
+        "Type of a field changed."
+        "Objects with the old type are rejected on their next write, until the field is changed."
         "Change the field in all objects and manifests.";
     ENUM "crd-enum-narrowed" Breaking
-        "A field of an API takes fewer values."
-        "Objects with a value that is no longer allowed are refused when the field is next written."
+        "Values of a field no longer allowed."
+        "Objects with such a value are rejected when the field is next written."
         "Look for objects and manifests that use the values.";
     RANGE "crd-range-narrowed" Breaking
-        "A field of an API has a narrower range."
-        "Objects outside of the range are refused when the field is next written."
+        "Range of a field narrowed."
+        "Objects outside of the range are rejected when the field is next written."
         "Look for objects and manifests outside of the range.";
     REQUIRED "crd-required-added" Breaking
-        "A field of an API became required."
-        "Objects and manifests without the field are refused."
+        "Field became required."
+        "Objects and manifests without the field are rejected."
         "Add the field to all objects and manifests before the upgrade.";
     PATTERN "crd-pattern-added" Breaking
-        "Text in a field of an API must match a pattern."
-        "Objects whose text does not match are refused when the field is next written."
+        "Pattern added to a field."
+        "Objects that do not match the pattern are rejected when the field is next written."
         "Check the field in all objects and manifests.";
     PATTERN_CHANGED "crd-pattern-changed" Risky
-        "Text in a field of an API must match another pattern."
-        "Whether the new pattern takes all that the old one took cannot be told."
+        "Pattern of a field changed."
+        "The new pattern may reject values that the old one allowed; bundle2chart does not compare patterns."
         "Check the field in all objects and manifests against the new pattern.";
     FORMAT "crd-format-changed" Risky
-        "A field of an API has another format."
-        "Known formats are checked, so objects with other text may be refused."
+        "Format of a field changed."
+        "The API server validates known formats, so it may reject existing values."
         "Check the field in all objects and manifests.";
     DEFAULT "crd-default-changed" Risky
-        "A field of an API has another default."
-        "Objects that leave the field out get another value, also those that exist, because defaults are filled in when an object is read."
-        "Set the field where the old default is wanted.";
+        "Default of a field changed."
+        "Objects without the field get the new value, including existing ones, because the API server applies defaults when it reads an object."
+        "Set the field explicitly where you need the old default.";
     DEFAULT_ADDED "crd-default-added" Info
-        "A field of an API has a default."
-        "Objects that leave the field out, existing ones too, now have this value. It usually is what the program did anyway."
-        "Check that it is what you want.";
+        "Default added to a field."
+        "Objects without the field, including existing ones, get this value. It usually is the operator's previous behavior."
+        "Check that the default fits your objects.";
     VALIDATION "crd-validation-added" Risky
-        "An API has one more validation rule."
-        "Objects that break the rule are refused when they are next written; since Kubernetes 1.30 only where the part with the rule changes."
+        "Validation rule added to an API."
+        "Objects that violate the rule are rejected on their next write; since Kubernetes 1.30 only if the part with the rule changes."
         "Check existing objects against the rule.";
     NULLABLE "crd-null-refused" Breaking
-        "A field of an API may no longer be null."
-        "Manifests that set the field to null are refused, or the null is dropped."
+        "Null no longer allowed for a field."
+        "Manifests that set the field to null are rejected, or the null is removed."
         "Remove the field where it is null.";
     PRUNED "crd-free-fields-pruned" Breaking
-        "A part of an API no longer keeps fields that the schema does not have."
-        "The API server drops such fields when an object is next written."
+        "Unknown fields below a field are pruned."
+        "The API server removes unknown fields of an object on its next write."
         "Look for fields below this one that the schema does not have.";
     LIST_KEYS "crd-list-keys-changed" Breaking
-        "Items of a list are told apart by other fields."
-        "Lists with two items that are equal in the new keys are refused, and server-side apply merges items in another way."
+        "Merge keys of a list changed."
+        "Lists with duplicates in the new keys are rejected, and server-side apply merges items differently."
         "Check the list in all objects.";
     LIST_TYPE "crd-list-type-changed" Risky
-        "A list or map is merged in another way."
-        "Server-side apply merges or replaces it otherwise than before, and sets and maps refuse equal items."
-        "Check who else writes to this field.";
+        "List type or map type of a field changed."
+        "Server-side apply merges or replaces it differently, and lists of type set or map reject duplicates."
+        "Check which other field managers write to this field.";
     CHANGED "crd-schema-changed" Risky
-        "A schema changed in a way that cannot be judged."
-        "Combined schemas (allOf, anyOf, oneOf, not) and rare keywords may tighten or loosen what is allowed."
+        "Schema changed in a way that no rule classifies."
+        "Combined schemas (allOf, anyOf, oneOf, not) and rare keywords may tighten or loosen validation."
         "Compare the two schemas.";
     STATUS "crd-status-field-changed" Risky
-        "The status of an API lost a field, or a field of it has another type."
-        "The operator writes the status, and the new operator fits. Dashboards, scripts and other operators that read it may not."
-        "Check what reads the field.";
+        "Status field removed, or its type changed."
+        "The new operator writes the status, so it is consistent. Dashboards, scripts and other operators that read it may fail."
+        "Check which clients read the field.";
     STATUS_CHECKED "crd-status-checked" Info
-        "The status of an API is checked in another way."
-        "The operator writes the status, and the new operator fits."
+        "Validation of a status field changed."
+        "The new operator writes the status, so it is consistent."
         "Nothing.";
     PROPERTY_ADDED "crd-property-added" Info
-        "A field of an API is new."
-        "Objects may use it; existing ones need not."
+        "Field added to an API."
+        "The field is optional; existing objects stay valid."
         "Nothing.";
     LOOSENED "crd-loosened" Info
-        "An API takes more than before."
-        "What was valid stays valid. What is written now may be refused by the old version, should you go back."
+        "Validation of an API loosened."
+        "Valid objects stay valid. After a rollback, the old version may reject objects that the new one allowed."
         "Nothing.";
     UNSERVED "crd-unserved-version-changed" Info
-        "The schema of a version that is not served changed."
-        "Nobody can ask for the version."
+        "Schema of an unserved version changed."
+        "No client can use the version."
         "Nothing.";
 }
 
-/// Edits of an object among which a new name is looked for.
+/// Maximum number of edits of an object for which renamed properties are detected.
 const MOST_EDITS: usize = 2_000;
 
-/// What an edit inside of a schema is about.
-struct Spot {
+/// Location of an edit in a schema.
+struct SchemaLocation {
     /// The field, as in a manifest: `spec.items[].name`.
     field: String,
-    /// The path of the schema that the keyword or property belongs to.
+    /// Length of the path of the schema that the keyword or property belongs to.
     schema: usize,
-    /// Whether it is in a combined schema, where less can mean more.
+    /// True inside allOf, anyOf, oneOf or not, where a removal can tighten validation.
     combined: bool,
-    /// The keyword and what is below it, as path steps from here.
-    what: What,
+    /// The edited part of the schema.
+    part: SchemaPart,
 }
 
-enum What {
+/// The edited part of a schema.
+enum SchemaPart {
     /// A whole property.
     Property,
-    /// A keyword, and where its steps begin.
+    /// A keyword, and the index of its path step.
     Keyword(String, usize),
     /// A whole schema.
     Schema,
 }
 
-/// Follows a path through a schema. `start` is the step after `openAPIV3Schema`.
-fn spot(steps: &[Step], start: usize) -> Spot {
-    let mut spot =
-        Spot { field: String::new(), schema: start, combined: false, what: What::Schema };
+/// Returns the location of a path in a schema. `start` is the step after `openAPIV3Schema`.
+fn locate(steps: &[Step], start: usize) -> SchemaLocation {
+    let mut location = SchemaLocation {
+        field: String::new(),
+        schema: start,
+        combined: false,
+        part: SchemaPart::Schema,
+    };
+
     let mut at = start;
     while let Some(Step::Key(keyword)) = steps.get(at) {
-        spot.schema = at;
+        location.schema = at;
         match keyword.as_str() {
             "properties" | "patternProperties" => match steps.get(at + 1) {
                 Some(Step::Key(name)) => {
-                    if !spot.field.is_empty() {
-                        spot.field.push('.');
+                    if !location.field.is_empty() {
+                        location.field.push('.');
                     }
-                    spot.field.push_str(name);
+                    location.field.push_str(name);
                     if steps.len() == at + 2 {
-                        spot.what = What::Property;
-                        return spot;
+                        location.part = SchemaPart::Property;
+                        return location;
                     }
                     at += 2;
                 }
                 _ => {
-                    spot.what = What::Keyword(keyword.clone(), at);
-                    return spot;
+                    location.part = SchemaPart::Keyword(keyword.clone(), at);
+                    return location;
                 }
             },
             "items" | "additionalProperties" if steps.len() > at + 1 => {
-                spot.field.push_str(if keyword == "items" { "[]" } else { ".*" });
+                location.field.push_str(if keyword == "items" { "[]" } else { ".*" });
                 at += 1;
             }
             "allOf" | "anyOf" | "oneOf" | "not" if steps.len() > at + 1 => {
-                spot.combined = true;
+                location.combined = true;
                 at += if keyword == "not" { 1 } else { 2 };
             }
             _ => {
-                spot.what = What::Keyword(keyword.clone(), at);
-                return spot;
+                location.part = SchemaPart::Keyword(keyword.clone(), at);
+                return location;
             }
         }
     }
-    spot.schema = at;
-    spot
+
+    location.schema = at;
+    location
 }
 
-pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let steps = scene.steps();
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let steps = context.steps();
     // .spec.versions[v].schema.openAPIV3Schema
     let start = 5;
     if steps.len() < start {
-        findings.push(found(&CHANGED, "the version's schema as a whole came or went"));
+        findings.push(found(&CHANGED, "schema of the version added or removed"));
         return;
     }
-    let spot = spot(steps, start);
+    let location = locate(steps, start);
     let mut own = Vec::new();
-    match &spot.what {
-        What::Keyword(keyword, _)
+    match &location.part {
+        SchemaPart::Keyword(keyword, _)
             if ["description", "title", "example", "externalDocs"].contains(&keyword.as_str()) =>
         {
             return;
         }
-        _ if spot.combined => {
-            own.push(found(&CHANGED, format!("a combined schema of `{}` changed", spot.field)));
+        _ if location.combined => {
+            own.push(found(
+                &CHANGED,
+                format!("`{}`: allOf, anyOf, oneOf or not changed", location.field),
+            ));
         }
-        What::Property => own.extend(property(scene, &spot)),
-        What::Keyword(keyword, at) => own.extend(keyword_finding(scene, &spot, keyword, *at)),
-        What::Schema => {
-            own.push(found(&CHANGED, format!("the schema of `{}` changed", spot.field)));
+        SchemaPart::Property => own.extend(property(context, &location)),
+        SchemaPart::Keyword(keyword, at) => {
+            own.extend(keyword_finding(context, &location, keyword, *at))
+        }
+        SchemaPart::Schema => {
+            own.push(found(&CHANGED, format!("`{}`: schema changed", location.field)));
         }
     }
-    let unserved = lookup_version(scene)
+    let unserved = lookup_version(context)
         .is_some_and(|version| version.get("served").and_then(Json::as_bool) == Some(false));
     for finding in own {
         findings.push(if unserved {
             found(&UNSERVED, finding.reason)
-        } else if in_status(&spot.field) && finding.rule.class != crate::diff::Class::Info {
+        } else if in_status(&location.field) && finding.rule.class != crate::diff::Class::Info {
             let seen = [&PROPERTY_REMOVED, &TYPE].contains(&finding.rule);
             found(if seen { &STATUS } else { &STATUS_CHECKED }, finding.reason)
         } else {
@@ -204,41 +216,41 @@ fn in_status(field: &str) -> bool {
     field == "status" || field.starts_with("status.") || field.starts_with("status[")
 }
 
-/// The old version that the edit is in.
-fn lookup_version<'a>(scene: &'a Scene<'_, '_>) -> Option<&'a Json> {
-    scene.old.at(scene.steps().get(..3)?)
+/// Returns the old version that contains the edit.
+fn lookup_version<'a>(context: &'a RuleContext<'_, '_>) -> Option<&'a Json> {
+    context.old.at(context.steps().get(..3)?)
 }
 
-fn property(scene: &Scene<'_, '_>, spot: &Spot) -> Option<Finding> {
-    let steps = scene.steps();
-    let field = &spot.field;
-    if scene.edit.new.is_some() {
-        return Some(found(&PROPERTY_ADDED, format!("`{field}` is new")));
+fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<Finding> {
+    let steps = context.steps();
+    let field = &location.field;
+    if context.edit.new.is_some() {
+        return Some(found(&PROPERTY_ADDED, format!("new field `{field}`")));
     }
-    let schema = scene.new.at(steps.get(..spot.schema)?)?;
+    let schema = context.new.at(steps.get(..location.schema)?)?;
     if flag(Some(schema), "x-kubernetes-preserve-unknown-fields") {
         return Some(found(
             &LOOSENED,
-            format!("`{field}` is no longer described, and still kept as an unknown field"),
+            format!("`{field}`: schema removed, still preserved as an unknown field"),
         ));
     }
-    let twin = scene.new_properties.twin(scene.edit);
-    let mut reason = format!("`{field}` is gone");
+    let twin = context.new_properties.twin(context.edit);
+    let mut reason = format!("field `{field}` removed");
     if let Some(twin) = twin {
-        reason.push_str(&format!("; perhaps it is `{twin}` now"));
+        reason.push_str(&format!(", maybe renamed to `{twin}`"));
     }
     Some(found(&PROPERTY_REMOVED, reason))
 }
 
-/// What a CRD got, by the steps to what it is in and by its schema without the description: a
-/// property that went may be there under another name.
+/// Added parts of a CRD by the path of their parent and their schema without descriptions, for
+/// finding renamed properties.
 #[derive(Default)]
 pub(super) struct NewProperties<'e>(HashMap<(&'e [Step], Json), &'e Edit>);
 
 impl<'e> NewProperties<'e> {
-    /// Collects what the edits of a CRD add, of equal ones the first.
+    /// Collects the additions among the edits of a CRD; the first of equal ones wins.
     ///
-    /// Where nearly everything differs, nothing has a new name.
+    /// With more than [`MOST_EDITS`] edits, nothing is treated as renamed.
     pub(super) fn of(edits: &'e [Edit]) -> Self {
         let mut properties = NewProperties::default();
         if edits.len() > MOST_EDITS {
@@ -254,7 +266,7 @@ impl<'e> NewProperties<'e> {
         properties
     }
 
-    /// Returns the new sibling of a property that went, when both have the same schema.
+    /// Returns the added sibling of a removed property with the same schema.
     fn twin(&self, edit: &'e Edit) -> Option<&'e str> {
         let (_, parents) = edit.path.steps().split_last()?;
         let key = (parents, without_description(edit.old.as_ref()?));
@@ -274,60 +286,61 @@ fn flag(schema: Option<&Json>, key: &str) -> bool {
     schema.and_then(|schema| schema.get(key)).and_then(Json::as_bool).unwrap_or_default()
 }
 
+/// Returns the finding for an edit of a schema keyword.
 fn keyword_finding(
-    scene: &Scene<'_, '_>,
-    spot: &Spot,
+    context: &RuleContext<'_, '_>,
+    location: &SchemaLocation,
     keyword: &str,
     at: usize,
 ) -> Option<Finding> {
-    let (old, new) = (scene.edit.old.as_ref(), scene.edit.new.as_ref());
-    let parent = scene.steps().get(..at)?;
-    let before = scene.old.at(parent);
-    let after = scene.new.at(parent);
-    let field =
-        if spot.field.is_empty() { "the object".to_owned() } else { format!("`{}`", spot.field) };
+    let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
+    let parent = context.steps().get(..at)?;
+    let before = context.old.at(parent);
+    let after = context.new.at(parent);
+    let field = if location.field.is_empty() {
+        "the object".to_owned()
+    } else {
+        format!("`{}`", location.field)
+    };
     let int_or_string = |schema| flag(schema, "x-kubernetes-int-or-string");
     let free = |schema| flag(schema, "x-kubernetes-preserve-unknown-fields");
     let tells = |rule: &'static Rule, reason: String| Some(found(rule, reason));
     match (keyword, old, new) {
         ("type", Some(old), Some(new)) => {
-            if old == "integer" && new == "number" {
-                return tells(&LOOSENED, format!("{field} may now have a fraction"));
-            }
-            tells(&TYPE, format!("{field} was {} and is {}", spoken(old), spoken(new)))
+            let rule = if old == "integer" && new == "number" { &LOOSENED } else { &TYPE };
+            tells(rule, format!("{field}: type {} → {}", display_value(old), display_value(new)))
         }
         ("type", Some(old), None) if int_or_string(after) || free(after) => {
-            tells(&LOOSENED, format!("{field} was {} and may now be more", spoken(old)))
+            tells(&LOOSENED, format!("{field}: type {} no longer required", display_value(old)))
         }
         ("type", None, Some(_)) if int_or_string(before) || free(before) => {
-            tells(&TYPE, format!("{field} may only be {} now", spoken(new?)))
+            tells(&TYPE, format!("{field}: type restricted to {}", display_value(new?)))
         }
-        ("type", ..) => tells(&TYPE, format!("the type of {field} came or went")),
+        ("type", ..) => tells(&TYPE, format!("{field}: type added or removed")),
         ("x-kubernetes-int-or-string", Some(_), _) => {
-            tells(&TYPE, format!("{field} was an integer or a string"))
+            tells(&TYPE, format!("{field}: no longer an integer or a string"))
         }
         ("anyOf", None, Some(_)) if int_or_string(after) => {
-            tells(&LOOSENED, format!("{field} may be an integer or a string"))
+            tells(&LOOSENED, format!("{field}: integers and strings allowed"))
         }
         ("anyOf", Some(_), None) if int_or_string(before) => {
-            tells(&TYPE, format!("{field} was an integer or a string"))
+            tells(&TYPE, format!("{field}: no longer an integer or a string"))
         }
         ("x-kubernetes-int-or-string", ..) => {
-            tells(&LOOSENED, format!("{field} may be an integer or a string"))
+            tells(&LOOSENED, format!("{field}: integers and strings allowed"))
         }
+
         ("enum", None, Some(new)) => {
-            tells(&ENUM, format!("{field} may only be {}", values(&all(new))))
+            tells(&ENUM, format!("{field}: only {} allowed", values(&all(new))))
         }
-        ("enum", Some(_), None) => tells(&LOOSENED, format!("{field} takes any value")),
+        ("enum", Some(_), None) => tells(&LOOSENED, format!("{field}: enum removed")),
         ("enum", Some(old), Some(new)) => {
             let gone = not_in(old, new);
             if gone.is_empty() {
-                return tells(
-                    &LOOSENED,
-                    format!("{field} may also be {}", values(&not_in(new, old))),
-                );
+                let added = counted("value", &not_in(new, old));
+                return tells(&LOOSENED, format!("{field}: new {added}"));
             }
-            tells(&ENUM, format!("{field} may no longer be {}", values(&gone)))
+            tells(&ENUM, format!("{field}: {} no longer allowed", counted("value", &gone)))
         }
         ("required", ..) => {
             let empty = Json::Array(Vec::new());
@@ -338,13 +351,15 @@ fn keyword_finding(
             };
             let (filled, bare): (Vec<&Json>, Vec<&Json>) = came.into_iter().partition(has_default);
             if !bare.is_empty() {
-                return tells(&REQUIRED, format!("{field} must have {}", values(&bare)));
+                let reason = format!("{field}: new required {}", counted("field", &bare));
+                return tells(&REQUIRED, reason);
             }
             if !filled.is_empty() {
-                let reason = format!("{field} must have {}, which has a default", values(&filled));
+                let fields = counted("field", &filled);
+                let reason = format!("{field}: new required {fields} with a default");
                 return tells(&DEFAULT_ADDED, reason);
             }
-            tells(&LOOSENED, format!("{field} need not have all that it had to have"))
+            tells(&LOOSENED, format!("{field}: fewer required fields"))
         }
         ("minimum" | "minLength" | "minItems" | "minProperties", ..) => {
             Some(bound(&field, keyword, old, new, true))
@@ -354,121 +369,109 @@ fn keyword_finding(
         }
         ("exclusiveMinimum" | "exclusiveMaximum", ..) => {
             if new.and_then(Json::as_bool) == Some(true) {
-                return tells(&RANGE, format!("the bound itself is no longer allowed for {field}"));
+                return tells(&RANGE, format!("{field}: new {keyword}, the bound is not allowed"));
             }
-            tells(&LOOSENED, format!("the bound itself is now allowed for {field}"))
+            tells(&LOOSENED, format!("{field}: {keyword} removed, the bound is allowed"))
         }
+
         ("pattern", None, Some(new)) => {
-            tells(&PATTERN, format!("{field} must match {}", spoken(new)))
+            tells(&PATTERN, format!("{field}: new pattern {}", display_value(new)))
         }
         ("pattern", Some(_), Some(new)) => {
-            tells(&PATTERN_CHANGED, format!("{field} must match {}", spoken(new)))
+            tells(&PATTERN_CHANGED, format!("{field}: pattern changed to {}", display_value(new)))
         }
-        ("pattern", ..) => tells(&LOOSENED, format!("{field} need not match a pattern")),
+        ("pattern", ..) => tells(&LOOSENED, format!("{field}: pattern removed")),
         ("format", _, Some(new)) => {
-            // Kubernetes does not check these.
+            // Kubernetes does not validate these formats.
             let unchecked = ["int32", "int64", "double", "float"].contains(&new.as_str()?);
             let rule = if unchecked { &LOOSENED } else { &FORMAT };
-            tells(rule, format!("{field} has format {}", spoken(new)))
+            tells(rule, format!("{field}: format {}", display_value(new)))
         }
-        ("format", ..) => tells(&LOOSENED, format!("{field} has no format any more")),
+        ("format", ..) => tells(&LOOSENED, format!("{field}: format removed")),
+
         ("default", None, Some(new)) => {
-            tells(&DEFAULT_ADDED, format!("{field} is {} when it is left out", spoken(new)))
+            tells(&DEFAULT_ADDED, format!("{field}: new default {}", display_value(new)))
         }
         ("default", Some(old), Some(new)) => tells(
             &DEFAULT,
-            format!("{field} was {} when left out, and is {}", spoken(old), spoken(new)),
+            format!("{field}: default {} → {}", display_value(old), display_value(new)),
         ),
-        ("default", ..) => tells(
-            &DEFAULT,
-            format!("{field} was {} when left out, and now has no default", spoken(old?)),
-        ),
-        ("nullable", Some(Json::Bool(true)), _) => {
-            tells(&NULLABLE, format!("{field} may not be null"))
+        ("default", ..) => {
+            tells(&DEFAULT, format!("{field}: default {} removed", display_value(old?)))
         }
-        ("nullable", ..) => tells(&LOOSENED, format!("{field} may be null")),
-        ("x-kubernetes-preserve-unknown-fields", Some(Json::Bool(true)), _) => tells(
-            &PRUNED,
-            format!("fields below {field} that the schema does not have are dropped"),
-        ),
+        ("nullable", Some(Json::Bool(true)), _) => {
+            tells(&NULLABLE, format!("{field}: null no longer allowed"))
+        }
+        ("nullable", ..) => tells(&LOOSENED, format!("{field}: null allowed")),
+
+        ("x-kubernetes-preserve-unknown-fields", Some(Json::Bool(true)), _) => {
+            tells(&PRUNED, format!("{field}: unknown fields are pruned"))
+        }
         ("x-kubernetes-preserve-unknown-fields", ..) => {
-            tells(&LOOSENED, format!("fields below {field} that the schema does not have are kept"))
+            tells(&LOOSENED, format!("{field}: unknown fields are preserved"))
         }
         ("additionalProperties" | "properties" | "items", Some(_), None) => {
             if free(after) {
-                return tells(&LOOSENED, format!("what is below {field} is no longer described"));
+                let reason = format!("{field}: {keyword} removed, unknown fields are preserved");
+                return tells(&LOOSENED, reason);
             }
-            tells(
-                &PROPERTY_REMOVED,
-                format!("what is below {field} is no longer described, and dropped"),
-            )
+            tells(&PROPERTY_REMOVED, format!("{field}: {keyword} removed, fields are pruned"))
         }
         ("additionalProperties", Some(_), Some(Json::Bool(false))) => {
-            tells(&PROPERTY_REMOVED, format!("{field} takes no other keys"))
+            tells(&PROPERTY_REMOVED, format!("{field}: additional properties no longer allowed"))
         }
         ("properties", None, Some(_)) if free(before) && free(after) => {
-            tells(&CHANGED, format!("fields below {field} are now described, and checked"))
+            tells(&CHANGED, format!("{field}: new properties, which are validated"))
         }
         ("additionalProperties" | "properties" | "items", None, Some(_)) => {
-            tells(&PROPERTY_ADDED, format!("fields below {field} are new"))
+            tells(&PROPERTY_ADDED, format!("{field}: new {keyword}"))
         }
-        ("x-kubernetes-validations", ..) => validation(scene, &field, at),
+        ("x-kubernetes-validations", ..) => validation(context, &field, at),
         ("x-kubernetes-list-map-keys", ..) => {
-            let keys = |value: Option<&Json>| {
-                value.map_or("nothing".to_owned(), |value| values(&all(value)))
-            };
-            tells(
-                &LIST_KEYS,
-                format!(
-                    "items of {field} were told apart by {}, and are by {}",
-                    keys(old),
-                    keys(new)
-                ),
-            )
+            let keys =
+                |value: Option<&Json>| value.map_or("none".to_owned(), |value| values(&all(value)));
+            tells(&LIST_KEYS, format!("{field}: list map keys {} → {}", keys(old), keys(new)))
         }
         ("x-kubernetes-list-type" | "x-kubernetes-map-type", ..) => {
-            let word = |value: Option<&Json>| {
-                value.and_then(Json::as_str).unwrap_or("the default").to_owned()
-            };
-            tells(
-                &LIST_TYPE,
-                format!("{field} was merged as {}, and is as {}", word(old), word(new)),
-            )
+            let word =
+                |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or("default").to_owned();
+            tells(&LIST_TYPE, format!("{field}: {keyword} {} → {}", word(old), word(new)))
         }
-        _ => tells(&CHANGED, format!("`{keyword}` of {field} changed")),
+        _ => tells(&CHANGED, format!("{field}: `{keyword}` changed")),
     }
 }
 
-fn validation(scene: &Scene<'_, '_>, field: &str, at: usize) -> Option<Finding> {
-    let rest = scene.steps().get(at + 1..)?;
-    let rule_of = |rule: &Json| rule.get("rule").map(spoken).unwrap_or_default();
-    match (rest, &scene.edit.old, &scene.edit.new) {
+/// Returns the finding for an edit of `x-kubernetes-validations`.
+fn validation(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Option<Finding> {
+    let rest = context.steps().get(at + 1..)?;
+    let rule_of = |rule: &Json| rule.get("rule").map(display_value).unwrap_or_default();
+    match (rest, &context.edit.old, &context.edit.new) {
         ([], None, Some(new)) => {
             let rules: Vec<String> = new.as_array().into_iter().flatten().map(rule_of).collect();
-            Some(found(&VALIDATION, format!("{field} must satisfy {}", listed(&rules, 3))))
+            Some(found(&VALIDATION, format!("{field}: new validation {}", listed(&rules, 3))))
         }
         ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
-            Some(found(&VALIDATION, format!("{field} must satisfy {}", rule_of(new))))
+            Some(found(&VALIDATION, format!("{field}: new validation {}", rule_of(new))))
         }
         ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
-            Some(found(&VALIDATION, format!("{field} must satisfy {}", spoken(new))))
+            Some(found(&VALIDATION, format!("{field}: new validation {}", display_value(new))))
         }
         ([], Some(old), Some(new)) => {
             let came: Vec<String> = not_in(new, old).into_iter().map(rule_of).collect();
             if came.is_empty() {
-                return Some(found(&LOOSENED, format!("{field} has fewer validation rules")));
+                return Some(found(&LOOSENED, format!("{field}: validation removed")));
             }
-            Some(found(&VALIDATION, format!("{field} must satisfy {}", listed(&came, 3))))
+            Some(found(&VALIDATION, format!("{field}: new validation {}", listed(&came, 3))))
         }
         ([] | [Step::Item(_)], Some(_), None) => {
-            Some(found(&LOOSENED, format!("{field} has fewer validation rules")))
+            Some(found(&LOOSENED, format!("{field}: validation removed")))
         }
-        // Its message and the like.
+        // Messages and reasons of rules do not affect validation.
         _ => None,
     }
 }
 
-/// A bound that moved; `lower` when larger is narrower.
+/// Returns the finding for a changed bound; with `lower`, larger bounds are narrower.
 fn bound(
     field: &str,
     keyword: &str,
@@ -477,11 +480,17 @@ fn bound(
     lower: bool,
 ) -> Finding {
     let number = |value: Option<&Json>| value.and_then(Json::as_f64);
-    let spoken = |value: Option<&Json>| value.map_or("none".to_owned(), spoken);
-    let reason = format!("{keyword} of {field} was {}, and is {}", spoken(old), spoken(new));
+    let reason = match (old, new) {
+        (None, Some(new)) => format!("{field}: new {keyword} {}", display_value(new)),
+        (Some(old), Some(new)) => {
+            format!("{field}: {keyword} {} → {}", display_value(old), display_value(new))
+        }
+        (Some(old), None) => format!("{field}: {keyword} {} removed", display_value(old)),
+        (None, None) => format!("{field}: {keyword} changed"),
+    };
     let narrower = match (number(old), number(new)) {
         (_, None) => false,
-        // Nothing is shorter than nothing.
+        // A minimum length of 0 restricts nothing.
         (None, Some(new)) => !(lower && keyword != "minimum" && new <= 0.0),
         (Some(old), Some(new)) => (new > old) == lower,
     };
@@ -492,7 +501,13 @@ fn all(list: &Json) -> Vec<&Json> {
     list.as_array().into_iter().flatten().collect()
 }
 
+/// Returns the values with a noun in the right number: `value X`, `values X and Y`.
+fn counted(noun: &str, list: &[&Json]) -> String {
+    let plural = if list.len() == 1 { "" } else { "s" };
+    format!("{noun}{plural} {}", values(list))
+}
+
 fn values(values: &[&Json]) -> String {
-    let spoken: Vec<String> = values.iter().map(|value| spoken(value)).collect();
-    listed(&spoken, 6)
+    let display_value: Vec<String> = values.iter().map(|value| display_value(value)).collect();
+    listed(&display_value, 6)
 }

@@ -1,7 +1,7 @@
-//! Values at paths of one object.
+//! Lookup of values by path in one object.
 //!
-//! Every edit of a list item is judged with the item at hand, so items are found through an index:
-//! searching the list for each edit would take time with the square of its length.
+//! Rules look up the list item of every edit, so long lists have an index: linear searches would be
+//! quadratic in the length of the list.
 
 use crate::diff::path::Step;
 use crate::diff::tree::{field_text, is_item};
@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Longest list that is searched without an index.
+/// Maximum length of lists that are searched without an index.
 const SHORT: usize = 8;
 
-/// Items of one list by the values of these fields; of equal ones the first.
+/// Index of one list by the values of `fields`; the first of equal items wins.
 struct Items<'j> {
     fields: Vec<String>,
     by_values: HashMap<Vec<String>, &'j Json>,
@@ -21,12 +21,12 @@ struct Items<'j> {
 /// Finds values in one object.
 pub(super) struct Lookup<'j> {
     root: Option<&'j Json>,
-    /// By the address of the list, which stays where it is while the object is borrowed.
+    /// Indexes by the address of the list, which is stable while the object is borrowed.
     lists: RefCell<HashMap<*const Json, Vec<Items<'j>>>>,
 }
 
 impl<'j> Lookup<'j> {
-    /// Creates a lookup in an object, or in none.
+    /// Creates a lookup in an object; without one, it finds nothing.
     pub(super) fn new(root: Option<&'j Json>) -> Self {
         Lookup { root, lists: RefCell::default() }
     }

@@ -1,6 +1,6 @@
-//! What makes a change breaking or risky: one table of rules, by what they are about.
+//! Rules that classify changes as breaking, risky or informational, by subject.
 //!
-//! A rule judges an edit with both sides at hand. An edit that no rule knows is for information.
+//! A rule sees one edit and both sides. Edits without a matching rule are informational.
 
 mod chart;
 mod crd;
@@ -26,22 +26,22 @@ use lookup::Lookup;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
-/// A rule: what every finding of it has in common.
+/// A rule of `diff`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Kebab-case name. Stable: never reused for something else.
+    /// Kebab-case name, stable and never reused.
     pub code: &'static str,
-    /// How much it matters.
+    /// Severity of its findings.
     pub class: Class,
-    /// What happened, in one line.
+    /// One-line summary.
     pub title: &'static str,
-    /// Why it matters, in a paragraph.
+    /// Consequences, as a paragraph.
     pub explanation: &'static str,
-    /// What to do.
+    /// Recommended action.
     pub todo: &'static str,
 }
 
-/// Declares rules: a name, the code, the class, what happened, why it matters, what to do.
+/// Declares rules: name, code, class, title, explanation, todo.
 macro_rules! rules {
     ($($name:ident $code:literal $class:ident $title:literal $explanation:literal $todo:literal;)*) => {
         $(pub(super) static $name: $crate::diff::Rule = $crate::diff::Rule {
@@ -56,7 +56,7 @@ macro_rules! rules {
 }
 use rules;
 
-/// Every rule, in the order of the documentation.
+/// Returns all rules in the order of the documentation.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     [
         crd::TABLE,
@@ -75,33 +75,33 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     .copied()
 }
 
-/// Both sides, with what rules ask of them as a whole.
+/// Both sides, with indexes over all of their objects.
 pub(super) struct Sides<'a> {
     pub(super) old: &'a Side,
     pub(super) new: &'a Side,
-    before: rbac::Holdings<'a>,
+    before: rbac::EffectivePermissions<'a>,
     bindings: rbac::Bindings<'a>,
     gains: rbac::Gains,
     references: references::References,
 }
 
-/// An edit in its surroundings: one of those that turn one object of a pair into the other.
-pub(super) struct Scene<'s, 'a> {
+/// An edit with its context: the pair of objects, both sides, and indexes.
+pub(super) struct RuleContext<'s, 'a> {
     pub(super) sides: &'s Sides<'a>,
     pub(super) pair: &'s Pair<'a>,
     pub(super) edit: &'s Edit,
     /// Finds values in the old object and in the new one.
     old: &'s Lookup<'a>,
     new: &'s Lookup<'a>,
-    /// For a role, what it allows.
+    /// Permissions of a role.
     access: Option<&'s rbac::Access<'a>>,
-    /// For a chart, the values that it got.
+    /// Added values of a chart.
     new_values: &'s chart::NewValues<'s>,
-    /// For a CRD, the properties that it got.
+    /// Added properties of a CRD.
     new_properties: &'s crd_schema::NewProperties<'s>,
-    /// For a configuration of webhooks, what several edits need to know of them.
+    /// Webhooks of a webhook configuration.
     webhooks: &'s webhook::Webhooks<'a>,
-    /// For a Service, its ports.
+    /// Ports of a Service.
     ports: &'s service::Ports,
 }
 
@@ -110,14 +110,14 @@ impl<'a> Sides<'a> {
         Sides {
             old,
             new,
-            before: rbac::Holdings::of(old, pairs),
+            before: rbac::EffectivePermissions::of(old, pairs),
             bindings: rbac::Bindings::of(new),
             gains: rbac::Gains::default(),
             references: references::References::of(new),
         }
     }
 
-    /// What the rules say about each of the edits that turn one object of a pair into the other.
+    /// Returns the findings of each edit of a pair of objects; at least one for every edit.
     pub(super) fn judge(&self, pair: &Pair<'a>, edits: &[Edit]) -> Vec<Vec<Finding>> {
         let access = rbac::Access::of(pair, self);
         let access = access.as_ref();
@@ -127,7 +127,8 @@ impl<'a> Sides<'a> {
         let (webhooks, ports) = (&webhook::Webhooks::default(), &service::Ports::of(pair));
         let is_chart = pair.id.kind == super::CHART_KIND && pair.id.group == "bundle2chart";
         let new_values = &chart::NewValues::of(if is_chart { edits } else { &[] });
-        let scene = |edit| Scene {
+
+        let context = |edit| RuleContext {
             sides: self,
             pair,
             edit,
@@ -142,28 +143,29 @@ impl<'a> Sides<'a> {
         let mut judged: Vec<Vec<Finding>> = edits
             .iter()
             .map(|edit| {
-                let scene = scene(edit);
+                let context = context(edit);
                 let mut findings = Vec::new();
                 match pair.id.kind.as_str() {
-                    "CustomResourceDefinition" => crd::judge(&scene, &mut findings),
+                    "CustomResourceDefinition" => crd::judge(&context, &mut findings),
                     "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding" => {
-                        rbac::judge(&scene, &mut findings);
+                        rbac::judge(&context, &mut findings);
                     }
                     "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
-                        webhook::judge(&scene, &mut findings);
+                        webhook::judge(&context, &mut findings);
                     }
-                    "Service" | "NetworkPolicy" => service::judge(&scene, &mut findings),
-                    _ if is_chart => chart::judge(&scene, &mut findings),
-                    _ => workload::judge(&scene, &mut findings),
+                    "Service" | "NetworkPolicy" => service::judge(&context, &mut findings),
+                    _ if is_chart => chart::judge(&context, &mut findings),
+                    _ => workload::judge(&context, &mut findings),
                 }
-                object::judge(&scene, &mut findings);
+                object::judge(&context, &mut findings);
                 findings
             })
             .collect();
+
         workload_pod::judge(pair, edits, &mut judged);
         for (findings, edit) in judged.iter_mut().zip(edits) {
             if findings.is_empty() {
-                findings.push(object::otherwise(&scene(edit)));
+                findings.push(object::fallback(&context(edit)));
             }
             findings.sort_by_key(|finding| finding.rule.class);
         }
@@ -171,13 +173,13 @@ impl<'a> Sides<'a> {
     }
 }
 
-impl Scene<'_, '_> {
-    /// The steps of the edit's path.
+impl RuleContext<'_, '_> {
+    /// Returns the steps of the edit's path.
     fn steps(&self) -> &[Step] {
         self.edit.path.steps()
     }
 
-    /// The keys of the edit's path, `[]` for each list item.
+    /// Returns the keys of the edit's path, with `[]` for list items.
     fn shape(&self) -> Vec<&str> {
         self.steps()
             .iter()
@@ -189,40 +191,40 @@ impl Scene<'_, '_> {
             .collect()
     }
 
-    /// What is at `keys` of the old object.
+    /// Returns the value at `keys` of the old object.
     fn old_at(&self, keys: &[&str]) -> Option<&Json> {
         at(self.pair.old?, keys)
     }
 
-    /// What is at `keys` of the new object.
+    /// Returns the value at `keys` of the new object.
     fn new_at(&self, keys: &[&str]) -> Option<&Json> {
         at(self.pair.new?, keys)
     }
 }
 
-/// A finding.
+/// Creates a finding.
 fn found(rule: &'static Rule, reason: impl Into<String>) -> Finding {
     Finding { rule, reason: reason.into() }
 }
 
-/// What is at the end of these map keys.
+/// Returns the value at a path of map keys.
 pub(super) fn at<'j>(value: &'j Json, keys: &[&str]) -> Option<&'j Json> {
     keys.iter().try_fold(value, |value, key| value.get(key))
 }
 
-/// The texts of a list, or none.
+/// Returns the strings of a list; empty if it is not a list.
 pub(super) fn texts(value: Option<&Json>) -> Vec<&str> {
     value.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
 }
 
-/// Values of a list that the other one does not have.
+/// Returns the values of `list` that are not in `other`.
 fn not_in<'j>(list: &'j Json, other: &Json) -> Vec<&'j Json> {
     let other: HashSet<&Json> = other.as_array().into_iter().flatten().collect();
     list.as_array().into_iter().flatten().filter(|value| !other.contains(value)).collect()
 }
 
-/// A value in a sentence: short, and text without quotes.
-pub(super) fn spoken(value: &Json) -> String {
+/// Returns a value for a sentence: in backticks, truncated, strings without quotes.
+pub(super) fn display_value(value: &Json) -> String {
     let text = match value {
         Json::String(text) => text.clone(),
         other => other.to_string(),
@@ -234,7 +236,7 @@ pub(super) fn spoken(value: &Json) -> String {
     format!("`{}`", shown.replace('`', "'").replace(['\n', '\r'], " "))
 }
 
-/// `a`, `a and b`, `a, b and 3 more`.
+/// Joins items: `a`, `a and b`, `a, b and 3 more`.
 pub(super) fn listed<S: AsRef<str>>(items: &[S], most: usize) -> String {
     let shown: Vec<&str> = items.iter().take(most).map(AsRef::as_ref).collect();
     match (items.len().saturating_sub(most), shown.as_slice()) {

@@ -1,6 +1,6 @@
-//! What holds for objects of every kind.
+//! Rules for objects of every kind.
 
-use super::{Scene, found, listed, rules, spoken};
+use super::{RuleContext, display_value, found, listed, rules};
 use crate::diff::path::Step;
 use crate::diff::{CHART_KIND, Finding};
 use crate::ir::Identity;
@@ -9,131 +9,136 @@ use std::collections::HashSet;
 
 rules! {
     REFERENCED "object-removed-referenced" Breaking
-        "An object is gone that others still name."
-        "What names it fails: pods do not start without their ConfigMap, Secret or ServiceAccount, webhooks do not answer without their Service."
-        "Find out where the object comes from now; create it yourself before the upgrade, if nobody does.";
+        "Object removed that other objects still reference."
+        "The references fail: pods do not start without their ConfigMap, Secret or ServiceAccount, webhooks fail without their Service."
+        "Check what creates the object now; if nothing does, create it yourself before the upgrade.";
     DATA "data-removed" Breaking
-        "An object that holds data is gone."
-        "Helm deletes it on the upgrade, and what it holds with it, unless its reclaim policy says otherwise."
-        "Back up the data, or keep the object with the annotation `helm.sh/resource-policy: keep` before the upgrade.";
+        "Object with data removed."
+        "Helm deletes the object on the upgrade, with its data unless a reclaim policy retains it."
+        "Before the upgrade, back up the data, or set the annotation `helm.sh/resource-policy: keep`.";
     KEPT "object-kept" Info
-        "An object is no longer part of the chart, and stays in the cluster."
-        "It says `helm.sh/resource-policy: keep`, so Helm leaves it where it is, and no longer looks after it."
-        "Delete it yourself once nothing needs it.";
+        "Object removed from the chart and kept in the cluster."
+        "The object has the annotation `helm.sh/resource-policy: keep`, so Helm neither deletes nor manages it."
+        "Delete it when nothing uses it any more.";
     IMMUTABLE "immutable-field" Breaking
-        "A field changed that cannot be changed."
-        "The API server refuses the update, and the upgrade fails half-way."
-        "Delete the object before the upgrade, so that it is created anew; mind what is down meanwhile.";
+        "Immutable field changed."
+        "The API server rejects the update, and the upgrade fails half-way."
+        "Delete the object before the upgrade, which recreates it; expect downtime.";
     WORKLOAD_REMOVED "workload-removed" Risky
-        "A workload is gone."
-        "Its pods stop with the upgrade."
-        "Find out what takes over its work.";
+        "Workload removed."
+        "The upgrade deletes its pods."
+        "Check what replaces it.";
     SERVICE_REMOVED "service-removed" Risky
-        "A Service is gone."
-        "Clients outside of this chart that use its host name fail."
+        "Service removed."
+        "Clients outside of this chart that use its DNS name fail."
         "Look for clients: Ingresses, monitoring, other namespaces.";
     RENAMED_IN_USE "object-renamed-in-use" Risky
-        "An object that others find by its name has another one."
-        "Helm creates the new one and deletes the old one. Clients look a Service up by its name, and what a StatefulSet or claim stored stays with the old name."
-        "Change clients, and move data, before the old one goes.";
+        "Object renamed that clients reference by name."
+        "Helm creates the new object and deletes the old one. Clients use the name of a Service, and the data of a StatefulSet or PersistentVolumeClaim stays with the old name."
+        "Change clients and migrate data before the old object is deleted.";
     RENAMED "object-renamed" Info
-        "An object has another name and nearly the same content."
-        "Helm creates the new one and deletes the old one."
-        "Change what names the old one outside of this chart.";
+        "Object renamed."
+        "The content is nearly the same. Helm creates the new object and deletes the old one."
+        "Change references to the old name outside of this chart.";
     REMOVED "object-removed" Info
-        "An object is gone."
+        "Object removed."
         "Helm deletes it on the upgrade."
         "Nothing, unless something outside of this chart uses it.";
     ADDED "object-added" Info
-        "An object is new."
-        "Helm creates it on the upgrade, and stops if one of this name already exists outside of the release."
+        "Object added."
+        "Helm creates it on the upgrade, and fails if an object with this name exists outside of the release."
         "Nothing.";
     API_VERSION "api-version-changed" Info
-        "An object is written in another version of its API."
-        "It is the same object. The cluster must serve the new version."
-        "Check that your clusters serve it.";
+        "API version of an object changed."
+        "The object stays the same. The cluster must serve the new version."
+        "Check that your clusters serve the new version.";
     DESCRIPTION "description-changed" Info
-        "A description changed."
-        "Words for people."
+        "Description changed."
+        "Descriptions do not affect behavior."
         "Nothing.";
     METADATA "metadata-changed" Info
         "Labels or annotations changed."
-        "They are for people and tools, unless something selects by them."
-        "Nothing, unless something of yours selects by them.";
+        "They matter only to selectors and to tools that read them."
+        "Nothing, unless your own selectors or tools use them.";
     ORDER "order-changed" Info
-        "Items of a list are in another order."
-        "All items are there as before."
+        "Order of list items changed."
+        "The items are the same."
         "Nothing.";
     CHANGED "field-changed" Info
-        "A field changed."
-        "No rule knows it as a risk."
+        "Field changed."
+        "No rule classifies the change as a risk."
         "Nothing.";
 }
 
-pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let id = &scene.pair.id;
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let id = &context.pair.id;
     if id.kind == CHART_KIND {
         return;
     }
-    if let Some(old) = &scene.pair.old_id
+
+    if let Some(old) = &context.pair.old_id
         && old != id
-        && renames(scene, old)
+        && renames(context, old)
     {
-        let still = scene.sides.references.to(old);
+        let still = context.sides.references.to(old);
         if !still.is_empty() {
-            let reason = format!("{} still names `{old}`, which is now `{id}`", listed(&still, 3));
+            let reason =
+                format!("{} still references `{old}`, renamed to `{id}`", listed(&still, 3));
             findings.push(found(&REFERENCED, reason));
         }
         let in_use = ["Service", "StatefulSet", "PersistentVolumeClaim", "Namespace"];
         let rule = if in_use.contains(&id.kind.as_str()) { &RENAMED_IN_USE } else { &RENAMED };
-        findings.push(found(rule, format!("it was {}", spoken(&Json::String(old.to_string())))));
+        findings.push(found(
+            rule,
+            format!("renamed from {}", display_value(&Json::String(old.to_string()))),
+        ));
     }
-    match (scene.shape().as_slice(), &scene.edit.old, &scene.edit.new) {
-        ([], Some(_), None) => removed(scene, findings),
-        (["apiVersion"], Some(old), Some(new)) => {
-            findings.push(found(&API_VERSION, format!("{} became {}", spoken(old), spoken(new))))
-        }
+
+    match (context.shape().as_slice(), &context.edit.old, &context.edit.new) {
+        ([], Some(_), None) => removed(context, findings),
+        (["apiVersion"], Some(old), Some(new)) => findings
+            .push(found(&API_VERSION, format!("{} → {}", display_value(old), display_value(new)))),
         ([], ..) => {}
         (shape, ..) => {
-            if let Some(what) = immutable(scene, shape) {
+            if let Some(what) = immutable(context, shape) {
                 findings.push(found(&IMMUTABLE, what));
             }
         }
     }
 }
 
-/// Whether the edit is the one by which an object got another name.
-fn renames(scene: &Scene<'_, '_>, old: &Identity) -> bool {
-    let field = if old.name == scene.pair.id.name { "namespace" } else { "name" };
-    scene.shape() == ["metadata", field]
+/// Returns true if the edit changes the name or namespace of a renamed object.
+fn renames(context: &RuleContext<'_, '_>, old: &Identity) -> bool {
+    let field = if old.name == context.pair.id.name { "namespace" } else { "name" };
+    context.shape() == ["metadata", field]
 }
 
-fn removed(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let id = &scene.pair.id;
-    if scene.pair.old.is_some_and(is_kept) {
+/// Adds the findings for a removed object.
+fn removed(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let id = &context.pair.id;
+    if context.pair.old.is_some_and(is_kept) {
         if id.kind != "CustomResourceDefinition" {
-            findings.push(found(&KEPT, "Helm leaves it in the cluster"));
+            findings.push(found(&KEPT, "Helm keeps it in the cluster"));
         }
         return;
     }
-    let still = scene.sides.references.to(id);
+    let still = context.sides.references.to(id);
     if !still.is_empty() {
-        findings.push(found(&REFERENCED, format!("{} still names it", listed(&still, 3))));
+        findings.push(found(&REFERENCED, format!("{} still references it", listed(&still, 3))));
     }
     match id.kind.as_str() {
         "PersistentVolumeClaim" | "PersistentVolume" | "Namespace" | "StatefulSet" => {
-            findings.push(found(&DATA, format!("the {} goes with the upgrade", id.kind)));
+            findings.push(found(&DATA, format!("the upgrade deletes the {}", id.kind)));
         }
         "Deployment" | "DaemonSet" | "Job" | "CronJob" | "ReplicaSet" | "Pod" => {
-            findings.push(found(&WORKLOAD_REMOVED, format!("the {} goes", id.kind)));
+            findings.push(found(&WORKLOAD_REMOVED, format!("the upgrade deletes the {}", id.kind)));
         }
-        "Service" => findings.push(found(&SERVICE_REMOVED, "its host name goes with it")),
+        "Service" => findings.push(found(&SERVICE_REMOVED, "its DNS name no longer resolves")),
         _ => {}
     }
 }
 
-/// Fields that the API server does not let change, by kind; the validation of each kind in
-/// kubernetes/pkg/apis.
+/// Immutable fields by kind. Source: the validation of each kind in kubernetes/pkg/apis.
 const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
     ("Deployment", &[&["spec", "selector"]]),
     ("DaemonSet", &[&["spec", "selector"]]),
@@ -169,86 +174,91 @@ const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
     ),
 ];
 
-/// An annotation of an object.
+/// Returns an annotation of an object.
 fn annotation<'j>(object: &'j Json, name: &str) -> Option<&'j str> {
     super::at(object, &["metadata", "annotations", name]).and_then(Json::as_str)
 }
 
-/// Whether Helm leaves an object in the cluster that is no longer part of the release.
+/// Returns true if the object has `helm.sh/resource-policy: keep`.
 pub(super) fn is_kept(object: &Json) -> bool {
     annotation(object, "helm.sh/resource-policy") == Some("keep")
 }
 
-/// Whether an object is one that Helm makes at some moment, and is no part of the release.
+/// Returns true if the object is a Helm hook.
 pub(in crate::diff) fn is_hook(object: &Json) -> bool {
     annotation(object, "helm.sh/hook").is_some()
 }
 
-/// Whether Helm deletes an object, and creates it anew, whenever it needs it: a hook with the usual
-/// `helm.sh/hook-delete-policy`.
-fn is_made_anew(object: &Json) -> bool {
+/// Returns true if Helm deletes and recreates the object: a hook whose
+/// `helm.sh/hook-delete-policy` is unset or contains `before-hook-creation`.
+fn is_recreated(object: &Json) -> bool {
     is_hook(object)
         && annotation(object, "helm.sh/hook-delete-policy")
             .is_none_or(|policy| policy.contains("before-hook-creation"))
 }
 
-fn immutable(scene: &Scene<'_, '_>, shape: &[&str]) -> Option<String> {
-    let id = &scene.pair.id;
-    if scene.pair.new.is_some_and(is_made_anew) {
+/// Returns the reason if the edit changes an immutable field.
+fn immutable(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<String> {
+    let id = &context.pair.id;
+    if context.pair.new.is_some_and(is_recreated) {
         return None;
     }
-    // One that has another name is created anew.
-    if scene.pair.old_id.as_ref() != Some(id) {
+    // Renamed objects are recreated.
+    if context.pair.old_id.as_ref() != Some(id) {
         return None;
     }
     let (_, fields) =
         IMMUTABLE_FIELDS.iter().find(|(kind, _)| *kind == id.kind).unwrap_or(&("", &[]));
     if let Some(field) = fields.iter().find(|field| shape.starts_with(field)) {
-        return Some(format!("`.{}` of a {} cannot change", field.join("."), id.kind));
+        return Some(format!("`.{}` of a {} is immutable", field.join("."), id.kind));
     }
     let frozen = ["ConfigMap", "Secret"].contains(&id.kind.as_str())
-        && scene.old_at(&["immutable"]).and_then(Json::as_bool) == Some(true)
+        && context.old_at(&["immutable"]).and_then(Json::as_bool) == Some(true)
         && ["data", "binaryData", "stringData", "immutable"].contains(shape.first()?);
     frozen.then(|| format!("the {} is immutable", id.kind))
 }
 
-/// Whether a list has all of these items.
+/// Returns true if `list` contains all `items`.
 fn has_all(list: &[Json], items: &[Json]) -> bool {
     let list: HashSet<&Json> = list.iter().collect();
     items.iter().all(|item| list.contains(item))
 }
 
-/// What an edit is that no rule knows.
-pub(super) fn otherwise(scene: &Scene<'_, '_>) -> Finding {
-    let shape = scene.shape();
-    let edit = scene.edit;
+/// Returns the finding for an edit without other findings.
+pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
+    let shape = context.shape();
+    let edit = context.edit;
     match (&edit.old, &edit.new) {
-        (None, Some(_)) if shape.is_empty() => return found(&ADDED, "it is new"),
-        (Some(_), None) if shape.is_empty() => return found(&REMOVED, "it is gone"),
+        (None, Some(_)) if shape.is_empty() => return found(&ADDED, "new object"),
+        (Some(_), None) if shape.is_empty() => return found(&REMOVED, "object removed"),
         (Some(Json::Array(old)), Some(Json::Array(new)))
             if old.len() == new.len() && has_all(new, old) =>
         {
-            return found(&ORDER, "the items are the same");
+            return found(&ORDER, "same items in another order");
         }
         _ => {}
     }
-    if matches!(scene.steps().last(), Some(Step::Order(_))) {
-        return found(&ORDER, "the items are the same");
+
+    if matches!(context.steps().last(), Some(Step::Order(_))) {
+        return found(&ORDER, "same items in another order");
     }
-    let in_schema = scene.pair.id.kind == "CustomResourceDefinition";
+    let in_schema = context.pair.id.kind == "CustomResourceDefinition";
     if in_schema && ["description", "title", "example"].contains(shape.last().unwrap_or(&"")) {
-        return found(&DESCRIPTION, "words for people");
+        return found(&DESCRIPTION, "description changed");
     }
+
     let parts = shape
         .windows(2)
         .any(|pair| pair[0] == "metadata" && ["labels", "annotations"].contains(&pair[1]));
     if parts {
-        return found(&METADATA, "labels or annotations");
+        return found(&METADATA, "labels or annotations changed");
     }
+
     let reason = match (&edit.old, &edit.new) {
-        (None, _) => "it is new",
-        (_, None) => "it is gone",
-        _ => "it changed",
+        (None, _) => "added",
+        (_, None) => "removed",
+        _ => "changed",
     };
+
     found(&CHANGED, reason)
 }

@@ -1,12 +1,12 @@
-//! RBAC: what subjects gain, by set inclusion over what rules allow, not over how they are written.
+//! Rules on RBAC: permissions that subjects gain, by set inclusion over effective permissions.
 //!
-//! A permission that a subject already held through another role or binding is not gained.
+//! A permission that a subject already has through another role or binding is not a gain.
 
 mod grants;
 mod holdings;
 
 use super::lookup::Lookup;
-use super::{Scene, Sides, found, listed, rules};
+use super::{RuleContext, Sides, found, listed, rules};
 use crate::diff::identity::Pair;
 use crate::diff::{Finding, Identity, Rule};
 use grants::{Grant, Grants, grants_of, role_grants};
@@ -15,58 +15,58 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-pub(in crate::diff::rules) use holdings::{Bindings, Holdings};
+pub(in crate::diff::rules) use holdings::{Bindings, EffectivePermissions};
 use holdings::{Holder, Scope, bound, subject_name, subjects};
 
 rules! {
     ESCALATION "rbac-escalation" Risky
-        "A subject may raise its own or others' permissions."
-        "`bind` and `escalate` on roles, `impersonate`, and `create` on `serviceaccounts/token` give whoever has them any permission that exists."
-        "Find out why the operator needs it; it is as good as cluster-admin.";
+        "RBAC widened: privilege escalation."
+        "`bind` and `escalate` on roles, `impersonate`, and `create` on `serviceaccounts/token` allow a subject to obtain any permission."
+        "Check why the operator needs it; it is equivalent to cluster-admin.";
     SECRETS "rbac-secrets" Risky
-        "A subject may read or write Secrets that it could not."
-        "Secrets hold the credentials of everybody in their namespace; with cluster scope, of everybody."
-        "Find out which Secrets are meant, and whether names or a namespace could limit it.";
+        "RBAC widened: access to Secrets."
+        "Secrets contain the credentials of all workloads in their namespace, or in the cluster."
+        "Check which Secrets the operator needs, and whether resourceNames or a namespace could limit the access.";
     WILDCARD "rbac-wildcard" Risky
-        "A subject gained a permission with `*`."
-        "A wildcard also covers resources and verbs that do not exist yet."
-        "Find out why the operator needs all of it.";
+        "RBAC widened: wildcard."
+        "A wildcard also includes future resources and verbs."
+        "Check why the operator needs a wildcard.";
     CLUSTER_SCOPE "rbac-cluster-scope" Risky
-        "A subject may do in every namespace what it could do in some."
-        "A ClusterRoleBinding holds in all namespaces, those of others included."
+        "RBAC widened: from some namespaces to all."
+        "A ClusterRoleBinding applies in all namespaces."
         "Check that the operator is meant to watch all namespaces.";
     WIDENED "rbac-widened" Risky
-        "A subject may do more than before."
-        "The permissions of the new version include verbs or resources that those of the old one do not."
-        "Read what was gained; the operator's release notes should say why.";
+        "RBAC widened: additional permissions."
+        "A subject has verbs or resources that it did not have in the old version."
+        "Review the additional permissions; the operator's release notes should explain them.";
     SUBJECT "rbac-subject-added" Risky
-        "A role is bound to one more subject, or a subject to one more role."
-        "The subject gains all that the role allows."
-        "Check who the subject is.";
+        "RBAC widened: role bound to another subject."
+        "The subject has all permissions of the role."
+        "Check the subject.";
     NARROWED "rbac-narrowed" Info
-        "A role allows less than before."
-        "Least privilege got better. What used the permission fails, should it still need it."
+        "RBAC narrowed: permissions removed from a role."
+        "Subjects of the role that still need the permissions fail."
         "Nothing, unless you use the role for something else.";
     SAME "rbac-rewritten" Info
-        "A role says otherwise what it said before."
-        "Nobody gains or loses a permission: rules were regrouped, or moved between roles of the same subjects."
+        "RBAC rewritten without a change of permissions."
+        "Rules were regrouped, or moved between roles of the same subjects."
         "Nothing.";
 }
 
-/// What a role allows on both sides, and who has it: the same for each of its edits.
+/// Permissions and subjects of a role on both sides, shared by all of its edits.
 pub(super) struct Access<'s> {
     held: Grants<'s>,
     holds: Grants<'s>,
-    /// What the subjects held before, with the scopes of their bindings, each once.
+    /// The subjects with the scopes of their bindings, as holders of old permissions.
     before: BTreeSet<(Holder, Scope<'s>)>,
-    /// Whether one of the bindings holds in every namespace.
+    /// True if one of the bindings applies in all namespaces.
     everywhere: bool,
-    /// The subjects, in a sentence.
+    /// The subjects, as the subject of a sentence.
     who: String,
 }
 
 impl<'s> Access<'s> {
-    /// The access that a role gives; nothing for objects of other kinds.
+    /// Returns the access of a role; `None` for other kinds.
     pub(super) fn of(pair: &Pair<'s>, sides: &Sides<'s>) -> Option<Self> {
         if !["Role", "ClusterRole"].contains(&pair.id.kind.as_str()) {
             return None;
@@ -81,63 +81,64 @@ impl<'s> Access<'s> {
             holds: Grants::of(pair.new),
             before: bindings.iter().map(held).collect(),
             everywhere: bindings.iter().any(|(_, scope)| scope.is_none()),
-            who: if who.is_empty() { "who has the role".to_owned() } else { listed(&who, 2) },
+            who: if who.is_empty() { "the role".to_owned() } else { listed(&who, 2) },
         })
     }
 }
 
-pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    if scene.pair.id.kind.ends_with("Binding") {
-        binding(scene, findings);
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    if context.pair.id.kind.ends_with("Binding") {
+        binding(context, findings);
     } else {
-        role(scene, findings);
+        role(context, findings);
     }
 }
 
-/// Rules of a role that came or changed.
-fn role<'a>(scene: &Scene<'_, 'a>, findings: &mut Vec<Finding>) {
-    let keys = scene.shape();
+/// Adds the findings for an edit of a role.
+fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
+    let keys = context.shape();
     let in_rules = keys.first() == Some(&"rules");
     if !in_rules && !keys.is_empty() {
         return;
     }
-    // The whole role or list of rules, or the rule that the edit is in.
+    // The rule that contains the edit, or all rules.
     let part = |object: &Lookup<'a>| -> Vec<Grant<'a>> {
-        match scene.steps().get(..2) {
+        match context.steps().get(..2) {
             Some(rule) => object.at(rule).map(grants_of).unwrap_or_default(),
             None => object.root().map(role_grants).unwrap_or_default(),
         }
     };
-    let (before, after) = (part(scene.old), part(scene.new));
-    let Some(access) = scene.access else { return };
+    let (before, after) = (part(context.old), part(context.new));
+    let Some(access) = context.access else { return };
     let Access { held, holds, before: holders, .. } = access;
     let gained: Vec<&Grant<'_>> = after.iter().filter(|grant| !held.cover(grant)).collect();
     let lost: Vec<&Grant<'_>> = before.iter().filter(|grant| !holds.cover(grant)).collect();
-    let mut told = false;
-    if scene.pair.new.is_some() {
-        let new_to_somebody = |grant: &&&Grant<'_>| {
+
+    let mut has_gains = false;
+    if context.pair.new.is_some() {
+        let is_gained = |grant: &&&Grant<'_>| {
             let lacks = |(holder, scope): &(Holder, Scope<'_>)| {
-                !scene.sides.before.has(*holder, *scope, grant)
+                !context.sides.before.has(*holder, *scope, grant)
             };
             holders.is_empty() || holders.iter().any(lacks)
         };
-        let gained: Vec<&Grant<'_>> = gained.iter().filter(new_to_somebody).copied().collect();
-        // A new role that nobody has yet gives nothing to anybody.
-        if !(gained.is_empty() || scene.pair.old.is_none() && holders.is_empty()) {
-            told = true;
-            gains(scene.sides, access, &gained, findings);
+        let gained: Vec<&Grant<'_>> = gained.iter().filter(is_gained).copied().collect();
+        // A new role without subjects grants nothing.
+        if !(gained.is_empty() || context.pair.old.is_none() && holders.is_empty()) {
+            has_gains = true;
+            gains(context.sides, access, &gained, findings);
         }
     }
-    if scene.pair.old.is_some() && scene.pair.new.is_some() && in_rules {
+    if context.pair.old.is_some() && context.pair.new.is_some() && in_rules {
         if !lost.is_empty() {
-            findings.push(found(&NARROWED, format!("no longer {}", summary(&lost))));
-        } else if !told {
-            findings.push(found(&SAME, "nobody gains or loses a permission by it"));
+            findings.push(found(&NARROWED, format!("no longer allows: {}", summary(&lost))));
+        } else if !has_gains {
+            findings.push(found(&SAME, "effective permissions unchanged"));
         }
     }
 }
 
-/// Sorts gained permissions into findings.
+/// Adds one finding for each kind of gained permission.
 fn gains(
     sides: &Sides<'_>,
     access: &Access<'_>,
@@ -152,16 +153,16 @@ fn gains(
         sorted.entry(kind_of(grant, wider)).or_default().push(grant);
     }
     for (kind, grants) in sorted {
-        // URLs are in no namespace.
+        // URLs have no namespace.
         let place = *everywhere && grants.iter().any(|grant| !grant.url);
-        let place = if place { " in every namespace" } else { "" };
-        findings.push(found(KINDS[kind], format!("{who} may {}{place}", summary(&grants))));
+        let place = if place { " in all namespaces" } else { "" };
+        findings.push(found(KINDS[kind], format!("{who} can now {}{place}", summary(&grants))));
     }
 }
 
 const KINDS: [&Rule; 5] = [&ESCALATION, &SECRETS, &WILDCARD, &CLUSTER_SCOPE, &WIDENED];
 
-/// Index of the rule that a gained permission falls under.
+/// Returns the index in [`KINDS`] of the rule for a gained permission.
 fn kind_of(grant: &Grant<'_>, wider: bool) -> usize {
     let writes = ["create", "*"].contains(&grant.verb);
     if ["bind", "escalate", "impersonate"].contains(&grant.verb)
@@ -183,7 +184,7 @@ fn kind_of(grant: &Grant<'_>, wider: bool) -> usize {
     }
 }
 
-/// `create and delete deployments.apps; get pods and 3 more`
+/// Returns permissions as text: `create and delete deployments.apps; get pods and 3 more`.
 fn summary(grants: &[&Grant<'_>]) -> String {
     let mut verbs: BTreeMap<String, IndexSet<&str>> = BTreeMap::new();
     for grant in grants {
@@ -206,34 +207,34 @@ fn summary(grants: &[&Grant<'_>]) -> String {
         .collect();
     match parts.len().saturating_sub(6) {
         0 => parts.join("; "),
-        more => format!("{}; and {more} more kinds of access", parts[..6].join("; ")),
+        more => format!("{}; and {more} more permissions", parts[..6].join("; ")),
     }
 }
 
-/// A binding that came, or got other subjects.
-fn binding(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let Some(new) = scene.pair.new else { return };
-    let steps = scene.steps();
-    let release = scene.sides.new.namespace.as_str();
-    let came: Vec<String> = match (scene.shape().as_slice(), &scene.edit.new) {
+/// Adds the findings for an edit of a binding.
+fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let Some(new) = context.pair.new else { return };
+    let steps = context.steps();
+    let release = context.sides.new.namespace.as_str();
+    let came: Vec<String> = match (context.shape().as_slice(), &context.edit.new) {
         ([], Some(new)) => subjects(new, release),
         (["subjects"], Some(new)) => {
-            let before = scene.pair.old.map(|old| subjects(old, &scene.sides.old.namespace));
+            let before = context.pair.old.map(|old| subjects(old, &context.sides.old.namespace));
             let before: BTreeSet<String> = before.into_iter().flatten().collect();
             let wrapped = serde_json::json!({"subjects": new});
             subjects(&wrapped, release).into_iter().filter(|s| !before.contains(s)).collect()
         }
-        // Another role: all of them gain it.
+        // Another role: all subjects gain it.
         (["roleRef", ..], Some(_)) => subjects(new, release),
         (["subjects", "[]"], Some(new)) => vec![subject_name(new, release)],
         (["subjects", "[]", ..], Some(_)) => {
-            let subject = steps.get(..2).and_then(|path| scene.new.at(path));
+            let subject = steps.get(..2).and_then(|path| context.new.at(path));
             subject.map(|subject| subject_name(subject, release)).into_iter().collect()
         }
         _ => return,
     };
-    let Some((role, scope)) = bound(&scene.pair.id, new) else { return };
-    let sides = scene.sides;
+    let Some((role, scope)) = bound(&context.pair.id, new) else { return };
+    let sides = context.sides;
     let is_bound = |subject: &str| {
         sides.before.is_bound(subject, scope, &role) || sides.before.is_bound(subject, None, &role)
     };
@@ -241,13 +242,14 @@ fn binding(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     if fresh.is_empty() {
         return;
     }
+
     let holders: BTreeSet<Holder> =
         fresh.iter().map(|subject| sides.before.holder(subject)).collect();
     let gain = sides.gains.of(sides, &role, scope, holders);
     let was_there = sides.old.objects.contains_key(&role);
     let who: Vec<String> = fresh.iter().map(|subject| format!("`{subject}`")).collect();
     let place = match scope {
-        None => " in every namespace".to_owned(),
+        None => " in all namespaces".to_owned(),
         Some("") => String::new(),
         Some(namespace) => format!(" in namespace `{namespace}`"),
     };
@@ -255,41 +257,42 @@ fn binding(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
     match &*gain {
         Gain::Unknown => {
             let reason = format!(
-                "{who} gains {} `{}`{place}, which is not part of this chart",
+                "{who} is now bound to {} `{}`{place}, which is not part of this chart",
                 role.kind, role.name
             );
             findings.push(found(&SUBJECT, reason));
         }
-        Gain::Nothing => findings.push(found(&SAME, format!("{who} had all of it before"))),
-        // What is new in a role that was not there is said of the role.
+        Gain::Nothing => {
+            findings.push(found(&SAME, format!("{who} already had all of its permissions")))
+        }
+        // Permissions of a new role are reported at the role.
         Gain::Some { wider, summary } if was_there => {
             let rule = if *wider { &CLUSTER_SCOPE } else { &SUBJECT };
-            findings.push(found(rule, format!("{who} may {summary}{place}")));
+            findings.push(found(rule, format!("{who} can now {summary}{place}")));
         }
         Gain::Some { .. } => {}
     }
 }
 
-/// What somebody gains who gets a role.
+/// Permissions that subjects gain from a binding.
 enum Gain {
     /// The role is not part of the side.
     Unknown,
-    /// They had all of it.
+    /// They already had all permissions.
     Nothing,
     /// Permissions.
     Some {
-        /// Whether they had all of them in some namespaces, and now have them in all.
+        /// True if they had all of them in some namespaces and now have them in all.
         wider: bool,
-        /// The permissions, in words.
+        /// The permissions as text.
         summary: String,
     },
 }
 
-/// A role that is bound in a scope, and what those whom it is bound to held before.
+/// A role, the scope of its binding, and the holders of old permissions that it is bound to.
 type Grantees = (Identity, Option<String>, BTreeSet<Holder>);
 
-/// What is gained by bindings: the same for all with the same role and like subjects, of which there
-/// may be thousands.
+/// Cache of gains by binding. Thousands of bindings may share a role and holder.
 #[derive(Default)]
 pub(super) struct Gains(RefCell<HashMap<Grantees, Rc<Gain>>>);
 

@@ -1,19 +1,19 @@
-//! Which objects name which others, so that a removed one that is still named is noticed.
+//! References between objects, for finding removed objects that are still referenced.
 
 use crate::diff::{Identity, Side};
 use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// Objects by kind, namespace and name, and who names them.
+/// Referencing objects by the kind, namespace and name of the referenced object.
 pub(super) struct References {
     named: BTreeMap<(&'static str, String, String), IndexSet<String>>,
-    /// The release namespace, which identities leave out.
+    /// The release namespace, which identities omit.
     release: String,
 }
 
 impl References {
-    /// What the objects of a side name.
+    /// Collects the references of all objects of a side.
     pub(super) fn of(side: &Side) -> Self {
         let mut references = References { named: BTreeMap::new(), release: side.namespace.clone() };
         for (id, object) in &side.objects {
@@ -30,7 +30,7 @@ impl References {
         references
     }
 
-    /// Who still names an object.
+    /// Returns the objects that reference `id`.
     pub(super) fn to(&self, id: &Identity) -> Vec<&str> {
         let kind = KINDS.iter().find(|kind| **kind == id.kind);
         let who =
@@ -46,12 +46,14 @@ impl References {
         }
     }
 
+    /// Adds the references in `value`, recursively.
     fn walk(&mut self, value: &Json, from: &Identity) {
         let map = match value {
             Json::Array(items) => return items.iter().for_each(|item| self.walk(item, from)),
             Json::Object(map) => map,
             _ => return,
         };
+
         let here = from.namespace.clone();
         for (key, value) in map {
             match key.as_str() {
@@ -99,6 +101,7 @@ impl References {
     }
 }
 
+/// Kinds of referenced objects.
 const KINDS: [&str; 8] = [
     "ServiceAccount",
     "ConfigMap",

@@ -1,7 +1,7 @@
-//! Services and network policies: who reaches whom.
+//! Rules on Services and NetworkPolicies.
 
 use super::lookup::Lookup;
-use super::{Scene, found, rules, spoken};
+use super::{RuleContext, display_value, found, rules};
 use crate::diff::Finding;
 use crate::diff::identity::Pair;
 use serde_json::Value as Json;
@@ -9,74 +9,75 @@ use std::collections::BTreeSet;
 
 rules! {
     PORT "service-port-changed" Breaking
-        "A Service no longer has a port."
+        "Port of a Service removed."
         "Clients that use the port cannot connect."
         "Change the port in clients, Ingresses and monitoring.";
     PORT_ADDED "service-port-added" Info
-        "A Service has one more port."
-        "One more thing to reach."
+        "Port of a Service added."
+        "The Service exposes an additional port."
         "Nothing.";
     PORT_RENAMED "service-port-renamed" Risky
-        "A port of a Service has another name."
-        "ServiceMonitors, Ingresses and service meshes may refer to a port by name."
-        "Change what names the port.";
+        "Port of a Service renamed."
+        "ServiceMonitors, Ingresses and service meshes may reference a port by name."
+        "Change references to the old name.";
     SELECTOR "service-selector-changed" Risky
-        "A Service selects other pods."
-        "Until pods with the new labels are ready, nothing answers; pods of others with these labels would."
+        "Selector of a Service changed."
+        "The Service has no endpoints until pods with the new labels are ready, and it also selects other pods with these labels."
         "Watch the Service's endpoints during the upgrade.";
     TYPE "service-type-changed" Risky
-        "A Service is of another type."
-        "Addresses outside of the cluster come or go with the type."
+        "Type of a Service changed."
+        "External addresses are added or removed with the type."
         "Check load balancers, DNS and firewalls.";
     POLICY_ADDED "network-policy-added" Risky
-        "A NetworkPolicy is new."
-        "Traffic of the pods that it selects is dropped unless a policy allows it."
-        "Check monitoring, webhooks, DNS and the API server's way to the pods.";
+        "NetworkPolicy added."
+        "Traffic of the selected pods is dropped unless a policy allows it."
+        "Check that monitoring, webhooks, DNS and the API server can still reach the pods.";
     POLICY_NARROWED "network-policy-changed" Risky
-        "A NetworkPolicy allows other traffic."
-        "What is not allowed any more is dropped."
-        "Check who talks to the pods.";
+        "NetworkPolicy changed."
+        "Traffic that is no longer allowed is dropped."
+        "Check which clients connect to the pods.";
 }
 
-pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let edit = scene.edit;
-    let shape = scene.shape();
-    if scene.pair.id.kind == "NetworkPolicy" {
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let edit = context.edit;
+    let shape = context.shape();
+    if context.pair.id.kind == "NetworkPolicy" {
         match (shape.as_slice(), &edit.old, &edit.new) {
             ([], None, Some(_)) => {
-                findings.push(found(&POLICY_ADDED, "pods that it selects are closed to the rest"));
+                findings.push(found(&POLICY_ADDED, "restricts traffic of the selected pods"));
             }
             (["spec", ..], ..) => {
-                findings.push(found(&POLICY_NARROWED, "other traffic is allowed"));
+                findings.push(found(&POLICY_NARROWED, "allowed traffic changed"));
             }
             _ => {}
         }
         return;
     }
-    if scene.pair.old.is_none() || scene.pair.new.is_none() {
+
+    if context.pair.old.is_none() || context.pair.new.is_none() {
         return;
     }
     match (shape.as_slice(), &edit.old, &edit.new) {
         (["spec", "selector", ..], Some(_), _) => {
-            findings.push(found(&SELECTOR, "it selects pods by other labels"));
+            findings.push(found(&SELECTOR, "selector label changed or removed"));
         }
         (["spec", "selector", ..], None, _) => {
-            findings.push(found(&SELECTOR, "it selects pods by more labels"));
+            findings.push(found(&SELECTOR, "selector label added"));
         }
         (["spec", "type"], old, new) => {
             let word = |value: &Option<Json>| {
                 value.as_ref().and_then(Json::as_str).unwrap_or("ClusterIP").to_owned()
             };
             if word(old) != word(new) {
-                findings.push(found(&TYPE, format!("{} became {}", word(old), word(new))));
+                findings.push(found(&TYPE, format!("{} → {}", word(old), word(new))));
             }
         }
-        (["spec", "ports", ..], ..) => ports(scene, &shape, findings),
+        (["spec", "ports", ..], ..) => ports(context, &shape, findings),
         _ => {}
     }
 }
 
-/// Number and protocol of every port of a Service, on both sides.
+/// Port numbers and protocols of a Service on both sides.
 #[derive(Default)]
 pub(super) struct Ports {
     old: BTreeSet<(i64, String)>,
@@ -84,7 +85,7 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// Returns the ports; none for objects of other kinds.
+    /// Returns the ports of a Service; empty for other kinds.
     pub(super) fn of(pair: &Pair<'_>) -> Self {
         if pair.id.kind != "Service" {
             return Ports::default();
@@ -104,35 +105,35 @@ fn number(port: &Json) -> Option<(i64, String)> {
     Some((port.get("port")?.as_i64()?, protocol.to_owned()))
 }
 
-fn ports(scene: &Scene<'_, '_>, shape: &[&str], findings: &mut Vec<Finding>) {
-    let edit = scene.edit;
-    let Ports { old: had, new: has } = scene.ports;
+fn ports(context: &RuleContext<'_, '_>, shape: &[&str], findings: &mut Vec<Finding>) {
+    let edit = context.edit;
+    let Ports { old: had, new: has } = context.ports;
     let part = |object: &Lookup<'_>| -> Vec<(i64, String)> {
-        match scene.steps().get(..3) {
+        match context.steps().get(..3) {
             Some(path) => object.at(path).and_then(number).into_iter().collect(),
             None => numbers(object.root()),
         }
     };
-    // Only what says which port it is.
+    // Only number and protocol identify a port; other fields do not remove it.
     let decides = shape.len() <= 3 || ["port", "protocol"].contains(&shape[3]);
     let gone: Vec<(i64, String)> =
-        part(scene.old).into_iter().filter(|port| !has.contains(port)).collect();
+        part(context.old).into_iter().filter(|port| !has.contains(port)).collect();
     if decides && !gone.is_empty() {
         let names: Vec<String> = gone.iter().map(|(n, p)| format!("{n}/{p}")).collect();
-        findings.push(found(&PORT, format!("{} is gone", super::listed(&names, 5))));
+        findings.push(found(&PORT, format!("port {} removed", super::listed(&names, 5))));
         return;
     }
     let came: Vec<(i64, String)> =
-        part(scene.new).into_iter().filter(|port| !had.contains(port)).collect();
+        part(context.new).into_iter().filter(|port| !had.contains(port)).collect();
     if decides && !came.is_empty() {
         let names: Vec<String> = came.iter().map(|(n, p)| format!("{n}/{p}")).collect();
-        findings.push(found(&PORT_ADDED, format!("{} is new", super::listed(&names, 5))));
+        findings.push(found(&PORT_ADDED, format!("new port {}", super::listed(&names, 5))));
     } else if shape.len() == 3 {
-        // Ports are told apart by name: the same number under another one.
+        // Ports are merged by name, so a renamed port is a removed and an added item.
         let name = edit.old.as_ref().or(edit.new.as_ref()).and_then(|port| port.get("name"));
-        let reason = name.map(|name| format!("{} is another name of a port", spoken(name)));
+        let reason = name.map(|name| format!("name of a port changed: {}", display_value(name)));
         findings.push(found(&PORT_RENAMED, reason.unwrap_or_default()));
     } else if shape.last() == Some(&"name") {
-        findings.push(found(&PORT_RENAMED, "the port's name changed"));
+        findings.push(found(&PORT_RENAMED, "name of the port changed"));
     }
 }

@@ -1,27 +1,28 @@
-//! What the two sides are: whether one is an upgrade of the other at all.
+//! Rules on the two sides as a whole: different packages and downgrades.
 
-use super::{found, rules, spoken};
+use super::{display_value, found, rules};
 use crate::diff::{Finding, Side};
 use serde_json::json;
 
 rules! {
     PACKAGE "package-changed" Breaking
-        "The two sides are different operators."
-        "Nothing that the report says about one of them helps with an upgrade of the other: installed over it, the new chart deletes the old operator and leaves its custom resources without one."
-        "Compare two versions of one package.";
+        "Different packages compared."
+        "The report describes no upgrade: installed over the old chart, the new chart deletes the old operator and leaves its custom resources without a controller."
+        "Compare two versions of the same package.";
     DOWNGRADE "downgrade" Risky
-        "The new side is an earlier version than the old one."
-        "Operators migrate what they store, and few can read what a later version wrote. What is reported as added came with the later version under its old name, or was removed in it."
-        "Swap the two sides, unless a downgrade is meant.";
+        "Downgrade: the new version is earlier than the old one."
+        "Operators migrate their stored objects, and few can read objects of a later version. In the report, added means removed by the later version."
+        "Swap the two sides, unless you want a downgrade.";
 }
 
-/// Returns what is to be said of the sides before any of their objects.
+/// Returns the findings about the sides as a whole, which reports show first.
 pub(in crate::diff) fn judge(old: &Side, new: &Side) -> Vec<Finding> {
     let (before, after) = (name(old, new), name(new, old));
     if let (Some(before), Some(after)) = (before, after)
         && before != after
     {
-        let reason = format!("{} and {}", spoken(&json!(before)), spoken(&json!(after)));
+        let reason =
+            format!("{} and {}", display_value(&json!(before)), display_value(&json!(after)));
         return vec![found(&PACKAGE, reason)];
     }
 
@@ -33,11 +34,11 @@ pub(in crate::diff) fn judge(old: &Side, new: &Side) -> Vec<Finding> {
     let of_charts = charts.map(|(old, new)| (old.version.as_str(), new.version.as_str()));
     let of_operators = (old.operator_version.as_str(), new.operator_version.as_str());
     let earlier = of_charts.into_iter().chain([of_operators]).find(is_earlier);
-    let finding = |(old, new): (&str, &str)| found(&DOWNGRADE, format!("`{old}` became `{new}`"));
+    let finding = |(old, new): (&str, &str)| found(&DOWNGRADE, format!("`{old}` → `{new}`"));
     earlier.map(finding).into_iter().collect()
 }
 
-/// Returns the package of a side, or the name of its chart when only that can be compared.
+/// Returns the package of a side, or its chart name if a package is unknown.
 fn name<'s>(side: &'s Side, other: &Side) -> Option<&'s str> {
     let known = |text: &'s str| Some(text).filter(|text| !text.is_empty());
     if side.package.is_empty() || other.package.is_empty() {

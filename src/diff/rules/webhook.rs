@@ -1,6 +1,6 @@
-//! Admission webhooks: who is stopped when, by whom.
+//! Rules on admission webhooks.
 
-use super::{Scene, found, listed, rules, spoken, texts};
+use super::{RuleContext, display_value, found, listed, rules, texts};
 use crate::diff::Finding;
 use crate::diff::path::Step;
 use serde_json::Value as Json;
@@ -10,42 +10,42 @@ use std::rc::Rc;
 
 rules! {
     CORE "webhook-on-core-added" Risky
-        "A webhook intercepts requests for resources of Kubernetes itself."
-        "When it does not answer, pods, namespaces or workloads of everybody may not be created or changed; a deadlock can stop the whole cluster."
-        "Check that its selectors leave out kube-system and its own namespace.";
+        "Webhook intercepts requests for built-in resources."
+        "While the webhook is unavailable, pods, namespaces or workloads of all users may not be created or changed; a deadlock can stop the whole cluster."
+        "Check that its selectors exclude kube-system and its own namespace.";
     ADDED "webhook-added" Risky
-        "A webhook is new."
-        "Requests that it is asked about fail when it does not answer, if its failurePolicy is Fail."
-        "Check that the operator is up before objects of this kind are applied.";
+        "Webhook added."
+        "With failurePolicy Fail, matching requests fail while the webhook is unavailable."
+        "Check that the operator is ready before objects of these kinds are applied.";
     REMOVED "webhook-removed" Info
-        "A webhook is gone."
-        "What it refused or filled in is no longer refused or filled in."
+        "Webhook removed."
+        "Its validation or defaulting no longer happens."
         "Nothing, unless you relied on it.";
     POLICY "webhook-policy-hardened" Risky
-        "Requests fail when a webhook does not answer."
-        "With failurePolicy Fail, objects cannot be written while the operator is down."
+        "Failure policy of a webhook changed to Fail."
+        "Matching objects cannot be written while the webhook is unavailable."
         "Run the webhook with more than one replica.";
     WIDENED "webhook-rules-widened" Risky
-        "A webhook is asked about more requests."
-        "More requests wait for it, and fail with it."
-        "Check what else is intercepted.";
+        "Webhook rules widened."
+        "More requests depend on the webhook."
+        "Check the additional resources and operations.";
     SELECTOR "webhook-selector-removed" Risky
-        "A webhook no longer leaves out what it left out."
-        "A namespace or object selector, or a match condition, went, so more requests are intercepted."
-        "Check that system namespaces are still left out.";
+        "Selector or match condition of a webhook removed."
+        "Without the namespace selector, object selector or match condition the webhook intercepts more requests."
+        "Check that system namespaces are still excluded.";
     TIMEOUT "webhook-timeout-raised" Risky
-        "Requests wait longer for a webhook."
-        "While it does not answer, every request that it is asked about hangs that long."
+        "Timeout of a webhook raised."
+        "While the webhook is unavailable, every matching request blocks for the timeout."
         "Nothing, unless clients have short timeouts.";
     EFFECTS "webhook-side-effects" Risky
-        "A webhook has side effects."
-        "Dry runs that it is asked about fail."
+        "Webhook has side effects."
+        "Dry-run requests that match the webhook fail."
         "Expect `kubectl diff` and server-side dry runs to fail.";
 }
 
-pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let edit = scene.edit;
-    match (scene.shape().as_slice(), &edit.old, &edit.new) {
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let edit = context.edit;
+    match (context.shape().as_slice(), &edit.old, &edit.new) {
         ([] | ["webhooks"], old, Some(new)) => {
             let names = webhooks(old.as_ref()).into_iter().map(|old| old.get("name"));
             let known: HashSet<Option<&Json>> = names.collect();
@@ -57,32 +57,32 @@ pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
         }
         (["webhooks", "[]"], None, Some(new)) => added(new, findings),
         ([] | ["webhooks"] | ["webhooks", "[]"], Some(_), None) => {
-            findings.push(found(&REMOVED, "requests are no longer intercepted"));
+            findings.push(found(&REMOVED, "webhook removed"));
         }
-        (["webhooks", "[]", rest @ ..], ..) => changed(scene, rest, findings),
+        (["webhooks", "[]", rest @ ..], ..) => changed(context, rest, findings),
         _ => {}
     }
 }
 
-/// The webhooks of a configuration, or of a list of them.
+/// Returns the webhooks of a configuration or of a list of webhooks.
 fn webhooks(value: Option<&Json>) -> Vec<&Json> {
     let list = value.map(|value| value.get("webhooks").unwrap_or(value));
     list.and_then(Json::as_array).into_iter().flatten().collect()
 }
 
-/// A kind of request that a webhook is called for: group, version, resource, operation, scope.
+/// A kind of request that matches a webhook rule: group, version, resource, operation, scope.
 type Request<'j> = [&'j str; 5];
 
 /// Index of the resource in a request.
 const RESOURCE: usize = 2;
 
-/// Returns the requests that a webhook is called for.
+/// Returns the requests that match a webhook.
 fn requests(webhook: &Json) -> Vec<Request<'_>> {
     let rules = webhook.get("rules").and_then(Json::as_array).into_iter().flatten();
     rules.flat_map(requests_of).collect()
 }
 
-/// Returns the requests of one rule.
+/// Returns the requests that match one rule.
 fn requests_of(rule: &Json) -> Vec<Request<'_>> {
     let mut all = Vec::new();
     let scope = rule.get("scope").and_then(Json::as_str).unwrap_or("*");
@@ -98,12 +98,12 @@ fn requests_of(rule: &Json) -> Vec<Request<'_>> {
     all
 }
 
-/// The requests that a webhook of the old side was called for.
+/// The requests that match a webhook of the old side.
 struct Intercepted<'j> {
     all: HashSet<Request<'j>>,
-    /// Which parts of any of them are `*`.
+    /// Parts that are `*` in any of them.
     wild: [bool; 5],
-    /// Whether any is for a resource of Kubernetes itself.
+    /// True if any is for a built-in resource.
     core: bool,
 }
 
@@ -121,8 +121,8 @@ impl<'j> Intercepted<'j> {
         Intercepted { all, wild, core }
     }
 
-    /// Whether they include a request. What could include it is looked up, so that more requests do
-    /// not take more time.
+    /// Returns true if they include a request. Candidates are looked up in a set, so the time does not
+    /// depend on the number of requests.
     fn include(&self, request: &Request<'_>) -> bool {
         let [group, version, resource, operation, scope] = *request;
         let any = |part: usize| self.wild.get(part).copied().unwrap_or_default().then_some("*");
@@ -147,12 +147,12 @@ impl<'j> Intercepted<'j> {
     }
 }
 
-/// The webhooks of one configuration as far as several edits need to know them; by the address of a
-/// webhook of the old side, which stays where it is while it is borrowed.
+/// Cache for the webhooks of one configuration, which several edits share. Keys are addresses of
+/// webhooks of the old side, which are stable while the side is borrowed.
 #[derive(Default)]
 pub(super) struct Webhooks<'j> {
     intercepted: RefCell<HashMap<*const Json, Rc<Intercepted<'j>>>>,
-    /// The parts that a selector lost, by its field.
+    /// Removed selector parts by field.
     lost: RefCell<HashMap<(*const Json, String), Option<String>>>,
 }
 
@@ -163,20 +163,20 @@ impl<'j> Webhooks<'j> {
         Rc::clone(entry.or_insert_with(|| Rc::new(Intercepted::by(webhook))))
     }
 
-    /// Returns a sentence about the parts that a selector of a webhook lost.
+    /// Returns the reason for removed parts of a selector.
     fn lost(&self, before: &Json, after: &Json, field: &str) -> Option<String> {
         let lost = || {
             let new: HashSet<String> = selector_parts(after.get(field)).into_iter().collect();
             let old = selector_parts(before.get(field)).into_iter();
             let gone: Vec<String> = old.filter(|part| !new.contains(part)).collect();
-            (!gone.is_empty()).then(|| format!("`{field}` lost {}", listed(&gone, 3)))
+            (!gone.is_empty()).then(|| format!("removed from `{field}`: {}", listed(&gone, 3)))
         };
         let mut known = self.lost.borrow_mut();
         known.entry((std::ptr::from_ref(before), field.to_owned())).or_insert_with(lost).clone()
     }
 }
 
-/// Groups of Kubernetes itself; everybody's workloads depend on them.
+/// Returns true for built-in API groups, which all workloads depend on.
 fn is_core(group: &str) -> bool {
     matches!(group, "" | "*" | "apps" | "batch" | "policy" | "autoscaling")
         || group.ends_with(".k8s.io") && !group.starts_with("gateway.")
@@ -195,34 +195,37 @@ fn targets(requests: &[Request<'_>]) -> Vec<String> {
     names
 }
 
+/// Adds the finding for an added webhook.
 fn added(webhook: &Json, findings: &mut Vec<Finding>) {
     let asked = requests(webhook);
-    let name = webhook.get("name").map(spoken).unwrap_or_default();
+    let name = webhook.get("name").map(display_value).unwrap_or_default();
     let what = listed(&targets(&asked), 5);
     let policy = webhook.get("failurePolicy").and_then(Json::as_str).unwrap_or("Fail");
-    let reason = format!("{name} is asked about {what}, with failurePolicy {policy}");
+    let reason = format!("{name} intercepts {what} with failurePolicy {policy}");
     let core = asked.iter().any(|[group, ..]| is_core(group));
     findings.push(found(if core { &CORE } else { &ADDED }, reason));
 }
 
-fn changed(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
-    let Some(path) = scene.steps().get(..2) else { return };
-    let (Some(before), Some(after)) = (scene.old.at(path), scene.new.at(path)) else { return };
+/// Adds the findings for an edit inside of a webhook.
+fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
+    let Some(path) = context.steps().get(..2) else { return };
+    let (Some(before), Some(after)) = (context.old.at(path), context.new.at(path)) else { return };
     let text = |webhook: &Json, field: &str, usual: &str| {
         webhook.get(field).and_then(Json::as_str).unwrap_or(usual).to_owned()
     };
+
     match rest {
         ["failurePolicy"] => {
             let policy = |webhook| text(webhook, "failurePolicy", "Fail");
             if policy(before) == "Ignore" && policy(after) == "Fail" {
-                findings.push(found(&POLICY, "Ignore became Fail"));
+                findings.push(found(&POLICY, "`Ignore` → `Fail`"));
             }
         }
         ["rules", ..] | ["matchPolicy"] => {
-            let held = scene.webhooks.intercepted(before);
-            let part = match scene.steps().get(3) {
+            let held = context.webhooks.intercepted(before);
+            let part = match context.steps().get(3) {
                 Some(step @ (Step::Item(_) | Step::Index(_))) => {
-                    let rule = after.get("rules").and_then(|rules| scene.new.step(rules, step));
+                    let rule = after.get("rules").and_then(|rules| context.new.step(rules, step));
                     rule.map(requests_of).unwrap_or_default()
                 }
                 _ => requests(after),
@@ -230,7 +233,7 @@ fn changed(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
             let gained: Vec<Request<'_>> =
                 part.into_iter().filter(|request| !held.include(request)).collect();
             if gained.iter().any(|[group, ..]| is_core(group)) && !held.core {
-                let reason = format!("it is now also asked about {}", listed(&targets(&gained), 5));
+                let reason = format!("now also intercepts {}", listed(&targets(&gained), 5));
                 findings.push(found(&CORE, reason));
             } else if !gained.is_empty() {
                 let mut operations: Vec<&str> = gained.iter().map(|g| g[3]).collect();
@@ -239,7 +242,7 @@ fn changed(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
                 findings.push(found(
                     &WIDENED,
                     format!(
-                        "it is now also asked about {} of {}",
+                        "now also intercepts {} of {}",
                         listed(&operations, 4),
                         listed(&targets(&gained), 5)
                     ),
@@ -247,7 +250,7 @@ fn changed(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
             }
         }
         [field @ ("namespaceSelector" | "objectSelector" | "matchConditions"), ..] => {
-            let lost = scene.webhooks.lost(before, after, field);
+            let lost = context.webhooks.lost(before, after, field);
             findings.extend(lost.map(|reason| found(&SELECTOR, reason)));
         }
         ["timeoutSeconds"] => {
@@ -255,7 +258,7 @@ fn changed(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
                 |webhook: &Json| webhook.get("timeoutSeconds").and_then(Json::as_i64).unwrap_or(10);
             let (old, new) = (seconds(before), seconds(after));
             if new > old {
-                findings.push(found(&TIMEOUT, format!("{old} seconds became {new}")));
+                findings.push(found(&TIMEOUT, format!("{old} s → {new} s")));
             }
         }
         ["sideEffects"] => {
@@ -263,25 +266,25 @@ fn changed(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
                 ["Some", "Unknown"].contains(&text(webhook, "sideEffects", "Unknown").as_str())
             };
             if effects(after) && !effects(before) {
-                findings.push(found(&EFFECTS, "dry runs are refused"));
+                findings.push(found(&EFFECTS, "dry-run requests are rejected"));
             }
         }
         _ => {}
     }
 }
 
-/// The parts of a selector or list of conditions, each of which leaves something out.
+/// Returns the parts of a selector or list of match conditions, each of which excludes requests.
 fn selector_parts(selector: Option<&Json>) -> Vec<String> {
     match selector {
         Some(Json::Array(conditions)) => {
-            conditions.iter().filter_map(|c| c.get("expression")).map(spoken).collect()
+            conditions.iter().filter_map(|c| c.get("expression")).map(display_value).collect()
         }
         Some(Json::Object(map)) => {
             let labels = map.get("matchLabels").and_then(Json::as_object).into_iter().flatten();
             let labels = labels
                 .map(|(key, value)| format!("`{key}={}`", value.as_str().unwrap_or_default()));
             let expressions = map.get("matchExpressions").and_then(Json::as_array);
-            let expressions = expressions.into_iter().flatten().map(spoken);
+            let expressions = expressions.into_iter().flatten().map(display_value);
             labels.chain(expressions).collect()
         }
         _ => Vec::new(),

@@ -1,87 +1,87 @@
-//! Workloads: what runs, how it is called and told what to do.
+//! Rules on workloads: images, containers, commands, environment, probes, resources.
 
 use super::lookup::Lookup;
-use super::{Scene, at, found, not_in, rules, spoken};
+use super::{RuleContext, at, display_value, found, not_in, rules};
 use crate::diff::path::Step;
 use crate::diff::{Finding, Rule};
 use serde_json::Value as Json;
 
 rules! {
     REGISTRY "image-registry-changed" Risky
-        "An image comes from another registry or repository."
-        "Pull secrets, mirrors, allow lists and network rules that know the old place do not know the new one."
-        "Mirror the image, and give the pull secret access, before the upgrade.";
+        "Registry or repository of an image changed."
+        "Pull secrets, mirrors, allow lists and network rules may cover only the old repository."
+        "Before the upgrade, mirror the image and check that the pull secret has access.";
     IMAGE "image-changed" Risky
-        "A container runs another image."
-        "This is what an upgrade is for: the pods restart with other software."
-        "Mirror the image before the upgrade where clusters do not reach its registry.";
+        "Image of a container changed."
+        "The pods restart with the new image, as expected in an upgrade."
+        "Mirror the image before the upgrade if clusters cannot reach its registry.";
     UNPINNED "image-unpinned" Risky
-        "An image is no longer named by digest."
-        "A tag can lead to other bytes tomorrow, without anybody changing the chart."
-        "Ask for a digest, or pin it with a value or a filter of your own.";
+        "Image no longer pinned by digest."
+        "A tag can move to another image without a change of the chart."
+        "Pin the image with a value or a patch, or ask the vendor for a digest.";
     OPERAND_REGISTRY "operand-registry-changed" Risky
-        "An image that the operator starts later comes from another registry or repository."
-        "Pull secrets, mirrors and allow lists that know the old place do not know the new one."
+        "Registry or repository of an operand image changed."
+        "Pull secrets, mirrors and allow lists may cover only the old repository."
         "Mirror the image before the upgrade.";
     OPERAND_IMAGE "operand-image-changed" Info
-        "An image that the operator starts later changed."
-        "The operator replaces the pods of its operands by itself after the upgrade."
-        "Mirror the image before the upgrade where clusters do not reach its registry.";
+        "Operand image changed."
+        "The operator restarts its operands with the new image after the upgrade."
+        "Mirror the image before the upgrade if clusters cannot reach its registry.";
     CONTAINER_ADDED "container-added" Risky
-        "Pods have one more container."
-        "One more program runs with the pod's account and volumes, from an image of its own."
-        "Mirror its image, and find out what it is for.";
+        "Container added."
+        "Another program runs with the ServiceAccount and volumes of the pod."
+        "Mirror its image, and check its purpose.";
     CONTAINER_REMOVED "container-removed" Risky
-        "Pods have one container less."
-        "What it did is no longer done, or done by another container: a proxy that authenticated callers, for example."
-        "Find out what does its work now, and what you had configured for it.";
+        "Container removed."
+        "Its function, such as an authenticating proxy, is gone or has moved to another container."
+        "Check what replaces it, and review your settings for it.";
     COMMAND "command-changed" Risky
-        "A container starts another command."
-        "Another program runs, or the same one in another way."
-        "Compare what you know of the old command: debug wrappers, probes, policies.";
+        "Command of a container changed."
+        "Another program runs, or the same program in another way."
+        "Check your debug wrappers, probes and policies that depend on the old command.";
     ARGS "args-changed" Risky
-        "A container has other arguments."
-        "Arguments switch features on and off."
-        "Read what each flag that came or went does.";
+        "Arguments of a container changed."
+        "Arguments enable and disable features."
+        "Check the added and removed flags.";
     ENV "env-changed" Info
-        "An environment variable changed."
+        "Environment variable changed."
         "Environment variables configure the container."
         "Nothing, unless you set the variable yourself.";
     ENV_REMOVED "env-removed" Info
-        "An environment variable is gone."
-        "The container falls back to its own default."
+        "Environment variable removed."
+        "The container uses its own default."
         "Nothing, unless you relied on it.";
     ACCOUNT "service-account-changed" Risky
-        "Pods run under another ServiceAccount."
-        "What is bound to the old account by you, such as roles, pull secrets and cloud identities, no longer holds."
-        "Bind the same to the new account.";
+        "ServiceAccount of pods changed."
+        "Your own roles, pull secrets and cloud identities of the old ServiceAccount no longer apply."
+        "Bind them to the new ServiceAccount.";
     PROBE_REMOVED "probe-removed" Risky
-        "A container lost a probe."
-        "Without it Kubernetes does not notice that the container hangs or is not ready."
-        "Watch the rollout by other means.";
+        "Probe removed."
+        "Kubernetes does not detect that the container hangs or is not ready."
+        "Monitor the rollout by other means.";
     FEWER "replicas-lowered" Risky
-        "A workload has fewer replicas."
-        "With one replica, or none, it is down whenever a node is drained."
-        "Set the replicas that you need.";
+        "Number of replicas lowered."
+        "With one replica or none, the workload is unavailable while its node is drained."
+        "Set the number of replicas that you need.";
     REPLICAS "replicas-changed" Info
-        "A workload has another number of replicas."
-        "More pods need more room."
-        "Check that there is room.";
+        "Number of replicas raised."
+        "More pods need more capacity."
+        "Check the capacity of your nodes and quotas.";
     MEMORY "memory-limit-lowered" Risky
-        "A container may use less memory."
-        "Over its limit it is killed."
-        "Compare the limit with what the container uses in your clusters.";
+        "Memory limit lowered."
+        "A container above its limit is OOM-killed."
+        "Compare the limit with the memory usage in your clusters.";
     RESOURCES "resources-changed" Info
-        "A container asks for other resources."
-        "Requests decide where a pod finds room, limits when it is slowed down or killed."
+        "Resource requests or limits changed."
+        "Requests affect scheduling, limits affect throttling and OOM kills."
         "Check quotas.";
     VOLUME "volume-changed" Info
-        "Pods have other volumes or mounts."
-        "Files come from somewhere else."
-        "Nothing, unless you mount something there yourself.";
+        "Volumes or volume mounts changed."
+        "Containers see other files."
+        "Nothing, unless you add volumes yourself.";
 }
 
-/// Where the template of a workload's pods is.
+/// Returns the path of the pod template for a kind; `None` for kinds without pods.
 pub(in crate::diff) fn pod_template(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template"],
@@ -91,65 +91,70 @@ pub(in crate::diff) fn pod_template(kind: &str) -> Option<&'static [&'static str
     })
 }
 
-pub(super) fn judge(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    let Some(template) = pod_template(&scene.pair.id.kind) else { return };
-    let shape = scene.shape();
-    if let (["spec", "replicas"], Some(_)) = (shape.as_slice(), scene.pair.old) {
-        replicas(scene, findings);
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let Some(template) = pod_template(&context.pair.id.kind) else { return };
+    let shape = context.shape();
+    if let (["spec", "replicas"], Some(_)) = (shape.as_slice(), context.pair.old) {
+        replicas(context, findings);
     }
+
     let Some(["spec", rest @ ..]) = shape.strip_prefix(template) else {
         return;
     };
-    let (old, new) = (scene.edit.old.as_ref(), scene.edit.new.as_ref());
+    let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     match rest {
         ["serviceAccountName", ..] => {
-            let name = |value: Option<&Json>| value.map_or("`default`".to_owned(), spoken);
-            findings.push(found(&ACCOUNT, format!("{} became {}", name(old), name(new))));
+            let name = |value: Option<&Json>| value.map_or("`default`".to_owned(), display_value);
+            findings.push(found(&ACCOUNT, format!("{} → {}", name(old), name(new))));
         }
-        ["volumes", ..] => findings.push(found(&VOLUME, "volumes of the pods")),
+        ["volumes", ..] => findings.push(found(&VOLUME, "volumes of the pods changed")),
         ["containers" | "initContainers"] => {
             let images = |list: Option<&Json>| -> Vec<String> {
                 let list = list.and_then(Json::as_array).into_iter().flatten();
-                list.filter_map(|container| container.get("image")).map(spoken).collect()
+                list.filter_map(|container| container.get("image")).map(display_value).collect()
             };
             match (old, new) {
                 (None, _) => {
-                    let reason = format!("they run {}", super::listed(&images(new), 3));
+                    let reason = format!("new images: {}", super::listed(&images(new), 3));
                     findings.push(found(&CONTAINER_ADDED, reason));
                 }
                 (_, None) => {
-                    let reason = format!("they ran {}", super::listed(&images(old), 3));
+                    let reason = format!("removed images: {}", super::listed(&images(old), 3));
                     findings.push(found(&CONTAINER_REMOVED, reason));
                 }
                 _ => {}
             }
         }
         ["containers" | "initContainers", "[]", rest @ ..] => {
-            container(scene, rest, findings);
+            container(context, rest, findings);
         }
         _ => {}
     }
 }
 
-fn replicas(scene: &Scene<'_, '_>, findings: &mut Vec<Finding>) {
-    // What is not said is 1.
+fn replicas(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    // The default is 1.
     let count = |value: &Option<Json>| value.as_ref().map_or(Some(1), Json::as_i64);
-    let (Some(old), Some(new)) = (count(&scene.edit.old), count(&scene.edit.new)) else { return };
+    let (Some(old), Some(new)) = (count(&context.edit.old), count(&context.edit.new)) else {
+        return;
+    };
     let rule = if new < old { &FEWER } else { &REPLICAS };
-    findings.push(found(rule, format!("{old} became {new}")));
+    findings.push(found(rule, format!("{old} → {new}")));
 }
 
-fn container(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
-    let (old, new) = (scene.edit.old.as_ref(), scene.edit.new.as_ref());
+/// Adds the findings for an edit inside of a container.
+fn container(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
+    let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let list = |value: Option<&Json>| value.cloned().unwrap_or(Json::Array(Vec::new()));
     match (rest, old, new) {
         ([], None, Some(new)) => {
-            let image = new.get("image").map_or("no image".to_owned(), spoken);
-            findings.push(found(&CONTAINER_ADDED, format!("it runs {image}")));
+            let image = new.get("image").map_or("no image".to_owned(), display_value);
+            findings.push(found(&CONTAINER_ADDED, format!("new container with image {image}")));
         }
         ([], Some(old), None) => {
-            let image = old.get("image").map_or("no image".to_owned(), spoken);
-            findings.push(found(&CONTAINER_REMOVED, format!("it ran {image}")));
+            let image = old.get("image").map_or("no image".to_owned(), display_value);
+            findings
+                .push(found(&CONTAINER_REMOVED, format!("removed container with image {image}")));
         }
         (["image"], Some(old), Some(new)) => {
             image(old, new, [&REGISTRY, &IMAGE], true, findings);
@@ -164,61 +169,62 @@ fn container(scene: &Scene<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) 
             image(old, new, [&OPERAND_REGISTRY, &OPERAND_IMAGE], false, findings);
         }
         (["env" | "envFrom"] | ["env", "[]"], Some(_), None) => {
-            findings.push(found(&ENV_REMOVED, "the container's own default holds"));
+            findings.push(found(&ENV_REMOVED, "the container uses its own default"));
         }
         (["env", "[]"], None, Some(new)) if new.get("value").is_some_and(is_image) => {
             findings.push(found(
                 &OPERAND_IMAGE,
-                format!("{} is new", new.get("value").map(spoken).unwrap_or_default()),
+                format!("new image {}", new.get("value").map(display_value).unwrap_or_default()),
             ));
         }
         (["env" | "envFrom", rest @ ..], ..) if rest != ["[order]"] => {
-            findings.push(found(&ENV, "the container is configured with it"));
+            findings.push(found(&ENV, "environment of the container changed"));
         }
         ([probe @ ("livenessProbe" | "readinessProbe" | "startupProbe")], Some(_), None) => {
-            findings.push(found(&PROBE_REMOVED, format!("`{probe}` is gone")));
+            findings.push(found(&PROBE_REMOVED, format!("`{probe}` removed")));
         }
         (["volumeMounts" | "volumeDevices", ..], ..) => {
-            findings.push(found(&VOLUME, "mounts of the container"));
+            findings.push(found(&VOLUME, "volume mounts of the container changed"));
         }
         (["resources", ..], ..) => {
             let memory = |object: &Lookup<'_>| {
                 let end =
-                    scene.steps().iter().rposition(|s| *s == Step::Key("resources".into()))?;
-                let resources = object.at(scene.steps().get(..=end)?)?;
+                    context.steps().iter().rposition(|s| *s == Step::Key("resources".into()))?;
+                let resources = object.at(context.steps().get(..=end)?)?;
                 at(resources, &["limits", "memory"]).and_then(quantity)
             };
+
             let touches = ["resources", "resources limits", "resources limits memory"]
                 .contains(&rest.join(" ").as_str());
-            match (memory(scene.old), memory(scene.new)) {
+            match (memory(context.old), memory(context.new)) {
                 (Some(old), Some(new)) if new < old && touches => {
-                    findings.push(found(&MEMORY, "the limit is lower than it was"));
+                    findings.push(found(&MEMORY, "memory limit lowered"));
                 }
                 (None, Some(_)) if touches => {
-                    findings.push(found(&MEMORY, "there was no limit, and there is one"));
+                    findings.push(found(&MEMORY, "new memory limit"));
                 }
-                _ => findings.push(found(&RESOURCES, "requests or limits")),
+                _ => findings.push(found(&RESOURCES, "requests or limits changed")),
             }
         }
         _ => {}
     }
 }
 
-/// `--a, --b came; --c went`
+/// Returns the difference of two lists: `added --a and --b; removed --c`.
 fn delta(old: &Json, new: &Json) -> String {
-    let spoken = |list: &Json, other: &Json| -> Vec<String> {
-        not_in(list, other).into_iter().map(spoken).collect()
+    let display_value = |list: &Json, other: &Json| -> Vec<String> {
+        not_in(list, other).into_iter().map(display_value).collect()
     };
-    let (gone, came) = (spoken(old, new), spoken(new, old));
+    let (gone, came) = (display_value(old, new), display_value(new, old));
     match (came.is_empty(), gone.is_empty()) {
-        (true, true) => "the same in another order".to_owned(),
-        (false, true) => format!("{} came", super::listed(&came, 5)),
-        (true, false) => format!("{} went", super::listed(&gone, 5)),
-        _ => format!("{} came; {} went", super::listed(&came, 5), super::listed(&gone, 5)),
+        (true, true) => "same items in another order".to_owned(),
+        (false, true) => format!("added {}", super::listed(&came, 5)),
+        (true, false) => format!("removed {}", super::listed(&gone, 5)),
+        _ => format!("added {}; removed {}", super::listed(&came, 5), super::listed(&gone, 5)),
     }
 }
 
-/// Bytes of a quantity, such as `128Mi`.
+/// Parses a quantity such as `128Mi`; `None` if it is invalid.
 fn quantity(value: &Json) -> Option<f64> {
     let text = match value {
         Json::String(text) => text.clone(),
@@ -243,7 +249,7 @@ fn quantity(value: &Json) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-/// A reference to an image, taken apart.
+/// The parts of an image reference.
 #[derive(Debug, PartialEq, Eq)]
 struct Image<'t> {
     repository: &'t str,
@@ -264,7 +270,8 @@ fn parse(text: &str) -> Image<'_> {
     Image { repository, tag, digest }
 }
 
-/// Whether a text is a reference to an image: a registry host, a repository, and a tag or digest.
+/// Returns true if a text is an image reference with a registry host, a repository, and a tag or
+/// digest.
 fn is_image(value: &Json) -> bool {
     let Some(text) = value.as_str() else { return false };
     let image = parse(text);
@@ -285,12 +292,12 @@ fn image(
 ) {
     let (Some(before), Some(after)) = (old.as_str(), new.as_str()) else { return };
     let (before, after) = (parse(before), parse(after));
-    let text = |text: &str| spoken(&Json::String(text.to_owned()));
+    let text = |text: &str| display_value(&Json::String(text.to_owned()));
     if before.repository != after.repository {
-        let reason = format!("{} became {}", text(before.repository), text(after.repository));
+        let reason = format!("{} → {}", text(before.repository), text(after.repository));
         findings.push(found(moved, reason));
     } else {
-        // The tag says nothing where only the digest differs.
+        // Show the digests if only they differ.
         let same_tag = before.tag == after.tag;
         let part = |image: &Image<'_>| {
             let digest = image.digest.filter(|_| same_tag);
@@ -298,10 +305,10 @@ fn image(
                 text(&part.chars().take(19).collect::<String>())
             })
         };
-        findings.push(found(changed, format!("{} became {}", part(&before), part(&after))));
+        findings.push(found(changed, format!("{} → {}", part(&before), part(&after))));
     }
     if runs && before.digest.is_some() && after.digest.is_none() {
-        findings.push(found(&UNPINNED, "it was named by digest, and is by tag"));
+        findings.push(found(&UNPINNED, "pinned by tag instead of digest"));
     }
 }
 

@@ -1,7 +1,7 @@
-//! What pods may do on their node: facts about a pod, and which of them are new.
+//! Rules on pod security: privileges of pods and containers that are new.
 //!
-//! A fact is found in the whole pod, because a container inherits from its pod, and is told at the
-//! edit that made it.
+//! Privileges are computed from the whole pod, because containers inherit from the pod, and reported
+//! at the edit that adds them.
 
 use super::{at, found, rules, workload};
 use crate::diff::identity::Pair;
@@ -13,37 +13,38 @@ use std::collections::{HashMap, HashSet};
 
 rules! {
     PRIVILEGED "pod-privileged" Risky
-        "A container gained privileges on its node."
-        "A privileged container, or one that may become root, can take over the node. Namespaces with the restricted or baseline Pod Security Standard refuse it."
-        "Find out why it needs this, and whether your namespaces admit it.";
+        "Privileges of a container widened."
+        "A privileged container, or one that can become root, can take over the node. Namespaces with the restricted or baseline Pod Security Standard reject it."
+        "Check why the container needs this, and whether your namespaces admit it.";
     CAPABILITY "pod-capability" Risky
-        "A container gained a Linux capability."
-        "Capabilities are parts of root's power."
-        "Find out why it needs this, and whether your namespaces admit it.";
+        "Linux capability added to a container."
+        "Capabilities grant parts of root's privileges."
+        "Check why the container needs this, and whether your namespaces admit it.";
     HARDENING "pod-hardening-lost" Risky
-        "A container is confined less than before."
-        "A writable root file system or no seccomp profile gives whoever breaks in more to work with."
-        "Check whether policies of your cluster require it.";
+        "Hardening of a container removed."
+        "A writable root file system or a missing seccomp profile helps an attacker."
+        "Check whether the policies of your cluster require the hardening.";
     HOST "pod-host-access" Risky
-        "Pods gained access to their node."
-        "Host networks, processes, files and ports go around the walls between pods. Most Pod Security Standards refuse them."
-        "Find out why it needs this, and whether your namespaces admit it.";
+        "Access of pods to their node widened."
+        "Host network, processes, files and ports bypass the isolation of pods. The baseline and restricted Pod Security Standards reject them."
+        "Check why the pods need this, and whether your namespaces admit it.";
 }
 
-/// Something that a pod may do: the rule, what it is, and the path below the pod's `spec`.
+/// A privilege of a pod or container.
 #[derive(Debug)]
 struct Fact {
     rule: &'static Rule,
     /// The container; empty for the pod.
     who: String,
-    /// What it may do.
+    /// The privilege, as a predicate.
     what: String,
-    /// Whether most containers may do it, so that a new one is not less confined than usual.
+    /// True if most containers have it, so that it is not reported for new containers.
     usual: bool,
+    /// Path below the `spec` of the pod.
     path: Vec<Step>,
 }
 
-/// Adds what is new about the pods of a workload to the findings of the edits that made it.
+/// Adds new privileges of the pods of a workload to the findings of the edits that cause them.
 pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]) {
     let Some(template) = workload::pod_template(&pair.id.kind) else { return };
     let Some(new) = pair.new else { return };
@@ -61,7 +62,7 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
         lists.filter_map(|c| c.get("name")?.as_str().map(str::to_owned)).collect()
     };
     let (had, has) = (names(pair.old), names(Some(new)));
-    // What a container could do that went, one that came in its place may be expected to do.
+    // A new container may replace a removed one and keep its privileges.
     let went = |fact: &&Fact| !fact.who.is_empty() && !has.contains(&fact.who);
     let by_gone: HashSet<&str> =
         before.iter().filter(went).map(|fact| fact.what.as_str()).collect();
@@ -92,7 +93,7 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
     }
 }
 
-/// The edits of an object by where they are.
+/// Index of the edits of an object by path.
 struct Nearest<'e> {
     /// The first edit at a path.
     at: HashMap<&'e [Step], usize>,
@@ -113,9 +114,8 @@ impl<'e> Nearest<'e> {
         nearest
     }
 
-    /// Returns the index of the edit that is nearest to a path: the first one that is at it, above or
-    /// below; else the first one below what is above the path, since a fact can also come from the
-    /// pod's own settings.
+    /// Returns the index of the edit nearest to a path: the first one at, above or below it; otherwise
+    /// the first one below a parent, because a privilege can also come from the pod's settings.
     fn to(&self, path: &[Step]) -> Option<usize> {
         let parents = || (0..path.len()).rev().map(|length| &path[..length]);
         let above = parents().filter_map(|parent| self.at.get(parent));
@@ -132,6 +132,7 @@ fn of_pod(what: String, path: Vec<Step>) -> Fact {
     Fact { rule: &HOST, who: String::new(), what, usual: false, path }
 }
 
+/// Returns the privileges of a pod and its containers.
 fn facts(spec: &Json) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (field, what) in [
@@ -143,13 +144,15 @@ fn facts(spec: &Json) -> Vec<Fact> {
             facts.push(of_pod(what.to_owned(), vec![key(field)]));
         }
     }
+
     let items = |list: &str| spec.get(list).and_then(Json::as_array).into_iter().flatten();
     for volume in items("volumes") {
         if let Some(path) = at(volume, &["hostPath", "path"]).and_then(Json::as_str) {
             let path_in_pod = vec![key("volumes"), named(volume)];
-            facts.push(of_pod(format!("pods have `{path}` of their node"), path_in_pod));
+            facts.push(of_pod(format!("pods mount `{path}` of their node"), path_in_pod));
         }
     }
+
     let pod = spec.get("securityContext");
     for list in ["containers", "initContainers"] {
         for container in items(list) {
@@ -189,7 +192,7 @@ fn facts(spec: &Json) -> Vec<Fact> {
             }
             let dropped = super::texts(own.and_then(|own| at(own, &["capabilities", "drop"])));
             if !dropped.iter().any(|name| name.eq_ignore_ascii_case("ALL")) {
-                let text = "keeps the usual capabilities".to_owned();
+                let text = "keeps the default capabilities".to_owned();
                 fact(&CAPABILITY, text, &["securityContext", "capabilities", "drop"], true);
             }
             if !is_true(own.and_then(|own| own.get("readOnlyRootFilesystem"))) {
@@ -203,7 +206,7 @@ fn facts(spec: &Json) -> Vec<Fact> {
             for port in container.get("ports").and_then(Json::as_array).into_iter().flatten() {
                 if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0)
                 {
-                    fact(&HOST, format!("takes port {number} of the node"), &["ports"], false);
+                    fact(&HOST, format!("uses port {number} of the node"), &["ports"], false);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Invariants about the configuration of pickers, for themselves and against the pods.
+//! Invariants of picker configurations, by themselves and with the pods of the pool.
 
 use super::super::invariants::Found;
 use super::super::plugins::{self, Sort};
@@ -10,13 +10,13 @@ use crate::diag::suggest;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A configuration that can be read: its manifest, path and content.
+/// Returns the parsed configuration of a picker: manifest, path and content.
 fn readable<'p>(picker: &'p Picker<'_>) -> Option<(usize, &'p str, &'p Json)> {
     let (owner, path, config) = picker.config.as_ref()?;
     Some((*owner, path, config.as_ref().ok()?))
 }
 
-/// Types of plugins by the names that profiles know them by.
+/// Returns plugin types by plugin name.
 fn types(config: &Json) -> BTreeMap<&str, &str> {
     list(config, "plugins")
         .iter()
@@ -28,7 +28,7 @@ fn types(config: &Json) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// What the picker itself checks when it starts.
+/// Checks what the picker validates at startup.
 pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
         let Some((owner, path, config)) = &picker.config else { continue };
@@ -36,8 +36,8 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
         let config = match config {
             Ok(config) => config,
             Err(why) => {
-                let message = format!("the configuration of the picker cannot be read: {why}");
-                found.push(owner, path, message, "correct the file");
+                let message = format!("cannot read the configuration of the picker: {why}");
+                found.push(owner, path, message, "fix the file");
                 continue;
             }
         };
@@ -48,11 +48,11 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
         let deprecated = "inference.networking.x-k8s.io/v1alpha1";
         if text(config, "kind") != "EndpointPickerConfig" {
             let hint = "write `kind: EndpointPickerConfig`".to_owned();
-            report(".kind", "this is not an EndpointPickerConfig".to_owned(), hint);
+            report(".kind", "not an EndpointPickerConfig".to_owned(), hint);
         }
         if api_version != view.profile.picker_config && api_version != deprecated {
             let hint = format!("write `apiVersion: {}`", view.profile.picker_config);
-            report(".apiVersion", format!("the picker does not know `{api_version}`"), hint);
+            report(".apiVersion", format!("unsupported apiVersion `{api_version}`"), hint);
         }
         let gates = plugins::gates(view.profile);
         for gate in list(config, "featureGates") {
@@ -60,16 +60,17 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
             let name = name.split_once('=').map_or(name, |(name, _)| name);
             if !gates.contains(&name) {
                 let hint = suggest::hint(name, gates, "gates");
-                report(".featureGates", format!("`{name}` is not a feature gate"), hint);
+                report(".featureGates", format!("unknown feature gate `{name}`"), hint);
             }
         }
         plugins_of(view, picker, config, &mut report);
         references(view, config, &mut report);
     }
+
     unknown_types(view, found);
 }
 
-/// Plugins have types and names of their own, and experimental ones are allowed.
+/// Checks plugins: unique names, supported types, experimental plugins only if allowed.
 fn plugins_of(view: &View<'_>, picker: &Picker<'_>, config: &Json, report: &mut Report<'_>) {
     let mut names = BTreeSet::new();
     let experimental = picker.flags.is_on("allow-experimental-plugins");
@@ -77,29 +78,33 @@ fn plugins_of(view: &View<'_>, picker: &Picker<'_>, config: &Json, report: &mut 
         let place = format!(".plugins[{index}]");
         let kind = text(plugin, "type");
         if kind.is_empty() {
-            report(&place, "a plugin has no `type`".to_owned(), "name one".to_owned());
+            report(&place, "plugin has no `type`".to_owned(), "set `type`".to_owned());
             continue;
         }
+
         let name = plugin.get("name").and_then(Json::as_str).unwrap_or(kind);
         if !names.insert(name) {
-            let hint = "give each a `name` of its own".to_owned();
-            report(&place, format!("two plugins have the name `{name}`"), hint);
+            let hint = "give each plugin a unique `name`".to_owned();
+            report(&place, format!("duplicate plugin name `{name}`"), hint);
         }
+
         let Some(known) = plugins::find(kind, view.profile) else { continue };
         if known.alpha && view.profile.release >= (0, 10) && !experimental {
-            let hint = "add the flag `--allow-experimental-plugins`, or take another".to_owned();
-            report(&place, format!("the plugin `{kind}` is experimental"), hint);
+            let hint =
+                "add the flag `--allow-experimental-plugins`, or use another plugin".to_owned();
+            report(&place, format!("plugin `{kind}` is experimental"), hint);
         }
+
         if let Some((removed, instead)) = known.removed.filter(|(r, _)| *r <= view.profile.release)
         {
-            let message = format!("the plugin `{kind}` went in {}.{}", removed.0, removed.1);
-            report(&place, message, format!("take {instead}"));
+            let message = format!("plugin `{kind}` was removed in {}.{}", removed.0, removed.1);
+            report(&place, message, format!("use {instead}"));
         }
     }
 }
 
-/// Types that no release is known to have: an error when a known one is near, which is a typing
-/// error; else only a warning, because pickers can be built with plugins of one's own.
+/// Reports unknown plugin types: as an error if a similar type exists (a typo), otherwise as a warning,
+/// because pickers can be built with custom plugins.
 fn unknown_types(view: &View<'_>, found: &mut Found) {
     let known = plugins::names(view.profile);
     for picker in &view.pickers {
@@ -113,7 +118,7 @@ fn unknown_types(view: &View<'_>, found: &mut Found) {
             let message = format!("the picker of {} has no plugin `{kind}`", view.profile.name);
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "plugins of one's own need an image of one's own".to_owned(),
+                None => "custom plugins need a custom image".to_owned(),
             };
             let finding = found.push(owner, format!("{path}.plugins[{index}]"), message, hint);
             if near.is_none() {
@@ -123,8 +128,7 @@ fn unknown_types(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Keys are known, everything that names a plugin names one that is there, and something says which
-/// profile runs.
+/// Checks keys, references to plugins, and that a plugin selects one of several profiles.
 fn references(view: &View<'_>, config: &Json, report: &mut Report<'_>) {
     let types = types(config);
     let names: Vec<&str> = types.keys().copied().collect();
@@ -135,19 +139,19 @@ fn references(view: &View<'_>, config: &Json, report: &mut Report<'_>) {
         let name = text(profile, "name");
         let place = format!(".schedulingProfiles[{index}]");
         if name.is_empty() {
-            report(&place, "a profile has no `name`".to_owned(), "name it".to_owned());
+            report(&place, "profile has no `name`".to_owned(), "set `name`".to_owned());
         } else if !seen.insert(name) {
-            let hint = "give each a name of its own".to_owned();
-            report(&place, format!("two profiles have the name `{name}`"), hint);
+            let hint = "give each profile a unique name".to_owned();
+            report(&place, format!("duplicate profile name `{name}`"), hint);
         }
     }
-    // One of one's own may be a handler.
+    // A custom plugin may be a profile handler.
     let handles = |kind: &&str| {
         *kind != "single-profile-handler"
             && plugins::find(kind, view.profile).is_none_or(|plugin| plugin.sort == Sort::Handler)
     };
     if profiles.len() > 1 && !types.values().any(handles) {
-        let message = format!("nothing says which of the {} profiles runs", profiles.len());
+        let message = format!("no plugin selects one of the {} profiles", profiles.len());
         let hint = "add a plugin such as `disagg-profile-handler`".to_owned();
         report(".schedulingProfiles", message, hint);
     }
@@ -157,19 +161,20 @@ fn references(view: &View<'_>, config: &Json, report: &mut Report<'_>) {
         let deciders = plugin.pointer("/parameters/deciders").and_then(Json::as_object);
         for decider in deciders.into_iter().flatten().filter_map(|(_, value)| value.as_str()) {
             if !types.contains_key(decider) {
-                let message = format!("`{name}` asks the decider `{decider}`, which is not there");
+                let message =
+                    format!("`{name}` references decider `{decider}`, which does not exist");
                 report(".plugins", message, suggest::hint(decider, &names, "plugins"));
             }
         }
     }
 }
 
-/// What the next release no longer has.
+/// Reports features that a later release removes.
 pub(crate) fn deprecated(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
         let Some((owner, path, config)) = readable(picker) else { continue };
         if view.profile.llm_d && text(config, "apiVersion") != view.profile.picker_config {
-            let message = format!("`{}` is an old name", text(config, "apiVersion"));
+            let message = format!("apiVersion `{}` is deprecated", text(config, "apiVersion"));
             let hint = format!("write `{}`", view.profile.picker_config);
             found.push(owner, format!("{path}.apiVersion"), message, hint);
         }
@@ -179,29 +184,30 @@ pub(crate) fn deprecated(view: &View<'_>, found: &mut Found) {
             let removed = known.and_then(|known| known.removed);
             if let Some((release, instead)) = removed.filter(|(r, _)| *r > view.profile.release) {
                 let message = format!(
-                    "the plugin `{kind}` is gone in llm-d-router {}.{}",
+                    "plugin `{kind}` is removed in llm-d-router {}.{}",
                     release.0, release.1
                 );
-                let hint = format!("take {instead}");
+                let hint = format!("use {instead}");
                 found.push(owner, format!("{path}.plugins[{index}]"), message, hint);
             }
         }
     }
+
     for template in &view.templates {
         let Some(sidecar) = &template.sidecar else { continue };
         if sidecar.flags.has("vllm-port") && view.profile.release >= (0, 10) {
-            let message = "the sidecar's flag `--vllm-port` is an old name";
+            let message = "sidecar flag `--vllm-port` is deprecated";
             let path = template.path_of(sidecar.container);
             let finding = found.push(template.owner, path, message, "write `--model-server-port`");
             finding.field = Some("prefill");
-            finding.why = Some(("a later sidecar stops when it starts", "llm-d-router#761"));
+            finding.why = Some(("later releases of the sidecar fail to start", "llm-d-router#761"));
         }
     }
 }
 
-/// Filters by role find pods, and pods of one role are not taken for others.
+/// Checks that role filters match pods, and that pods of a role get only its requests.
 pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
-    // The label that only pods of LeaderWorkerSets have keeps all others out.
+    // Only pods of LeaderWorkerSets have this label, so it excludes all others.
     let index = "leaderworkerset.sigs.k8s.io/worker-index";
     for (owner, pool) in view.pools() {
         let wanted = pool.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
@@ -213,11 +219,11 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
             let meant = template.engine.is_some() && template.has_labels(&others);
             if meant && !others.is_empty() && whose.is_beside(pool) {
                 let message = format!(
-                    "{} selects by `{index}`, which the pods of {} have not",
+                    "{} selects by label `{index}`, which pods of {} do not have",
                     pool.label(),
                     whose.label()
                 );
-                let hint = "give a label of its own to all pods with a server, and select by that";
+                let hint = "add a label to all pods with a server, and select by it";
                 found.push(owner, ".spec.selector", message, hint).field = Some("topology");
             }
         }
@@ -245,12 +251,12 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
                 if !selected.iter().any(|template| accepted.contains(&template.role())) {
                     let role = kind.trim_end_matches("-filter");
                     let message = format!(
-                        "the profile `{}` has `{kind}`, and no pod of {} has a role for {role}",
+                        "profile `{}` uses `{kind}`, but no pod of {} has a role for {role}",
                         text(profile, "name"),
                         pool.label()
                     );
                     let hint =
-                        format!("label the pods `llm-d.ai/role: {role}`, or drop the profile");
+                        format!("label the pods `llm-d.ai/role: {role}`, or remove the profile");
                     found.push(owner, &place, message, hint);
                 }
             }
@@ -264,26 +270,26 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
                 .filter(|template| template.engine.is_some());
             for template in only.filter(|_| !filters) {
                 let message = format!(
-                    "the profile `{}` has no filter, so pods of {} get whole requests, and their \
+                    "profile `{}` has no filter, so pods of {} get complete requests, but their \
                      role is `{}`",
                     text(profile, "name"),
                     view.manifests[template.owner].label(),
                     template.role().unwrap_or_default()
                 );
-                let hint = "add `decode-filter`, or take these pods out of the pool";
+                let hint = "add `decode-filter`, or remove these pods from the pool";
                 found.push(owner, &place, message, hint);
             }
         }
     }
 }
 
-/// The picker's tokens are those of the model that its pods serve, and pods of a pool serve one.
+/// Checks that pods of a pool serve one model, and that plugins use its tokenizer.
 pub(crate) fn model(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         let mut served: Vec<(&str, &str)> = Vec::new();
         for template in view.selected(pool) {
             let Some(engine) = &template.engine else { continue };
-            // Adapters are models of their own.
+            // LoRA adapters are additional models.
             if engine.flags.as_ref().is_some_and(|flags| flags.has("lora-modules")) {
                 continue;
             }
@@ -294,7 +300,7 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
         served.dedup_by_key(|(name, _)| *name);
         if let [(one, _), .., (other, _)] = served.as_slice() {
             let message = format!("pods of {} serve `{one}` and `{other}`", pool.label());
-            let hint = "give each model a pool of its own";
+            let hint = "give each model its own pool";
             found.push(owner, ".spec.selector", message, hint);
         }
     }
@@ -315,7 +321,7 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
                     engine.names().into_iter().chain(engine.model.as_deref()).collect();
                 if !known.is_empty() && !known.contains(&name) {
                     let message = format!(
-                        "the plugin `{}` is about `{name}`, and the pods serve `{}`",
+                        "plugin `{}` has modelName `{name}`, but the pods serve `{}`",
                         text(plugin, "type"),
                         known[0]
                     );

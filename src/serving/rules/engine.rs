@@ -1,4 +1,4 @@
-//! Invariants about the pods of engines.
+//! Invariants of engine pods.
 
 use super::super::invariants::Found;
 use super::super::view::View;
@@ -9,7 +9,7 @@ use super::ranges;
 use crate::diag::{Code, Severity};
 use serde_json::{Value as Json, json};
 
-/// Devices in a unit of the accelerator: two in a TPU v7.
+/// Returns the devices per unit of the accelerator resource: two for TPU v7.
 fn devices_per_unit(view: &View<'_>, pod: &Json) -> u32 {
     let label = "cloud.google.com/gke-tpu-accelerator";
     let kind = pod.get("nodeSelector").and_then(|selector| selector.get(label));
@@ -17,19 +17,19 @@ fn devices_per_unit(view: &View<'_>, pod: &Json) -> u32 {
     view.devices_per_unit.unwrap_or(if double { 2 } else { 1 })
 }
 
-/// Devices in so many units, for a pod with this spec.
+/// Returns the devices of `units` for a pod with this spec.
 pub(super) fn devices_of(view: &View<'_>, pod: &Json, units: u32) -> u32 {
     units.saturating_mul(devices_per_unit(view, pod))
 }
 
-/// Ranks in a pod; nothing when it is not known.
+/// Returns the ranks per pod; `None` if unknown.
 fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     let flags = engine.flags.as_ref()?;
     let tp = engine.number("tensor-parallel-size", 1)?;
     let pp = engine.number("pipeline-parallel-size", 1)?;
     let dp = engine.number("data-parallel-size", 1)?;
     if engine.program == Program::Sglang {
-        // With attention's data parallelism, ranks of both kinds share devices.
+        // With attention data parallelism, ranks of both kinds share devices.
         let nodes = engine.number("nnodes", 1)?;
         return tp.checked_mul(pp).map(|all| all / nodes.max(1));
     }
@@ -38,7 +38,7 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     }
     let tp = tp.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
     if flags.text("data-parallel-backend") == Some("ray") {
-        // Ray decides where ranks are.
+        // Ray places the ranks.
         return None;
     }
     if flags.has("data-parallel-size-local") {
@@ -54,7 +54,7 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     Some(tp.checked_mul(pp)?.checked_mul(dp)?.div_ceil(pods.max(1)))
 }
 
-/// A pod asks for as many devices as its ranks use.
+/// Checks that pods request as many devices as their ranks use.
 pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
@@ -65,10 +65,10 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
             let has = if devices == units {
                 format!("{units} × {resource}")
             } else {
-                format!("{units} × {resource}, which are {devices} devices")
+                format!("{units} × {resource} ({devices} devices)")
             };
-            let message = format!("a pod asks for {has}, and its ranks use {ranks}");
-            let hint = "make tensor × pipeline × data parallelism of a pod equal to its devices";
+            let message = format!("pods request {has}, but their ranks use {ranks}");
+            let hint = "set tensor × pipeline × data parallelism per pod to its number of devices";
             let path = format!("{}.resources", template.path_of(engine.container));
             let finding = found.push(template.owner, path, message, hint);
             if template.role() == Some("prefill") {
@@ -78,19 +78,21 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Groups have as many pods as their ranks need.
+/// Checks that groups have as many pods as their ranks need.
 pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let (Some(engine), true) = (&template.engine, template.part != Part::Single) else {
             continue;
         };
+
         let Some(flags) = &engine.flags else { continue };
         let size = template.size;
         let path = template.path_of(engine.container);
         if let Some(nodes) = engine.number("nnodes", size).filter(|nodes| *nodes != size) {
-            let message = format!("the engine waits for {nodes} pods, and a group has {size}");
-            found.push(template.owner, &path, message, "make `--nnodes` the size of the group");
+            let message = format!("engine waits for {nodes} pods, but groups have {size}");
+            found.push(template.owner, &path, message, "set `--nnodes` to the size of the group");
         }
+
         if !flags.has("data-parallel-size-local") {
             continue;
         }
@@ -100,16 +102,16 @@ pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
             && u64::from(local) * u64::from(size) != u64::from(all)
         {
             let message = format!(
-                "{size} pods with {local} ranks each are not the {all} ranks of the engine"
+                "{size} pods with {local} ranks each do not match the {all} ranks of the engine"
             );
-            let hint =
-                "make `--data-parallel-size` the size of the group × `--data-parallel-size-local`";
+
+            let hint = "set `--data-parallel-size` to the size of the group × `--data-parallel-size-local`";
             found.push(template.owner, &path, message, hint).field = Some("dp");
         }
     }
 }
 
-/// A sidecar knows its engine, and decoding pods have one where prompts are read elsewhere.
+/// Checks routing sidecars: their ports match the engine, and decode pods have one if there is prefill.
 pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let (Some(sidecar), Some(engine)) = (&template.sidecar, &template.engine) else { continue };
@@ -118,19 +120,18 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         let (Some(ports), Some(port)) = (known, sidecar.engine_port()) else { continue };
         if !ports.contains(&port) {
             let message = format!(
-                "the sidecar looks for the engine on port {port}, and it listens on {}",
+                "sidecar connects to the engine on port {port}, but it listens on {}",
                 ranges(&ports)
             );
-            let hint = "make `--model-server-port` of the sidecar the engine's `--port`";
+            let hint = "set `--model-server-port` of the sidecar to the engine's `--port`";
             found.push(template.owner, path, message, hint);
             continue;
         }
         let count = sidecar.ports().map_or(1, |ports| ports.len());
         if count != ports.len() {
-            let message =
-                format!("the sidecar has {count} ports, and the engine behind it {}", ports.len());
+            let message = format!("sidecar has {count} ports, but the engine has {}", ports.len());
             let hint =
-                "make `--data-parallel-size` of the sidecar the number of the engine's ports";
+                "set `--data-parallel-size` of the sidecar to the number of the engine's ports";
             found.push(template.owner, path, message, hint);
         }
     }
@@ -139,7 +140,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
             let stays = text(container, "restartPolicy") == "Always";
             let commands = || commands(container, template.part, template.size, &view.budget);
             if !stays && commands().is_some_and(|all| Sidecar::of(container, &all).is_some()) {
-                let message = "the pod waits for its sidecar to end, which never does";
+                let message = "sidecar is an init container without restartPolicy Always, so the pod never starts";
                 let path = format!("{}.spec.initContainers[{index}]", template.path);
                 found.push(template.owner, path, message, "add `restartPolicy: Always`");
             }
@@ -149,7 +150,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         let selected = view.selected(pool);
         for template in &selected {
             let Some(sidecar) = &template.sidecar else { continue };
-            // Whoever has a rule for TLS to pods may well mean it.
+            // A TLS policy for the pods may be intended.
             let by_rule = view.of_kind("BackendTLSPolicy").next().is_some()
                 || view.of_kind("DestinationRule").any(|(_, rule)| {
                     let picker = pool.json.pointer("/spec/endpointPickerRef/name");
@@ -157,8 +158,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
                     !text(rule.json.get("spec").unwrap_or(&Json::Null), "host").starts_with(picker)
                 });
             if sidecar.flags.is_on_or("secure-proxy", true) && !by_rule {
-                let message =
-                    "the sidecar takes requests over TLS only, and Gateways send plain ones";
+                let message = "sidecar accepts TLS only, but Gateways send plain HTTP";
                 let path = template.path_of(sidecar.container);
                 found.push(template.owner, path, message, "add `--secure-proxy=false`");
             }
@@ -168,7 +168,8 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
             let headless = template.engine.as_ref().is_some_and(|engine| engine.is_headless());
             let has_no_sidecar = template.sidecar.is_none() && template.unread.is_empty();
             if template.role() == Some("decode") && has_no_sidecar && !headless {
-                let message = "decoding pods have no routing sidecar, so prefill is never asked";
+                let message =
+                    "decode pods have no routing sidecar, so prefill pods get no requests";
                 let hint = "add the sidecar as an init container with `restartPolicy: Always`";
                 found.push(template.owner, format!("{}.spec", template.path), message, hint);
             }
@@ -176,7 +177,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Flags of sidecars that went in 0.10, and what takes their place.
+/// Sidecar flags that were removed in 0.10, with their replacements.
 const GONE: &[(&str, &str)] = &[
     ("connector", "--kv-connector"),
     ("prefiller-use-tls", "--enable-tls=prefiller"),
@@ -185,12 +186,12 @@ const GONE: &[(&str, &str)] = &[
     ("decoder-tls-insecure-skip-verify", "--tls-insecure-skip-verify=decoder"),
 ];
 
-/// Sidecars get flags that they have.
+/// Checks that sidecars have no removed flags.
 pub(crate) fn sidecar_flags(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(sidecar) = &template.sidecar else { continue };
         for (flag, instead) in GONE.iter().filter(|(flag, _)| sidecar.flags.has(flag)) {
-            let message = format!("the sidecar has no flag `--{flag}` any more");
+            let message = format!("sidecar flag `--{flag}` was removed");
             let path = template.path_of(sidecar.container);
             let finding = found.push(template.owner, path, message, format!("write `{instead}`"));
             if view.profile.release < (0, 10) {
@@ -200,7 +201,7 @@ pub(crate) fn sidecar_flags(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// No two containers of a pod listen on one port.
+/// Checks that sidecar and engine do not listen on the same port.
 pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let (Some(sidecar), Some(engine)) = (&template.sidecar, &template.engine) else { continue };
@@ -210,20 +211,19 @@ pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
         }
         let both: Vec<u32> = outer.iter().copied().filter(|port| inner.contains(port)).collect();
         if !both.is_empty() {
-            let message =
-                format!("the sidecar and the engine both listen on port {}", ranges(&both));
-            let hint = "move the engine behind the sidecar, for example to `--port=8200`";
+            let message = format!("sidecar and engine both listen on port {}", ranges(&both));
+            let hint = "change the port of the engine, for example to `--port=8200`";
             found.push(template.owner, template.path_of(engine.container), message, hint);
         }
     }
 }
 
-/// The port of vLLM's supervisor of several ports; 9256 is vLLM's own default.
+/// Returns the port of vLLM's multi-port supervisor; 9256 is vLLM's default.
 pub(super) fn supervisor(engine: &Engine<'_>) -> Option<u32> {
     engine.number("data-parallel-supervisor-port", 9_256)
 }
 
-/// Probes ask where somebody answers.
+/// Checks that probes use a port of the engine.
 pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
@@ -231,6 +231,7 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
         if engine.has_port_for_each_rank() {
             open.extend(supervisor(engine));
         }
+
         if let Some(sidecar) = &template.sidecar {
             open.extend(sidecar.ports().unwrap_or_default());
         }
@@ -239,12 +240,14 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
             let Some(get) = engine.container.pointer(&format!("/{probe}/httpGet")) else {
                 continue;
             };
+
             let path = format!("{path}.{probe}");
             if engine.is_headless() {
-                let message = format!("workers without a server have a {probe}");
+                let message = format!("headless workers have a {probe}");
                 found.push(template.owner, path, message, "remove the probe");
                 continue;
             }
+
             let ports = list(engine.container, "ports");
             let port = match get.get("port") {
                 Some(Json::String(name)) => ports
@@ -255,44 +258,46 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
                 Some(number) => number.as_u64(),
                 None => None,
             };
+
             let Some(port) = port.and_then(|port| u32::try_from(port).ok()) else {
                 let named = get.get("port").and_then(Json::as_str).unwrap_or_default();
                 let message =
-                    format!("the {probe} asks port `{named}`, which the container has not");
-                found.push(template.owner, path, message, "name a port of the container");
+                    format!("{probe} uses port `{named}`, which the container does not declare");
+                found.push(template.owner, path, message, "use a port of the container");
                 continue;
             };
+
             if !open.contains(&port) {
                 let message = format!(
-                    "the {probe} asks port {port}, and the engine listens on {}",
+                    "{probe} uses port {port}, but the engine listens on {}",
                     ranges(&open)
                 );
-                found.push(template.owner, path, message, "make both the same");
+                found.push(template.owner, path, message, "use the same port in both");
             }
         }
     }
 }
 
-/// Images are there, are no placeholders, and are named by digest.
+/// Checks that images are set, are not placeholders, and are pinned by digest.
 pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
         let image = text(container, "image");
         let name = text(container, "name");
         let stands = ["REPLACE", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "${", "<"];
         if image.is_empty() {
-            let message = format!("the container `{name}` has no image");
-            let finding = found.push(owner, path, message, "name the image, with its digest");
+            let message = format!("container `{name}` has no image");
+            let finding = found.push(owner, path, message, "set the image, with its digest");
             finding.severity = Some(Severity::Warning);
             finding.field = Some(field);
         } else if stands.iter().any(|part| image.contains(part)) {
-            let message = format!("the image `{image}` stands for another");
-            found.push(owner, path, message, "put the image in its place").field = Some(field);
+            let message = format!("image `{image}` is a placeholder");
+            found.push(owner, path, message, "replace it with the image").field = Some(field);
         } else if !image.contains("@sha256:") {
-            let message = format!("the image `{image}` is named by a tag only");
+            let message = format!("image `{image}` is not pinned by digest");
             let finding = found.push(owner, path, message, "add its digest: `NAME:TAG@sha256:…`");
             finding.severity = Some(Severity::Warning);
             finding.code = Some(Code::ImageNotPinned);
-            finding.why = Some(("a tag can mean another image tomorrow", "llm-d guides"));
+            finding.why = Some(("a tag can move to another image", "llm-d guides"));
             finding.field = Some(field);
         }
     };
@@ -309,7 +314,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
             check(template.owner, container, format!("{path}.image"), field);
         }
     }
-    // A model in an image is code and weights like any other.
+    // A model image contains code and weights, so it is pinned, too.
     for template in &view.templates {
         for (index, volume) in list(template.spec, "volumes").iter().enumerate() {
             if let Some(volume) = volume.get("image") {
@@ -325,7 +330,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Engines on several GPUs have shared memory.
+/// Checks that engines with several GPUs have shared memory.
 pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
@@ -344,8 +349,7 @@ pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
         });
         let host = template.spec.get("hostIPC").and_then(Json::as_bool) == Some(true);
         if !in_memory && !host {
-            let message =
-                format!("{units} × {resource} exchange data over 64 MiB of shared memory");
+            let message = format!("{units} × {resource} share only 64 MiB of shared memory");
             let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
             let path = template.path_of(engine.container);
             found.push(template.owner, path, message, hint);
@@ -353,7 +357,7 @@ pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Prefill and decode have the same engine and cache.
+/// Checks that prefill and decode have compatible engines and KV caches.
 pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
     for (_, pool) in view.pools() {
         let selected = view.selected(pool);
@@ -361,6 +365,7 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             let role = role.to_owned();
             selected.iter().find(|template| template.role() == Some(role.as_str())).copied()
         };
+
         let (Some(decode), Some(prefill)) = (of_role("decode"), of_role("prefill")) else {
             continue;
         };
@@ -369,11 +374,12 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
         let image = |engine: &Engine<'_>| text(engine.container, "image").to_owned();
         if image(one) != image(other) {
             let message =
-                format!("prefill has the image `{}`, and decode `{}`", image(other), image(one));
-            let hint = "take the same for both";
+                format!("prefill has image `{}`, but decode has `{}`", image(other), image(one));
+            let hint = "use the same image for both";
             found.push(prefill.owner, format!("{path}.image"), message, hint).severity =
                 Some(Severity::Warning);
         }
+
         let (Some(first), Some(second)) = (&one.flags, &other.flags) else { continue };
         if first.go_on_in_a_file() || second.go_on_in_a_file() {
             continue;
@@ -382,19 +388,20 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             let said = |flags: &super::super::view::flags::Flags| {
                 flags.text(flag).map_or("the default".to_owned(), |value| format!("`{value}`"))
             };
+
             if said(first) != said(second) {
                 let message = format!(
-                    "`--{flag}` of prefill is {}, and of decode {}",
+                    "`--{flag}` is {} for prefill, but {} for decode",
                     said(second),
                     said(first)
                 );
-                found.push(prefill.owner, &path, message, "take the same for both");
+                found.push(prefill.owner, &path, message, "use the same value for both");
             }
         }
         let transfers = |flags: &super::super::view::flags::Flags| flags.has("kv-transfer-config");
         if transfers(first) != transfers(second) {
             let message = "only one of prefill and decode has a `--kv-transfer-config`";
-            found.push(prefill.owner, &path, message, "give both the same connector");
+            found.push(prefill.owner, &path, message, "set the same connector for both");
         }
     }
 }

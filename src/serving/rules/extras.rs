@@ -1,4 +1,4 @@
-//! Invariants about autoscalers, disruption budgets and rules of Istio.
+//! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
 use super::super::invariants::Found;
 use super::super::view::View;
@@ -7,7 +7,7 @@ use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// An autoscaler has a target of its own.
+/// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     let mut seen: BTreeMap<(String, String, String), String> = BTreeMap::new();
     for kind in ["HorizontalPodAutoscaler", "ScaledObject"] {
@@ -15,7 +15,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
             let Some(target) = scaler.json.pointer("/spec/scaleTargetRef") else { continue };
             let path = ".spec.scaleTargetRef";
             let name = text(target, "name");
-            // KEDA's own default.
+            // KEDA's default.
             let kind = Some(text(target, "kind")).filter(|k| !k.is_empty()).unwrap_or("Deployment");
             let label = format!("{kind}/{name}");
             let key = (scaler.namespace().to_owned(), kind.to_owned(), name.to_owned());
@@ -27,20 +27,17 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
                 .of_kind(kind)
                 .find(|(_, manifest)| manifest.name() == name && manifest.is_beside(scaler));
             let Some((number, scaled)) = scaled else {
-                let message = format!("{} scales {label}, which is not there", scaler.label());
-                found.push(owner, path, message, "correct the kind and name");
+                let message = format!("{} scales {label}, which does not exist", scaler.label());
+                found.push(owner, path, message, "fix the kind and name");
                 continue;
             };
             if view.pickers.iter().any(|picker| picker.owner == number) {
                 let message = format!("{} scales the picker {label}", scaler.label());
-                let hint = "a picker keeps state: give it resources instead";
+                let hint = "raise its resources instead: the picker is stateful";
                 found.push(owner, path, message, hint).severity = Some(Severity::Warning);
             } else if scaled.json.pointer("/spec/replicas").is_some() {
-                let message = format!(
-                    "{label} says how many replicas it has, and so does {}",
-                    scaler.label()
-                );
-                let hint = "leave `replicas` out, or every upgrade resets it";
+                let message = format!("{label} sets replicas, but is scaled by {}", scaler.label());
+                let hint = "remove `replicas`, otherwise every upgrade resets it";
                 found.push(number, ".spec.replicas", message, hint).severity =
                     Some(Severity::Warning);
             }
@@ -48,7 +45,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// A budget leaves room for an eviction.
+/// Checks that disruption budgets allow evictions.
 pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
     for (owner, budget) in view.of_kind("PodDisruptionBudget") {
         let Some(spec) = budget.json.get("spec") else { continue };
@@ -67,7 +64,7 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
             .filter(|template| view.manifests[template.owner].is_beside(budget))
             .filter(|template| template.has_labels(wanted))
             .collect();
-        // Budgets of other applications are not about models.
+        // Ignore budgets of other applications.
         if protected.iter().all(|template| template.engine.is_none()) {
             continue;
         }
@@ -78,14 +75,14 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
         let all = pods.filter(|pods| *pods > 0);
         let least = whole("minAvailable");
         if never || matches!((least, all), (Some(least), Some(all)) if least >= all) {
-            let message = format!("{} never lets a pod be evicted", budget.label());
+            let message = format!("{} allows no evictions", budget.label());
             let hint = "write `maxUnavailable: 1`";
             found.push(owner, ".spec", message, hint);
         }
     }
 }
 
-/// Istio's rule for the picker is about the picker's host.
+/// Checks that the DestinationRule of the picker has its host and trusts its certificate.
 pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
     for (_, pool) in view.pools() {
         let name = pool.json.pointer("/spec/endpointPickerRef/name").and_then(Json::as_str);
@@ -99,15 +96,17 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             if service != name && rule.name() != name {
                 continue;
             }
+
             let own = pool.namespace();
             let elsewhere = namespace.is_some_and(|said| !own.is_empty() && said != own);
             if service != name || elsewhere {
-                let message = format!("{} is about {host}, and the picker is {name}", rule.label());
+                let message = format!("{} has host {host}, but the picker is {name}", rule.label());
                 let place = if own.is_empty() {
                     String::new()
                 } else {
                     format!(".{own}.svc.cluster.local")
                 };
+
                 found.push(owner, ".spec.host", message, format!("write `{name}{place}`"));
             }
             let tls = spec.pointer("/trafficPolicy/tls");
@@ -115,8 +114,10 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             let named = tls.is_some_and(|tls| {
                 ["caCertificates", "credentialName"].iter().any(|key| tls.get(key).is_some())
             });
+
             if tls.is_none_or(|tls| text(tls, "mode") != "SIMPLE") || !(skips || named) {
-                let message = format!("{} does not say how to trust the picker", rule.label());
+                let message =
+                    format!("{} does not trust the certificate of the picker", rule.label());
                 let hint = "write `tls: {mode: SIMPLE, insecureSkipVerify: true}`, or name its CA";
                 found.push(owner, ".spec.trafficPolicy", message, hint);
             }

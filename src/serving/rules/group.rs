@@ -1,4 +1,4 @@
-//! Invariants about LeaderWorkerSets and DisaggregatedSets.
+//! Invariants of LeaderWorkerSets and DisaggregatedSets.
 
 use super::super::invariants::Found;
 use super::super::view::View;
@@ -6,7 +6,7 @@ use super::super::view::pods::{Part, list, text};
 use crate::diag::suggest;
 use serde_json::Value as Json;
 
-/// The specs of groups, with the number and path of each.
+/// Returns the specs of groups with their manifest index and path.
 fn specs<'a>(view: &View<'a>) -> Vec<(usize, String, &'a Json)> {
     let mut specs = Vec::new();
     for (owner, set) in view.of_kind("LeaderWorkerSet") {
@@ -22,19 +22,20 @@ fn specs<'a>(view: &View<'a>) -> Vec<(usize, String, &'a Json)> {
     specs
 }
 
-/// Workers do not wait for their leader.
+/// Checks that the startup policy does not deadlock.
 pub(crate) fn startup(view: &View<'_>, found: &mut Found) {
     for (owner, path, spec) in specs(view) {
         let size = spec.pointer("/leaderWorkerTemplate/size").and_then(Json::as_u64).unwrap_or(1);
         if text(spec, "startupPolicy") == "LeaderReady" && size > 1 {
-            let message = "workers are made when the leader is ready, which it is with its workers";
+            let message =
+                "startupPolicy LeaderReady deadlocks: the leader is ready only with its workers";
             let hint = "write `startupPolicy: LeaderCreated`";
             found.push(owner, format!("{path}.startupPolicy"), message, hint);
         }
     }
 }
 
-/// What the webhooks refuse.
+/// Checks what the webhooks of LeaderWorkerSet validate.
 pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
     for (owner, set) in view.of_kind("LeaderWorkerSet") {
         let name = set.name();
@@ -42,11 +43,12 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
         let fits = name.starts_with(|c: char| c.is_ascii_lowercase())
             && !name.ends_with('-')
             && name.chars().all(plain)
-            // What is left of a DNS label for `-GROUP-WORKER`.
+            // The length of a DNS label without the suffix `-GROUP-WORKER`.
             && name.len() <= 52;
         if !fits {
-            let message = format!("`{name}` cannot be the name of a LeaderWorkerSet");
-            let hint = "take at most 52 lower-case letters, digits and dashes, a letter first";
+            let message = format!("`{name}` is not a valid name for a LeaderWorkerSet");
+            let hint =
+                "use at most 52 lower-case letters, digits and dashes, beginning with a letter";
             found.push(owner, ".metadata.name", message, hint).field = Some("name");
         }
     }
@@ -58,7 +60,7 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
             })
         };
         if is_zero("maxUnavailable", false) && is_zero("maxSurge", true) {
-            let message = "an update may neither take a group away nor add one";
+            let message = "`maxUnavailable` and `maxSurge` are both 0";
             let path = format!("{path}.rolloutStrategy");
             found.push(owner, path, message, "set `maxUnavailable` or `maxSurge` to 1");
         }
@@ -73,7 +75,7 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
             let said = spec.pointer(pointer).and_then(Json::as_str);
             if let Some(said) = said.filter(|said| !known.contains(said)) {
                 let key = pointer.rsplit('/').next().unwrap_or_default();
-                let message = format!("`{said}` is not a `{key}`");
+                let message = format!("unknown `{key}` `{said}`");
                 let path = format!("{path}{}", pointer.replace('/', "."));
                 found.push(owner, path, message, suggest::hint(said, known, "policies"));
             }
@@ -92,38 +94,38 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
         let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
         let all = replicas.and_then(|replicas| replicas.checked_mul(size));
         if size == 0 || all.is_none_or(|all| i32::try_from(all).is_err()) {
-            let message = format!("groups of {size} pods, so many times, are no number of pods");
+            let message = format!("invalid number of pods: groups of {size} times `replicas`");
             let path = format!("{path}.leaderWorkerTemplate.size");
-            found.push(owner, path, message, "take a `size` of 1 or more, and fewer `replicas`");
+            found.push(owner, path, message, "use a `size` of 1 or more, and fewer `replicas`");
         }
         if let Some(part) = part.filter(|part| *part > 0)
             && !size.is_multiple_of(part)
             && !size.saturating_sub(1).is_multiple_of(part)
         {
-            let message = format!("groups of {size} pods do not divide into subgroups of {part}");
+            let message = format!("group size {size} is not divisible by subgroup size {part}");
             let path = format!("{path}.leaderWorkerTemplate.subGroupPolicy");
-            found.push(owner, path, message, "take a size that divides the group");
+            found.push(owner, path, message, "use a subgroup size that divides the group size");
         }
     }
     for (owner, set) in view.of_kind("DisaggregatedSet") {
         let roles = set.json.get("spec").map_or(&[][..], |spec| list(spec, "roles"));
         if !(2..=10).contains(&roles.len()) {
-            let message = format!("the set has {} roles", roles.len());
-            found.push(owner, ".spec.roles", message, "name 2 to 10").field =
+            let message = format!("number of roles is {}", roles.len());
+            found.push(owner, ".spec.roles", message, "use 2 to 10 roles").field =
                 Some("disaggregated-set");
         }
         let slices = set.json.pointer("/spec/slices").map(|slices| slices.as_u64().unwrap_or(0));
         if slices.is_some_and(|slices| !(1..=100).contains(&slices)) {
-            let message = "the set has a number of slices that is not from 1 to 100";
-            found.push(owner, ".spec.slices", message, "correct the number").field =
+            let message = "number of slices is not from 1 to 100";
+            found.push(owner, ".spec.slices", message, "use 1 to 100 slices").field =
                 Some("disaggregated-set");
         }
         let count =
             |role: &Json| role.pointer("/spec/replicas").map_or(Some(1), Json::as_u64).unwrap_or(1);
         let none = roles.iter().filter(|role| count(role) == 0).count();
         if none > 0 && none < roles.len() {
-            let message = "some roles of the set have no replicas, and others have";
-            let hint = "set all of them to zero, or none";
+            let message = "some roles have 0 replicas and others do not";
+            let hint = "set all roles to 0 replicas, or none";
             found.push(owner, ".spec.roles", message, hint).field = Some("disaggregated-set");
         }
         let partition = roles.iter().any(|role| {
@@ -131,14 +133,14 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
             role.pointer(path).is_some()
         });
         if partition {
-            let message = "a role of the set has a partition, which only the set decides";
+            let message = "a role has `partition`, which the DisaggregatedSet sets";
             found.push(owner, ".spec.roles", message, "remove `partition`").field =
                 Some("disaggregated-set");
         }
     }
 }
 
-/// Workers wait until the name of their leader resolves.
+/// Checks that workers wait until the name of their leader resolves.
 pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
     for template in view.templates.iter().filter(|template| template.part == Part::Worker) {
         for (container, path) in template.containers() {
@@ -150,7 +152,7 @@ pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
             let says = |part: &str| words.iter().any(|word| word.contains(part));
             if says("LWS_LEADER_ADDRESS") && !says("getent") && !says("nslookup") && !says("until ")
             {
-                let message = "workers use the leader's name without waiting for it to resolve";
+                let message = "workers do not wait until the leader's name resolves";
                 let hint = "wait for `getent hosts \"$LWS_LEADER_ADDRESS\"` first";
                 found.push(template.owner, path, message, hint);
             }

@@ -1,4 +1,4 @@
-//! Invariants about how the pods of a group become one engine, and what engines refuse to do.
+//! Invariants of engines that span a group of pods, and of vLLM's flags.
 
 use super::super::invariants::Found;
 use super::super::view::View;
@@ -7,7 +7,7 @@ use super::super::view::pods::{Engine, Part, Program, Template, list, text};
 use super::engine::supervisor;
 use crate::diag::Severity;
 
-/// vLLM's ways to give ranks of data parallelism servers of their own.
+/// vLLM flags with which data-parallel ranks have their own servers.
 const OWN_SERVERS: [&str; 4] = [
     "data-parallel-hybrid-lb",
     "data-parallel-multi-port-external-lb",
@@ -19,17 +19,17 @@ fn has_own_servers(flags: &Flags) -> bool {
     OWN_SERVERS.iter().any(|flag| flags.is_on(flag))
 }
 
-/// The engine and its flags, where all of them are known by name.
+/// Returns the engine and its flags; `None` if they are not all known.
 fn vllm<'t, 'a>(template: &'t Template<'a>) -> Option<(&'t Engine<'a>, &'t Flags)> {
     let engine = template.engine.as_ref().filter(|engine| engine.program == Program::Vllm)?;
     let flags = engine.flags.as_ref().filter(|flags| !flags.go_on_in_a_file())?;
-    // vLLM reads these variables instead of flags.
+    // vLLM also reads these variables.
     let by_variables =
         list(engine.container, "env").iter().any(|env| text(env, "name").starts_with("VLLM_DP_"));
     (!by_variables && !flags.is_on("grpc")).then_some((engine, flags))
 }
 
-/// The leader of a worker's group.
+/// Returns the leader template of a worker's group.
 fn leader_of<'v, 'a>(view: &'v View<'a>, worker: &Template<'_>) -> Option<&'v Template<'a>> {
     let base = |path: &str| path.rsplit_once('.').map(|(base, _)| base.to_owned());
     view.templates.iter().find(|template| {
@@ -39,13 +39,14 @@ fn leader_of<'v, 'a>(view: &'v View<'a>, worker: &Template<'_>) -> Option<&'v Te
     })
 }
 
-/// Pods of a group know where the first of them is, and which of its ranks are theirs.
+/// Checks that pods of a group have the leader's address and the right ranks.
 pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
         let Some(leader) = leader_of(view, worker) else { continue };
         let (Some((first, leads)), Some((other, works))) = (vllm(leader), vllm(worker)) else {
             continue;
         };
+
         if first.uses_ray() || other.uses_ray() {
             continue;
         }
@@ -60,23 +61,25 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
         let shares_ranks = works.has("data-parallel-size-local") || has_own_servers(works);
         if !is_spread && !shares_ranks {
             let message =
-                format!("each of the {} pods of {group} runs an engine of its own", worker.size);
-            let hint = "a Deployment does this without groups; for one engine over all pods add \
+                format!("each of the {} pods of {group} runs a separate engine", worker.size);
+            let hint = "use a Deployment; or, for one engine over all pods, add \
                         `--nnodes` or `--data-parallel-size-local`, and the leader's address";
             let path = worker.path_of(other.container);
             found.push(worker.owner, path, message, hint).severity = Some(Severity::Warning);
             continue;
         }
+
         let addresses: &[&str] =
             if is_spread { &["master-addr"] } else { &["data-parallel-address", "master-addr"] };
         let alone = !is_spread && matches!((all, local), (Some(all), Some(local)) if all <= local);
         for (template, engine, flags) in [(leader, first, leads), (worker, other, works)] {
             if !alone && !addresses.iter().any(|address| flags.has(address)) {
-                let message = format!("pods of {group} are not told where their leader is");
+                let message = format!("pods of {group} have no leader address");
                 let hint = format!("add `--{}=$LWS_LEADER_ADDRESS`", addresses[0]);
                 report(template, engine, message, &hint);
             }
         }
+
         let number = if works.has("node-rank") || is_spread {
             Some(("node-rank", Some(1)))
         } else if works.has("data-parallel-rank") || alone {
@@ -84,6 +87,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
         } else {
             Some(("data-parallel-start-rank", local))
         };
+
         if let Some((flag, wanted)) = number {
             let first_of =
                 if flag == "node-rank" { "$LWS_WORKER_INDEX" } else { "$((LWS_WORKER_INDEX * N))" };
@@ -94,9 +98,8 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
                 {
                     let which =
                         if template.part == Part::Leader { "leader" } else { "first worker" };
-                    let message = format!(
-                        "the {which} of {group} has `--{flag}` {said}, and its place is {wanted}"
-                    );
+                    let message =
+                        format!("{which} of {group} has `--{flag}` {said}, expected {wanted}");
                     let hint = format!(
                         "write `--{flag}={first_of}`{}",
                         if flag == "node-rank" { "" } else { ", with N ranks in a pod" }
@@ -107,65 +110,74 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
         }
         if !alone && !other.is_headless() && !has_own_servers(leads) && !has_own_servers(works) {
             let message = format!(
-                "workers of {group} start servers of their own, and the leader takes all requests"
+                "workers of {group} start their own servers, but the leader serves all requests"
             );
             report(worker, other, message, "add `--headless` to the workers");
         }
     }
 }
 
-/// Combinations of flags that vLLM stops at.
+/// Checks for flag combinations that vLLM rejects.
 pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some((engine, flags)) = vllm(template) else { continue };
         let mut report = |message: &str, hint: &str| {
             found.push(template.owner, template.path_of(engine.container), message, hint);
         };
+
         let count = engine.number("api-server-count", 1);
         if engine.has_port_for_each_rank() {
             let local = engine.number("data-parallel-size-local", 1);
             if local.is_some_and(|local| local < 2) {
                 report(
-                    "the engine has a port for each rank, and only one rank in a pod",
-                    "take `--data-parallel-hybrid-lb`, which has one port a pod",
+                    "`--data-parallel-multi-port-external-lb` needs more than one rank per pod",
+                    "use `--data-parallel-hybrid-lb`, which has one port per pod",
                 );
             }
+
             if flags.has("api-server-count") && count.is_some_and(|count| count != 1) {
                 report(
-                    "the engine has a port for each rank, and `--api-server-count` servers at each",
+                    "`--data-parallel-multi-port-external-lb` excludes `--api-server-count`",
                     "remove `--api-server-count`",
                 );
             }
+
             if OWN_SERVERS.iter().filter(|flag| flags.is_on(flag)).count() > 1 {
                 report(
-                    "the engine is told several ways to share requests among ranks",
-                    "take one of `--data-parallel-hybrid-lb` and `--data-parallel-multi-port-external-lb`",
+                    "several load-balancing modes for ranks",
+                    "use one of `--data-parallel-hybrid-lb` and `--data-parallel-multi-port-external-lb`",
                 );
             }
+
             if let (Some(supervisor), Some(ports)) = (supervisor(engine), engine.ports())
                 && ports.contains(&supervisor)
             {
                 report(
-                    "the supervisor's port is that of a rank",
-                    "set `--data-parallel-supervisor-port` to a port behind those of the ranks",
+                    "supervisor port is also the port of a rank",
+                    "set `--data-parallel-supervisor-port` to a port after those of the ranks",
                 );
             }
         }
+
         if engine.is_headless() {
             if flags.has("api-server-count") && count.is_some_and(|count| count > 0) {
                 report(
-                    "the engine is headless, and has `--api-server-count` servers",
+                    "`--headless` excludes `--api-server-count`",
                     "remove `--api-server-count` from the workers",
                 );
             }
+
             if has_own_servers(flags) {
-                report("the engine is headless, and its ranks have servers", "remove `--headless`");
+                report(
+                    "`--headless` excludes load-balancing modes for ranks",
+                    "remove `--headless`",
+                );
             }
         }
     }
 }
 
-/// Images of vLLM have no Ray since 0.19.
+/// Checks that Ray is not used with vLLM images since 0.19, which do not contain it.
 pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         for (container, path) in template.containers() {
@@ -180,8 +192,8 @@ pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
             if name.ends_with("vllm/vllm-openai")
                 && version.is_some_and(|version| version >= (0, 19))
             {
-                let message = format!("the command starts Ray, which the image `{image}` has not");
-                let hint = "take an image with Ray in it, or vLLM's own processes (`--nnodes`)";
+                let message = format!("command starts Ray, which is not in image `{image}`");
+                let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
                 found.push(template.owner, format!("{path}.image"), message, hint);
             }
         }

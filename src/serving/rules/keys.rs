@@ -1,28 +1,27 @@
-//! The keys of an EndpointPickerConfig, and which of them name plugins.
+//! Keys of an EndpointPickerConfig, and references to plugins among them.
 //!
-//! Source: the types of llm-d-router 0.10, which reads its configuration strictly: a key that it
-//! does not know stops it.
+//! Source: the types of llm-d-router 0.10, which fails to start with unknown keys.
 
 use crate::diag::suggest;
 use crate::ir::push_key;
 use serde_json::Value as Json;
 
-/// A table of a configuration.
+/// A map in a configuration.
 struct Table {
-    /// What it is called.
+    /// Name in messages.
     name: &'static str,
     keys: &'static [(&'static str, Kind)],
 }
 
-/// What stands at a key.
+/// Type of a key's value.
 enum Kind {
-    /// Anything without keys of its own that matter here.
+    /// Any value, not checked further.
     Any,
     Table(&'static Table),
     List(&'static Table),
-    /// The name of a plugin, which must be there.
+    /// A required reference to a plugin.
     Reference,
-    /// The name of a plugin, for which there is another when it is missing.
+    /// An optional reference to a plugin.
     MayRefer,
 }
 
@@ -52,7 +51,7 @@ static SCHEDULED: Table =
 static REFERENCE: Table = Table { name: "a reference", keys: &[("pluginRef", Reference)] };
 static DETECTOR: Table = Table { name: "a reference", keys: &[("pluginRef", MayRefer)] };
 static DATA: Table = Table {
-    name: "a data layer",
+    name: "dataLayer",
     keys: &[
         ("injectDefaults", Any),
         ("sources", List(&SOURCE)),
@@ -66,7 +65,7 @@ static SOURCE: Table =
     Table { name: "a source", keys: &[("pluginRef", Reference), ("extractors", List(&REFERENCE))] };
 static HANDLER: Table = Table { name: "a request handler", keys: &[("parsers", List(&REFERENCE))] };
 static FLOW: Table = Table {
-    name: "a flow control",
+    name: "flowControl",
     keys: &[
         ("maxBytes", Any),
         ("maxRequests", Any),
@@ -91,11 +90,11 @@ static BAND: Table = Table {
     ],
 };
 
-/// Takes what is wrong: a path in the configuration, a message and a hint.
+/// Receives findings: a path in the configuration, a message and a hint.
 pub(super) type Report<'r> = dyn FnMut(&str, String, String) + 'r;
 
-/// Reports keys that are not known, and names of plugins that are not there; `own` are the names in
-/// the configuration, `known` the types that policies can be named by without being listed.
+/// Reports unknown keys and references to missing plugins. `own` are the plugin names in the
+/// configuration, `known` the types that policies can reference without a plugin entry.
 pub(super) fn check(config: &Json, own: &[&str], known: &[&str], report: &mut Report<'_>) {
     walk(config, &CONFIG, "", own, known, report);
 }
@@ -110,18 +109,20 @@ fn walk(
 ) {
     let Some(map) = json.as_object() else {
         if !json.is_null() {
-            let hint = format!("it has keys such as `{}`", table.keys[0].0);
-            report(path, format!("{} is a map", table.name), hint);
+            let hint = format!("use keys such as `{}`", table.keys[0].0);
+            report(path, format!("{} must be a map", table.name), hint);
         }
         return;
     };
+
     let names: Vec<&str> = table.keys.iter().map(|(name, _)| *name).collect();
     for key in map.keys().filter(|key| !names.contains(&key.as_str())) {
         let mut place = path.to_owned();
         push_key(&mut place, key);
         let hint = suggest::hint(key, &names, "keys");
-        report(&place, format!("{} has no `{key}`", table.name), hint);
+        report(&place, format!("unknown key `{key}` in {}", table.name), hint);
     }
+
     for (key, kind) in table.keys {
         let value = map.get(*key).filter(|value| !value.is_null());
         let place = format!("{path}.{key}");
@@ -134,18 +135,22 @@ fn walk(
                 }
             }
             (List(_), Some(_)) => {
-                report(&place, format!("`{key}` is a list"), "write `- …` for each".to_owned());
+                report(
+                    &place,
+                    format!("`{key}` must be a list"),
+                    "write `- …` for each item".to_owned(),
+                );
             }
             (Reference | MayRefer, value) => {
                 let name = value.and_then(Json::as_str).unwrap_or_default();
                 let by_type =
                     matches!(kind, MayRefer) && (name.is_empty() || known.contains(&name));
                 if name.is_empty() && !by_type {
-                    let message = format!("{} has no `{key}`", table.name);
-                    report(path, message, "name a plugin".to_owned());
+                    let message = format!("missing `{key}` in {}", table.name);
+                    report(path, message, "set the name of a plugin".to_owned());
                 } else if !own.contains(&name) && !by_type {
                     let hint = suggest::hint(name, own, "plugins");
-                    report(path, format!("there is no plugin named `{name}`"), hint);
+                    report(path, format!("plugin `{name}` does not exist"), hint);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Invariants about LLMInferenceServices, of which KServe makes the pods.
+//! Invariants of LLMInferenceServices.
 
 use super::super::invariants::Found;
 use super::super::view::View;
@@ -6,7 +6,7 @@ use super::super::view::pods::{accelerators, list, text};
 use super::engine::devices_of;
 use serde_json::Value as Json;
 
-/// The parallelism is one that KServe makes groups of, and fits the devices of its pods.
+/// Checks that KServe supports the parallelism, and that it matches the devices of the pods.
 pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
     for (owner, service) in view.of_kind("LLMInferenceService") {
         for (part, path, field) in
@@ -18,28 +18,32 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
             let mut report = |message: String, hint: &str| {
                 found.push(owner, &place, message, hint).field = Some(field);
             };
+
             let number = |key: &str| shape.get(key).and_then(Json::as_u64);
             for key in ["tensor", "pipeline", "data", "dataLocal"] {
                 if shape.get(key).is_some_and(|value| value.as_u64().unwrap_or(0) == 0) {
-                    report(format!("`{key}` is not a positive whole number"), "correct the number");
+                    report(format!("`{key}` is not a positive integer"), "use a positive integer");
                 }
             }
+
             let (data, local) = (number("data"), number("dataLocal"));
             if number("pipeline").is_some() && (data.is_some() || local.is_some()) {
-                let message = "the pods are stages of a pipeline and ranks of data parallelism";
-                report(message.to_owned(), "KServe takes one of `pipeline` and `data`");
+                let message = "`pipeline` and `data` are both set";
+                report(message.to_owned(), "set one of `pipeline` and `data`");
             }
+
             match (data, local) {
                 (Some(_), None) | (None, Some(_)) => report(
-                    "only one of `data` and `dataLocal` is there".to_owned(),
-                    "name both: all ranks, and those of a pod",
+                    "only one of `data` and `dataLocal` is set".to_owned(),
+                    "set both: all ranks, and ranks per pod",
                 ),
                 (Some(data), Some(local)) if local > 0 && !data.is_multiple_of(local) => report(
-                    format!("{data} ranks cannot be shared evenly by pods of {local}"),
-                    "KServe divides and drops the rest: take a multiple",
+                    format!("{data} ranks are not divisible by {local} ranks per pod"),
+                    "use a multiple: KServe drops the remainder",
                 ),
                 _ => {}
             }
+
             let Some(pod) = spec.get("template") else { continue };
             let containers = list(pod, "containers");
             let main = containers.iter().find(|container| text(container, "name") == "main");
@@ -48,10 +52,11 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
             let devices = u64::from(devices_of(view, pod, units));
             if ranks.is_some_and(|ranks| ranks != devices) {
                 let message = format!(
-                    "a pod asks for {units} × {resource}, and its ranks use {}",
+                    "pods request {units} × {resource}, but their ranks use {}",
                     ranks.unwrap_or_default()
                 );
-                let hint = "make `tensor` × `dataLocal` equal to the devices of a pod";
+
+                let hint = "set `tensor` × `dataLocal` to the number of devices per pod";
                 found.push(owner, format!("{path}.template"), message, hint).field =
                     Some("accelerator");
             }

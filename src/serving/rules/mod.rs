@@ -1,4 +1,4 @@
-//! What breaks each invariant.
+//! Checks of the invariants.
 
 pub(super) mod config;
 pub(super) mod engine;
@@ -11,7 +11,7 @@ pub(super) mod picker;
 pub(super) mod pool;
 pub(super) mod set;
 
-/// `8000`, `8001–8007`, `1, 3 and 5–9`: numbers as ranges.
+/// Returns numbers as ranges: `8000`, `8001–8007`, `1, 3, 5–9`.
 fn ranges(numbers: &[u32]) -> String {
     let mut numbers = numbers.to_vec();
     numbers.sort_unstable();

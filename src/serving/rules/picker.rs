@@ -1,4 +1,4 @@
-//! Invariants about endpoint pickers and how they are reached.
+//! Invariants of endpoint pickers and their Services.
 
 use super::super::invariants::Found;
 use super::super::view::pods::{list, text};
@@ -6,27 +6,27 @@ use super::super::view::{Manifest, Picker, View};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 
-/// The picker's port when no flag says another.
+/// Default of `--grpc-port`.
 const USUAL_PORT: u32 = 9_002;
 
-/// The Service that a pool names, with its number.
+/// Returns the Service that a pool references, with its manifest index.
 fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
     let name = pool.json.pointer("/spec/endpointPickerRef/name")?.as_str()?;
     view.of_kind("Service").find(|(_, service)| service.name() == name && service.is_beside(pool))
 }
 
-/// The port of a Service with this number.
+/// Returns the port of a Service with this number.
 fn service_port(service: &Manifest, number: u64) -> Option<&Json> {
     let ports = list(service.json.get("spec")?, "ports");
     ports.iter().find(|port| port.get("port").and_then(Json::as_u64) == Some(number))
 }
 
-/// The number of the port that a pool asks.
+/// Returns the port number of the pool's `endpointPickerRef`.
 fn asked(pool: &Manifest) -> Option<u64> {
     pool.json.pointer("/spec/endpointPickerRef/port/number")?.as_u64()
 }
 
-/// The pickers behind a Service.
+/// Returns the pickers that a Service selects.
 fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
     let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
@@ -45,7 +45,7 @@ fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>>
         .collect()
 }
 
-/// Whether a Service selects pods, of which nothing more is known: somebody else's picker.
+/// Returns true if a Service selects unknown pods, such as a third-party picker.
 fn leads_somewhere(view: &View<'_>, service: &Manifest) -> bool {
     let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return false };
@@ -55,7 +55,7 @@ fn leads_somewhere(view: &View<'_>, service: &Manifest) -> bool {
     })
 }
 
-/// The Service that a pool names is there, with the port, and leads to a picker.
+/// Checks that the Service of a pool exists, has the port, and selects a picker.
 pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         let Some(reference) = pool.json.pointer("/spec/endpointPickerRef") else { continue };
@@ -63,35 +63,35 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         if !matches!(text(reference, "kind"), "" | "Service") {
             continue;
         }
+
         let name = text(reference, "name");
         let Some((_, service)) = service_of(view, pool) else {
-            let message = format!("{} asks Service/{name}, which is not there", pool.label());
-            found.push(
-                owner,
-                path,
-                message,
-                "add the picker with its Service, or correct the name",
-            );
+            let message =
+                format!("{} references Service/{name}, which does not exist", pool.label());
+            found.push(owner, path, message, "add the picker with its Service, or fix the name");
             continue;
         };
+
         let Some(port) = asked(pool) else {
             let message =
-                format!("{} does not say which port of Service/{name} it asks", pool.label());
+                format!("endpointPickerRef of {} has no port for Service/{name}", pool.label());
             found.push(owner, path, message, "add `port: {number: 9002}`");
             continue;
         };
+
         if service_port(service, port).is_none() {
-            let message = format!("Service/{name} has no port {port}, which {} asks", pool.label());
-            found.push(owner, path, message, "make both the same");
+            let message =
+                format!("Service/{name} has no port {port}, which {} references", pool.label());
+            found.push(owner, path, message, "use the same port in both");
         } else if behind(view, service).is_empty() && !leads_somewhere(view, service) {
-            let message = format!("Service/{name} selects no picker");
-            let hint = "its selector must be labels of the picker's pods";
+            let message = format!("Service/{name} does not select a picker");
+            let hint = "select labels of the picker's pods";
             found.push(owner, path, message, hint);
         }
     }
 }
 
-/// The Service leads to the port that the picker listens on.
+/// Checks that the Service targets the port that the picker listens on.
 pub(crate) fn port(view: &View<'_>, found: &mut Found) {
     for (_, pool) in view.pools() {
         let Some((number, service)) = service_of(view, pool) else { continue };
@@ -107,13 +107,15 @@ pub(crate) fn port(view: &View<'_>, found: &mut Found) {
                     .and_then(|port| port.get("containerPort")?.as_u64()),
                 Some(other) => other.as_u64(),
             };
+
             if target != Some(u64::from(listens)) {
                 let label = view.manifests[picker.owner].label();
                 let message = format!(
-                    "{} leads to port {} of {label}, which listens on {listens}",
+                    "{} targets port {} of {label}, which listens on {listens}",
                     service.label(),
                     target.map_or("?".to_owned(), |target| target.to_string())
                 );
+
                 let hint = "set `targetPort` of the Service, or the picker's `--grpc-port`";
                 found.push(number, ".spec.ports", message, hint);
             }
@@ -121,7 +123,7 @@ pub(crate) fn port(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// A picker works for the pool that names it.
+/// Checks that the flags of a picker match the pool that references it.
 pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
     for (_, pool) in view.pools() {
         let Some((_, service)) = service_of(view, pool) else { continue };
@@ -131,7 +133,7 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
             let path = ".spec.template.spec.containers";
             let mut report = |flag: &str, said: &str, right: &str| {
                 let message = format!(
-                    "{} is asked by {}, and `--{flag}` is `{said}`",
+                    "{} is the picker of {}, but has `--{flag}={said}`",
                     owner.label(),
                     pool.label()
                 );
@@ -141,12 +143,14 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
                 Some(said) if said != name => report("pool-name", said, name),
                 _ => {}
             }
+
             match picker.flags.text("pool-namespace") {
                 Some(said) if !namespace.is_empty() && said != namespace => {
                     report("pool-namespace", said, namespace);
                 }
                 _ => {}
             }
+
             match picker.flags.text("pool-group") {
                 Some(said) if said != pool.group() => report("pool-group", said, pool.group()),
                 _ => {}
@@ -155,7 +159,7 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Rules that an account has, by the bindings that are there.
+/// Returns the RBAC rules of a ServiceAccount.
 fn rules_of<'a>(view: &View<'a>, account: &str, beside: &Manifest) -> Vec<&'a Json> {
     let mut rules = Vec::new();
     for (_, binding) in view.of_kind("RoleBinding").chain(view.of_kind("ClusterRoleBinding")) {
@@ -179,7 +183,7 @@ fn rules_of<'a>(view: &View<'a>, account: &str, beside: &Manifest) -> Vec<&'a Js
     rules
 }
 
-/// The picker's account may read what it watches.
+/// Checks the RBAC of pickers and sidecars.
 pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
         let owner = &view.manifests[picker.owner];
@@ -188,7 +192,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         let is_here = view
             .of_kind("ServiceAccount")
             .any(|(_, manifest)| manifest.name() == account && manifest.is_beside(owner));
-        // An account from elsewhere has its rights from elsewhere.
+        // A ServiceAccount outside of the manifests has its RBAC there, too.
         if !is_here {
             continue;
         }
@@ -212,13 +216,13 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
             needed.push(("authorization.k8s.io", "subjectaccessreviews", create));
         }
         for what in lacking(&rules, &needed) {
-            let message = format!("{} may not {what}", owner.label());
+            let message = format!("ServiceAccount of {} cannot {what}", owner.label());
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
             let path = ".spec.template.spec.serviceAccountName";
             found.push(picker.owner, path, message, hint);
         }
     }
-    // Sidecars that let only pods of the pool be asked must know which these are.
+    // With SSRF protection, sidecars watch the pods of the pool.
     for template in &view.templates {
         let Some(sidecar) = &template.sidecar else { continue };
         let owner = &view.manifests[template.owner];
@@ -233,7 +237,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         let group = sidecar.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
         let needed = [("", "pods", read), (group, "inferencepools", read)];
         for what in lacking(&rules_of(view, account, owner), &needed) {
-            let message = format!("the sidecar of {} may not {what}", owner.label());
+            let message = format!("sidecar of {} cannot {what}", owner.label());
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
             let path = format!("{}.spec.serviceAccountName", template.path);
             found.push(template.owner, path, message, hint).field = Some("prefill");
@@ -241,7 +245,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Whether a ServiceMonitor reads the picker's metrics.
+/// Returns true if a ServiceMonitor selects the picker's Service.
 fn is_scraped(view: &View<'_>, picker: &Picker<'_>) -> bool {
     view.of_kind("ServiceMonitor").any(|(_, monitor)| {
         let wanted = monitor.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
@@ -257,7 +261,7 @@ fn is_scraped(view: &View<'_>, picker: &Picker<'_>) -> bool {
     })
 }
 
-/// What of a group, resource and verbs the rules do not allow, in words: `get, list pods`.
+/// Returns the permissions that the rules do not grant, as text: `get, list pods`.
 fn lacking(rules: &[&Json], needed: &[(&str, &str, &[&str])]) -> Vec<String> {
     let has = |rule: &Json, key: &str, wanted: &str| {
         list(rule, key).iter().any(|item| item == wanted || item == "*")
@@ -280,7 +284,7 @@ fn lacking(rules: &[&Json], needed: &[(&str, &str, &[&str])]) -> Vec<String> {
     words
 }
 
-/// Flags that the picker needs, and those that exclude each other.
+/// Checks required and mutually exclusive flags of pickers.
 pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
         let label = view.manifests[picker.owner].label();
@@ -288,37 +292,41 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
         let mut report = |message: String, hint: &str| {
             found.push(picker.owner, path, message, hint);
         };
+
         let both = |one: &str, other: &str| (picker.flags.has(one), picker.flags.has(other));
         match both("pool-name", "endpoint-selector") {
             (true, true) => report(
-                format!("{label} has `--pool-name` and `--endpoint-selector`"),
+                format!("{label} has both `--pool-name` and `--endpoint-selector`"),
                 "remove one of them",
             ),
             (false, false) if !picker.discovers() => report(
-                format!("{label} is not told which pods are its own"),
-                "add `--pool-name`, or `--endpoint-selector` where there is no pool",
+                format!("{label} has neither `--pool-name` nor `--endpoint-selector`"),
+                "add `--pool-name`, or `--endpoint-selector` without a pool",
             ),
             _ => {}
         }
+
         if both("config-file", "config-text") == (true, true) {
             report(
-                format!("{label} has `--config-file` and `--config-text`"),
+                format!("{label} has both `--config-file` and `--config-text`"),
                 "remove one of them",
             );
         }
+
         let Some(health) = picker.flags.number("grpc-health-port", 9_003) else { continue };
         for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
             let port = picker.container.pointer(&format!("/{probe}/grpc/port"));
             if let Some(port) = port.and_then(Json::as_u64).filter(|p| *p != u64::from(health)) {
-                let message =
-                    format!("the {probe} of {label} asks port {port}, and it answers on {health}");
-                report(message, "make `--grpc-health-port` the port of the probes");
+                let message = format!(
+                    "{probe} of {label} uses port {port}, but the picker serves health checks on {health}"
+                );
+                report(message, "set `--grpc-health-port` to the port of the probes");
             }
         }
     }
 }
 
-/// Several pickers are set up for it.
+/// Checks the settings of pickers with several replicas.
 pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
         let owner = &view.manifests[picker.owner];
@@ -329,7 +337,7 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
             let strategy = owner.json.pointer("/spec/strategy/type").and_then(Json::as_str);
             if strategy != Some("Recreate") {
                 let message =
-                    format!("{} elects a leader and is updated pod by pod", owner.label());
+                    format!("{} uses leader election with a rolling update", owner.label());
                 let hint = "write `strategy: {type: Recreate}`";
                 found.push(picker.owner, ".spec.strategy", message, hint);
             }
@@ -338,23 +346,22 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                 let service = picker.container.pointer(&format!("/{probe}/grpc/service"));
                 if let Some(service) = service.and_then(Json::as_str).filter(|s| *s != wanted) {
                     let message = format!(
-                        "{} elects a leader, and its {probe} asks for `{service}`",
+                        "{} uses leader election, but its {probe} checks service `{service}`",
                         owner.label()
                     );
                     let path = format!(".spec.template.spec.containers[0].{probe}");
-                    found.push(picker.owner, path, message, format!("ask for `{wanted}`"));
+                    found.push(picker.owner, path, message, format!("check service `{wanted}`"));
                 }
             }
         } else if count > 1 && !picker.can_be_several() {
-            let message =
-                format!("{} has {count} pods that know nothing of each other", owner.label());
-            let hint = "let them elect a leader (`--ha-enable-leader-election`), or take one pod";
+            let message = format!("{} has {count} replicas without leader election", owner.label());
+            let hint = "add `--ha-enable-leader-election`, or use one replica";
             let finding = found.push(picker.owner, ".spec.replicas", message, hint);
             finding.why = Some((
-                "each of them chooses without knowing what the others chose",
+                "each replica schedules without the state of the others",
                 "llm-d-router chart, replicas",
             ));
-            // Whoever says so knows that the upstream chart does otherwise.
+            // Only a warning: the user set it explicitly.
             if picker.flags.has(flag) {
                 finding.severity = Some(Severity::Warning);
             }

@@ -1,4 +1,4 @@
-//! Invariants about InferencePools and what refers to them.
+//! Invariants of InferencePools and references to them.
 
 use super::super::invariants::Found;
 use super::super::view::pods::{list, text};
@@ -9,14 +9,14 @@ use crate::ir::is_label_value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// The ports of a pool, as they are written.
+/// Returns the target ports of a pool.
 fn ports(pool: &Manifest) -> Vec<u32> {
     let list = pool.json.pointer("/spec/targetPorts").and_then(Json::as_array);
     let number = |port: &Json| u32::try_from(port.get("number")?.as_u64()?).ok();
     list.into_iter().flatten().filter_map(number).collect()
 }
 
-/// The CRD's own rules.
+/// Checks the validation rules of the CRD.
 pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         if pool.api_version() != view.profile.pool {
@@ -33,33 +33,33 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
                 count => format!("{} has {count} ports: {}", pool.label(), ranges(&ports)),
             };
             let hint = format!(
-                "a pool has 1 to {} different ports from 1 to 65535: put fewer ranks in a pod",
+                "use 1 to {} unique ports from 1 to 65535, for example with fewer ranks per pod",
                 view.profile.most_ports
             );
             found.push(owner, ".spec.targetPorts", message, hint).field = Some("topology");
         }
         let protocol = pool.json.pointer("/spec/appProtocol").and_then(Json::as_str);
         if let Some(protocol) = protocol.filter(|p| !matches!(*p, "http" | "kubernetes.io/h2c")) {
-            let message = format!("`{protocol}` is not a protocol of pools");
+            let message = format!("unsupported appProtocol `{protocol}`");
             found.push(owner, ".spec.appProtocol", message, "write `http` or `kubernetes.io/h2c`");
         }
         let reference = pool.json.pointer("/spec/endpointPickerRef");
         if reference.is_none() && view.profile.needs_picker {
-            let message = format!("{} names no picker", pool.label());
-            let hint = "add `endpointPickerRef`, which pools can be without from GAIE 1.6 on";
+            let message = format!("{} has no endpointPickerRef", pool.label());
+            let hint = "add `endpointPickerRef`, which is optional since GAIE 1.6";
             found.push(owner, ".spec", message, hint).field = Some("epp");
         }
         let kind = reference.map_or("", |reference| text(reference, "kind"));
         if !matches!(kind, "" | "Service") {
-            let message = format!("{} asks a {kind} for its picker", pool.label());
+            let message = format!("endpointPickerRef of {} has kind {kind}", pool.label());
             let path = ".spec.endpointPickerRef.kind";
-            let finding = found.push(owner, path, message, "name the Service of the picker");
+            let finding = found.push(owner, path, message, "reference the Service of the picker");
             finding.severity = Some(Severity::Warning);
-            finding.why = Some(("Gateways know Services only", "GAIE InferencePool API"));
+            finding.why = Some(("Gateways support Services only", "GAIE InferencePool API"));
         }
         let mode = pool.json.pointer("/spec/endpointPickerRef/failureMode").and_then(Json::as_str);
         if let Some(mode) = mode.filter(|mode| !matches!(*mode, "FailOpen" | "FailClose")) {
-            let message = format!("`{mode}` is not a failure mode");
+            let message = format!("unknown failureMode `{mode}`");
             let path = ".spec.endpointPickerRef.failureMode";
             found.push(owner, path, message, "write `FailOpen` or `FailClose`");
         }
@@ -67,36 +67,39 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
         let labels = selector.and_then(|selector| selector.get("matchLabels")?.as_object());
         let others = selector.is_some_and(|selector| selector.len() > 1);
         if others || labels.is_none_or(|labels| labels.is_empty() || labels.len() > 64) {
-            let message =
-                format!("{} must select by 1 to 64 `matchLabels`, and nothing else", pool.label());
-            found.push(owner, ".spec.selector", message, "name a label of the pods that answer");
+            let message = format!("{} must select by 1 to 64 `matchLabels` only", pool.label());
+            found.push(owner, ".spec.selector", message, "use a label of the pods with a server");
         }
         for (key, value) in labels.into_iter().flatten() {
             let value = value.as_str().filter(|value| is_label_value(value));
             let name = key.rsplit('/').next().unwrap_or_default();
             if value.is_none() || name.is_empty() || !is_label_value(name) {
-                let message = format!("{} selects by `{key}`, which is no label", pool.label());
-                let hint = "a label is a name and a text of at most 63 letters, digits and `-_.`";
+                let message =
+                    format!("{} selects by `{key}`, which is not a valid label", pool.label());
+                let hint = "use names and values of at most 63 letters, digits and `-_.`";
                 found.push(owner, ".spec.selector.matchLabels", message, hint);
             }
         }
     }
+
     for (owner, import) in view.of_kind("InferencePoolImport") {
-        let message = format!("{} is written by a controller, not by people", import.label());
-        let hint = "remove it: a controller of several clusters makes it from exported pools";
+        let message = format!("{} is managed by a controller", import.label());
+        let hint = "remove it: the multi-cluster controller creates it from exported pools";
         let finding = found.push(owner, "", message, hint);
         finding.severity = Some(Severity::Warning);
-        finding.why = Some(("the controller knows nothing of it", "GAIE API, InferencePoolImport"));
+        finding.why = Some(("the controller does not manage it", "GAIE API, InferencePoolImport"));
     }
+
     for (owner, objective) in view.of_kind("InferenceObjective") {
         let priority = objective.json.pointer("/spec/priority");
         let fits = |value: &Json| value.as_i64().is_some_and(|n| i32::try_from(n).is_ok());
         if !priority.is_none_or(fits) {
-            let message = format!("the priority of {} is no whole number", objective.label());
-            let hint = "write one of 32 bits";
+            let message = format!("priority of {} is not a 32-bit integer", objective.label());
+            let hint = "use a 32-bit integer";
             found.push(owner, ".spec.priority", message, hint).field = Some("objectives");
         }
     }
+
     for (owner, rewrite) in view.of_kind("InferenceModelRewrite") {
         let rules = rewrite.json.get("spec").map_or(&[][..], |spec| list(spec, "rules"));
         for (index, rule) in rules.iter().enumerate() {
@@ -107,9 +110,8 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
                     && weight.is_some_and(|weight| (1..=1_000_000).contains(&weight))
             };
             if targets.is_empty() || !targets.iter().all(fits) {
-                let message = format!("{} has a rule without fitting targets", rewrite.label());
-                let hint =
-                    "each rule has targets with `modelRewrite`, and weights from 1 to 1000000";
+                let message = format!("{} has a rule with invalid targets", rewrite.label());
+                let hint = "give each target a `modelRewrite`, and a weight from 1 to 1000000";
                 let path = format!(".spec.rules[{index}].targets");
                 found.push(owner, path, message, hint).field = Some("rewrites");
             }
@@ -117,22 +119,23 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Pools select pods.
+/// Checks that pools select pods.
 pub(crate) fn empty(view: &View<'_>, found: &mut Found) {
-    // Manifests of the router alone say nothing about pods.
+    // Manifests without engines, such as those of the router alone, cannot be checked.
     if view.templates.iter().all(|template| template.engine.is_none()) {
         return;
     }
     for (owner, pool) in view.pools() {
         if view.selected(pool).is_empty() {
-            let message = format!("no pods have the labels that {} selects by", pool.label());
-            let hint = "give the pods with a server these labels";
+            let message = format!("no pods match the selector of {}", pool.label());
+            let hint = "add these labels to the pods with a server";
             found.push(owner, ".spec.selector", message, hint);
         }
     }
 }
 
-/// Every port of a pool is open on every pod, and every rank's port is in the pool.
+/// Checks that every port of a pool is open on every pod, and that the pool has the ports of all
+/// ranks.
 pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         let wanted = ports(pool);
@@ -144,14 +147,14 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
                 wanted.iter().copied().filter(|port| !open.contains(port)).collect();
             if !closed.is_empty() {
                 let message = format!(
-                    "{} sends requests to port {} of the pods of {whose}, where nobody listens",
+                    "{} sends requests to port {} of the pods of {whose}, which is closed",
                     pool.label(),
                     ranges(&closed)
                 );
                 let known = template.sidecar.as_ref().and_then(|sidecar| sidecar.ports());
                 let known = known.or_else(|| template.engine.as_ref()?.ports());
                 let hint = format!(
-                    "the pods answer on {}: make the ports of both the same",
+                    "the pods listen on {}: use the same ports in the pool",
                     ranges(&known.unwrap_or(open))
                 );
                 let finding = found.push(owner, ".spec.targetPorts", message, hint);
@@ -160,7 +163,7 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
                 }
                 continue;
             }
-            // Ports of a sidecar count when there is one, because requests come to it.
+            // Requests go to the sidecar if there is one, so its ports are used.
             let ranks = match (&template.sidecar, &template.engine) {
                 (Some(sidecar), _) => sidecar.ports(),
                 (None, Some(engine)) => engine.ports(),
@@ -173,7 +176,7 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
                 .collect();
             if !idle.is_empty() {
                 let message = format!(
-                    "port {} of the pods of {whose} is not in {}, so its ranks stay idle",
+                    "port {} of the pods of {whose} is not in {}, so its ranks are idle",
                     ranges(&idle),
                     pool.label()
                 );
@@ -184,7 +187,7 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Pods without a server are in no pool.
+/// Checks that pools do not select pods without a server.
 pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
     for (_, pool) in view.pools() {
         for template in view.selected(pool) {
@@ -204,7 +207,7 @@ pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
                     pool.label(),
                     view.manifests[template.owner].label()
                 );
-                let hint = "give the labels that the pool selects by to the `leaderTemplate` only";
+                let hint = "add the labels of the pool's selector to the `leaderTemplate` only";
                 let path = format!("{}.metadata.labels", template.path);
                 found.push(template.owner, path, message, hint);
             }
@@ -212,7 +215,7 @@ pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Routes, objectives and rewrites lead to pools that are there.
+/// Checks that routes, objectives and rewrites reference existing pools.
 pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
     let pools: Vec<&Manifest> = view.pools().map(|(_, pool)| pool).collect();
     let group = view.profile.pool.split_once('/').map_or("", |(group, _)| group);
@@ -221,23 +224,24 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         let (name, namespace) = (text(reference, "name"), text(reference, "namespace"));
         let said = reference.get("group").map_or(usual_group, |group| group.as_str().unwrap_or(""));
         let is_there = pools.iter().any(|pool| {
-            let beside = if namespace.is_empty() {
+            let is_near = if namespace.is_empty() {
                 pool.is_beside(manifest)
             } else {
                 pool.namespace().is_empty() || pool.namespace() == namespace
             };
-            pool.name() == name && beside
+            pool.name() == name && is_near
         });
         if said != group {
             let message =
-                format!("{} looks for InferencePools in the group `{said}`", manifest.label());
+                format!("{} references InferencePools in group `{said}`", manifest.label());
             let hint = format!("write `group: {group}`");
             found.push(owner, path, message, hint).field = Some(field);
         } else if !is_there {
-            let message =
-                format!("{} is about InferencePool/{name}, which is not there", manifest.label());
-            found.push(owner, path, message, "correct the name, or add the pool").field =
-                Some(field);
+            let message = format!(
+                "{} references InferencePool/{name}, which does not exist",
+                manifest.label()
+            );
+            found.push(owner, path, message, "fix the name, or add the pool").field = Some(field);
         }
     };
     for (owner, route) in view.of_kind("HTTPRoute") {
@@ -246,7 +250,7 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
             for (index, reference) in list(refs, "backendRefs").iter().enumerate() {
                 if text(reference, "kind") == "InferencePool" {
                     let path = format!(".spec.rules[{rule}].backendRefs[{index}]");
-                    // The usual group of a backend is the core group.
+                    // The default group of a backend is the core group.
                     refer(owner, path, reference, "", "route");
                 }
             }
@@ -266,7 +270,7 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
             let own = view.profile.objective;
             if manifest.api_version() != own {
                 let message = format!(
-                    "{} has apiVersion {}, which the picker does not read",
+                    "{} has apiVersion {}, which the picker does not watch",
                     manifest.label(),
                     manifest.api_version()
                 );

@@ -1,4 +1,4 @@
-//! What a set of manifests is as a whole.
+//! Invariants of a set of manifests as a whole.
 
 use super::super::invariants::Found;
 use super::super::view::View;
@@ -7,7 +7,7 @@ use super::super::view::shell::{Budget, CONTAINER_LIMIT};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// No object is there twice.
+/// Checks for duplicate objects.
 pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
     let mut seen: BTreeMap<(&str, &str, &str, &str), usize> = BTreeMap::new();
     for (owner, manifest) in view.manifests.iter().enumerate() {
@@ -16,14 +16,14 @@ pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
         }
         let key = (manifest.group(), manifest.kind(), manifest.namespace(), manifest.name());
         if seen.insert(key, owner).is_some() {
-            let message = format!("{} is there twice", manifest.label());
-            let hint = "check the variants of a deployment one by one, each with its router";
+            let message = format!("duplicate {}", manifest.label());
+            let hint = "check variants separately, each with its router";
             found.push(owner, "", message, hint);
         }
     }
 }
 
-/// What requests a condition of a route is about, spelled one way.
+/// Returns a route match in normalized form.
 fn condition(json: &Json) -> String {
     let path = json.get("path");
     let kind = path.map_or("", |path| text(path, "type"));
@@ -45,7 +45,7 @@ fn condition(json: &Json) -> String {
     words.join(" ").trim_end().to_owned()
 }
 
-/// Requests are for one pool.
+/// Checks that no two routes match the same requests.
 pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     let anything = [Json::Null];
     let any_host = [Json::from("*")];
@@ -58,6 +58,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
             if !pools.iter().any(|backend| text(backend, "kind") == "InferencePool") {
                 continue;
             }
+
             let matches = Some(list(rule, "matches")).filter(|matches| !matches.is_empty());
             for parent in list(spec, "parentRefs") {
                 let namespace = Some(text(parent, "namespace")).filter(|name| !name.is_empty());
@@ -70,12 +71,13 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
                         let first = *seen.entry(key).or_insert(owner);
                         if first != owner {
                             let message = format!(
-                                "{} and {} both take `{asked}` of Gateway/{}",
+                                "{} and {} both match `{asked}` on Gateway/{}",
                                 view.manifests[first].label(),
                                 route.label(),
                                 text(parent, "name")
                             );
-                            let hint = "give each model a path, a host or a header of its own";
+
+                            let hint = "give each model its own path, host or header";
                             found.push(owner, ".spec.rules", message, hint);
                         }
                     }
@@ -85,21 +87,20 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Kinds whose pods are looked at without a template, or that hold schemas.
+/// Kinds that are checked without a pod template, or that contain schemas.
 const KNOWN: [&str; 3] =
     ["LLMInferenceService", "LLMInferenceServiceConfig", "CustomResourceDefinition"];
 
-/// Engines in kinds that no rule knows, and containers whose scripts are over the budget, are said
-/// to be there.
+/// Reports engines in unknown kinds, and containers whose scripts exceed the budget.
 pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         for (name, path) in &template.unread {
             let label = view.manifests[template.owner].label();
             let message = format!(
-                "the command of container `{name}` of {label} is not looked at: its variables \
-                 expand to more than {CONTAINER_LIMIT} bytes, or all containers' together to too much"
+                "command of container `{name}` of {label} is not checked: its variables expand to \
+                 more than {CONTAINER_LIMIT} bytes, or those of all containers to too much"
             );
-            let hint = "write flags as arguments of the container, without variables";
+            let hint = "write the flags as container arguments without variables";
             found.push(template.owner, path.as_str(), message, hint);
         }
     }
@@ -108,9 +109,8 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
             || view.pickers.iter().any(|picker| picker.owner == owner)
             || KNOWN.contains(&manifest.kind());
         if !is_read && has_engine(&manifest.json, &view.budget) {
-            let message = format!("the pods of {} are not looked at", manifest.label());
-            let hint =
-                "rules know Deployments, LeaderWorkerSets, and what has a template like them";
+            let message = format!("pods of {} are not checked", manifest.label());
+            let hint = "use Deployments, LeaderWorkerSets, or kinds with a similar pod template";
             found.push(owner, "", message, hint);
         }
     }

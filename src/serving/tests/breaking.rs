@@ -77,7 +77,7 @@ const fn warns(
 
 #[rustfmt::skip]
 pub(super) const BREAKING: &[Breaking] = &[
-    breaks(Code::ServingPoolShape, "`FailClosed` is not", SINGLE, |all| {
+    breaks(Code::ServingPoolShape, "unknown failureMode `FailClosed`", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["failureMode"] = json!("FailClosed");
     }),
     breaks(Code::ServingPoolShape, "9 ports: 8000–8008", TPU, |all| {
@@ -90,25 +90,25 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPoolShape, "`matchLabels`", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchExpressions"] = json!([]);
     }),
-    breaks(Code::ServingPoolShape, "`grpc` is not a protocol", SINGLE, |all| {
+    breaks(Code::ServingPoolShape, "unsupported appProtocol `grpc`", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["appProtocol"] = json!("grpc");
     }),
-    breaks(Code::ServingPoolShape, "selects by `app`, which is no label", SINGLE, |all| {
+    breaks(Code::ServingPoolShape, "selects by `app`, which is not a valid label", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("two words");
     }),
-    warns(Code::ServingPoolShape, "asks a Deployment for its picker", SINGLE, |all| {
+    warns(Code::ServingPoolShape, "endpointPickerRef of InferencePool/chat has kind Deployment", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["kind"] = json!("Deployment");
     }),
-    warns(Code::ServingPoolShape, "written by a controller", SINGLE, |all| {
+    warns(Code::ServingPoolShape, "managed by a controller", SINGLE, |all| {
         all.push(json!({"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "InferencePoolImport", "metadata": {"name": "chat", "namespace": "models"}}));
     }),
-    breaks(Code::ServingPoolShape, "the priority of InferenceObjective/premium", SINGLE, |all| {
+    breaks(Code::ServingPoolShape, "priority of InferenceObjective/premium", SINGLE, |all| {
         object(all, "InferenceObjective", "premium")["spec"]["priority"] = json!(3_000_000_000u32);
     }),
-    breaks(Code::ServingPoolShape, "has a rule without fitting targets", SINGLE, |all| {
+    breaks(Code::ServingPoolShape, "has a rule with invalid targets", SINGLE, |all| {
         object(all, "InferenceModelRewrite", "chat")["spec"]["rules"][0]["targets"][0]["weight"] = json!(0);
     }),
-    breaks(Code::ServingPoolEmpty, "no pods have the labels", SINGLE, |all| {
+    breaks(Code::ServingPoolEmpty, "no pods match the selector", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("chats");
     }),
     breaks(Code::ServingPoolPorts, "port 8001–8007", WIDE, |all| {
@@ -123,47 +123,47 @@ pub(super) const BREAKING: &[Breaking] = &[
         let init = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
         flag(init.expect("a sidecar"), "--data-parallel-size=1");
     }),
-    breaks(Code::ServingPoolPorts, "so its ranks stay idle", WIDE, |all| {
+    breaks(Code::ServingPoolPorts, "so its ranks are idle", WIDE, |all| {
         object(all, "InferencePool", "chat")["spec"]["targetPorts"] = json!([{"number": 8000}]);
     }),
     breaks(Code::ServingHeadlessSelected, "the workers of LeaderWorkerSet/chat-decode", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["labels"]["app"] = json!("chat");
     }),
-    breaks(Code::ServingPoolMissing, "InferencePool/chats, which is not there", SINGLE, |all| {
+    breaks(Code::ServingPoolMissing, "InferencePool/chats, which does not exist", SINGLE, |all| {
         object(all, "HTTPRoute", "chat")["spec"]["rules"][0]["backendRefs"][0]["name"] = json!("chats");
     }),
-    breaks(Code::ServingPoolMissing, "in the group `inference.networking.x-k8s.io`", SINGLE, |all| {
+    breaks(Code::ServingPoolMissing, "in group `inference.networking.x-k8s.io`", SINGLE, |all| {
         object(all, "InferenceObjective", "premium")["spec"]["poolRef"]["group"] = json!("inference.networking.x-k8s.io");
     }),
-    breaks(Code::ServingPickerMissing, "asks Service/picker, which is not there", SINGLE, |all| {
+    breaks(Code::ServingPickerMissing, "references Service/picker, which does not exist", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["name"] = json!("picker");
         all.retain(|object| object["kind"] != "DestinationRule");
     }),
     breaks(Code::ServingPickerMissing, "has no port 9010", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["port"]["number"] = json!(9010);
     }),
-    breaks(Code::ServingPickerMissing, "selects no picker", SINGLE, |all| {
+    breaks(Code::ServingPickerMissing, "does not select a picker", SINGLE, |all| {
         object(all, "Service", "chat-epp")["spec"]["selector"] = json!({"app": "another"});
     }),
-    breaks(Code::ServingPickerPort, "leads to port 9010 of Deployment/chat-epp, which listens on 9002", SINGLE, |all| {
+    breaks(Code::ServingPickerPort, "targets port 9010 of Deployment/chat-epp, which listens on 9002", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["port"]["number"] = json!(9010);
         object(all, "Service", "chat-epp")["spec"]["ports"][0]["port"] = json!(9010);
     }),
-    breaks(Code::ServingPickerPool, "`--pool-name` is `other`", MP, |all| {
+    breaks(Code::ServingPickerPool, "but has `--pool-name=other`", MP, |all| {
         let container = engine(object(all, "Deployment", "chat-epp"), POD);
         let args = container["args"].as_array_mut().expect("arguments");
         args[1] = json!("other");
     }),
-    breaks(Code::ServingPickerRights, "may not watch pods", SINGLE, |all| {
+    breaks(Code::ServingPickerRights, "cannot watch pods", SINGLE, |all| {
         object(all, "Role", "chat-epp-sa")["rules"][0]["verbs"] = json!(["get", "list"]);
     }),
-    breaks(Code::ServingPickerRights, "may not get, create, update leases", SINGLE, |all| {
+    breaks(Code::ServingPickerRights, "cannot get, create, update leases", SINGLE, |all| {
         all.retain(|object| object["metadata"]["name"] != "chat-epp-leader-election-binding");
     }),
-    breaks(Code::ServingPickerReplicas, "updated pod by pod", SINGLE, |all| {
+    breaks(Code::ServingPickerReplicas, "leader election with a rolling update", SINGLE, |all| {
         object(all, "Deployment", "chat-epp")["spec"]["strategy"] = json!({"type": "RollingUpdate"});
     }),
-    breaks(Code::ServingPickerReplicas, "readinessProbe asks for `inference-extension`", SINGLE, |all| {
+    breaks(Code::ServingPickerReplicas, "readinessProbe checks service `inference-extension`", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["readinessProbe"]["grpc"]["service"] = json!("inference-extension");
     }),
     breaks(Code::ServingPickerConfig, "no plugin `queue-scorerr`", MP, |all| {
@@ -172,28 +172,28 @@ pub(super) const BREAKING: &[Breaking] = &[
     warns(Code::ServingPickerConfig, "no plugin `our-own`", MP, |all| {
         configure(all, |text| text.replace("queue-scorer", "our-own"));
     }),
-    breaks(Code::ServingPickerConfig, "no plugin named `queue`", MP, |all| {
+    breaks(Code::ServingPickerConfig, "plugin `queue` does not exist", MP, |all| {
         configure(all, |text| text.replace("pluginRef: queue-scorer", "pluginRef: queue"));
     }),
-    breaks(Code::ServingPickerConfig, "two plugins have the name", MP, |all| {
+    breaks(Code::ServingPickerConfig, "duplicate plugin name", MP, |all| {
         configure(all, |text| text.replace("- type: queue-scorer", "- type: queue-scorer\n- type: queue-scorer"));
     }),
-    breaks(Code::ServingPickerConfig, "`flowcontrol` is not a feature gate", MP, |all| {
+    breaks(Code::ServingPickerConfig, "unknown feature gate `flowcontrol`", MP, |all| {
         configure(all, |text| text.replace("plugins:\n- type", "featureGates: [flowcontrol]\nplugins:\n- type"));
     }),
-    breaks(Code::ServingPickerConfig, "has no `pluginz`", MP, |all| {
+    breaks(Code::ServingPickerConfig, "unknown key `pluginz` in", MP, |all| {
         configure(all, |text| format!("{text}pluginz: []\n"));
     }),
     breaks(Code::ServingPickerConfig, "is experimental", MP, |all| {
         configure(all, |text| text.replace("queue-scorer", "session-affinity-scorer"));
     }),
-    breaks(Code::ServingPickerConfig, "which of the 2 profiles runs", WIDE, |all| {
+    breaks(Code::ServingPickerConfig, "selects one of the 2 profiles", WIDE, |all| {
         configure(all, |text| text.replace("type: disagg-profile-handler", "type: random-picker"));
     }),
-    breaks(Code::ServingPickerConfig, "asks the decider `sometimes`", WIDE, |all| {
+    breaks(Code::ServingPickerConfig, "references decider `sometimes`", WIDE, |all| {
         configure(all, |text| text.replace("prefill: always-disagg-pd-decider", "prefill: sometimes"));
     }),
-    breaks(Code::ServingPickerConfig, "cannot be read: there is no file plugins.yaml", MP, |all| {
+    breaks(Code::ServingPickerConfig, "cannot read the configuration of the picker: there is no file plugins.yaml", MP, |all| {
         let container = engine(object(all, "Deployment", "chat-epp"), POD);
         for arg in container["args"].as_array_mut().expect("arguments") {
             if arg == "/config/default-plugins.yaml" {
@@ -201,53 +201,53 @@ pub(super) const BREAKING: &[Breaking] = &[
             }
         }
     }),
-    breaks(Code::ServingPickerConfig, "cannot be read: line 1", MP, |all| {
+    breaks(Code::ServingPickerConfig, "cannot read the configuration of the picker: line 1", MP, |all| {
         configure(all, |_| "plugins: [".to_owned());
     }),
-    breaks(Code::ServingPickerReplicas, "2 pods that know nothing of each other", MP, |all| {
+    breaks(Code::ServingPickerReplicas, "2 replicas without leader election", MP, |all| {
         object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(2);
     }),
-    warns(Code::ServingPickerReplicas, "3 pods that know nothing of each other", SINGLE, |all| {
+    warns(Code::ServingPickerReplicas, "3 replicas without leader election", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--ha-enable-leader-election=false"));
     }),
-    breaks(Code::ServingPickerFlags, "has `--pool-name` and `--endpoint-selector`", MP, |all| {
+    breaks(Code::ServingPickerFlags, "has both `--pool-name` and `--endpoint-selector`", MP, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--endpoint-selector=app=chat"));
     }),
-    breaks(Code::ServingPickerFlags, "has `--config-file` and `--config-text`", MP, |all| {
+    breaks(Code::ServingPickerFlags, "has both `--config-file` and `--config-text`", MP, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--config-text=x"));
     }),
-    breaks(Code::ServingPickerFlags, "the readinessProbe of Deployment/chat-epp asks port 9004, and it answers on 9003", MP, |all| {
+    breaks(Code::ServingPickerFlags, "readinessProbe of Deployment/chat-epp uses port 9004, but the picker serves health checks on 9003", MP, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["readinessProbe"]["grpc"]["port"] = json!(9004);
     }),
-    breaks(Code::ServingPickerRights, "may not create tokenreviews.authentication.k8s.io", SINGLE, |all| {
+    breaks(Code::ServingPickerRights, "cannot create tokenreviews.authentication.k8s.io", SINGLE, |all| {
         all.retain(|object| object["kind"] != "ClusterRole");
     }),
-    breaks(Code::ServingPickerRights, "the sidecar of LeaderWorkerSet/chat-decode may not get, list, watch inferencepools.inference.networking.k8s.io", WIDE, |all| {
+    breaks(Code::ServingPickerRights, "sidecar of LeaderWorkerSet/chat-decode cannot get, list, watch inferencepools.inference.networking.k8s.io", WIDE, |all| {
         let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
         flag(sidecar.expect("a sidecar"), "--enable-ssrf-protection");
     }),
-    breaks(Code::ServingPickerConfig, "a reference has no `wieght`", MP, |all| {
+    breaks(Code::ServingPickerConfig, "unknown key `wieght` in a reference", MP, |all| {
         configure(all, |text| text.replacen("weight: 2", "wieght: 2", 1));
     }),
-    breaks(Code::ServingPickerConfig, "a flow control has no `maxRequest`", MP, |all| {
+    breaks(Code::ServingPickerConfig, "unknown key `maxRequest` in flowControl", MP, |all| {
         configure(all, |text| format!("{text}flowControl: {{maxRequest: 5}}\n"));
     }),
-    breaks(Code::ServingPickerConfig, "there is no plugin named `limits`", MP, |all| {
+    breaks(Code::ServingPickerConfig, "plugin `limits` does not exist", MP, |all| {
         configure(all, |text| format!("{text}flowControl: {{usageLimitPolicyPluginRef: limits}}\n"));
     }),
-    breaks(Code::ServingPickerConfig, "nothing says which of the 2 profiles runs", MP, |all| {
+    breaks(Code::ServingPickerConfig, "no plugin selects one of the 2 profiles", MP, |all| {
         configure(all, |text| format!("{}- name: other\n", text.replacen("plugins:", "plugins:\n- type: single-profile-handler", 1)));
     }),
-    breaks(Code::ServingPickerConfig, "`second` asks the decider `nobody`", WIDE, |all| {
+    breaks(Code::ServingPickerConfig, "`second` references decider `nobody`", WIDE, |all| {
         configure(all, |text| text.replacen("plugins:", "plugins:\n- name: second\n  type: disagg-profile-handler\n  parameters: {deciders: {prefill: nobody}}", 1));
     }),
-    breaks(Code::ServingPickerConfig, "two profiles have the name `prefill`", WIDE, |all| {
+    breaks(Code::ServingPickerConfig, "duplicate profile name `prefill`", WIDE, |all| {
         configure(all, |text| text.replace("- name: decode", "- name: prefill"));
     }),
-    warns(Code::ServingDeprecated, "`disagg-headers-handler` is gone in llm-d-router 0.11", WIDE, |all| {
+    warns(Code::ServingDeprecated, "`disagg-headers-handler` is removed in llm-d-router 0.11", WIDE, |all| {
         configure(all, |text| text.replace("plugins:\n- type: always", "plugins:\n- type: disagg-headers-handler\n- type: always"));
     }),
-    warns(Code::ServingDeprecated, "`--vllm-port` is an old name", WIDE, |all| {
+    warns(Code::ServingDeprecated, "`--vllm-port` is deprecated", WIDE, |all| {
         let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0").expect("a sidecar");
         flag(sidecar, "--model-server-port=8200");
         let args = sidecar["args"].as_array_mut().expect("arguments");
@@ -257,10 +257,10 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingRoles, "no pod of InferencePool/chat has a role for prefill", WIDE, |all| {
         all.retain(|object| object["metadata"]["name"] != "chat-prefill");
     }),
-    breaks(Code::ServingRoles, "their role is `prefill`", WIDE, |all| {
+    breaks(Code::ServingRoles, "but their role is `prefill`", WIDE, |all| {
         configure(all, |text| text.replace("pluginRef: prefill-filter", "pluginRef: queue-scorer").replace("pluginRef: decode-filter", "pluginRef: queue-scorer"));
     }),
-    breaks(Code::ServingRoles, "which the pods of Deployment/extra have not", MP, |all| {
+    breaks(Code::ServingRoles, "which pods of Deployment/extra do not have", MP, |all| {
         let index = "leaderworkerset.sigs.k8s.io/worker-index";
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"][index] = json!("0");
         let mut template = object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["leaderTemplate"].clone();
@@ -268,55 +268,55 @@ pub(super) const BREAKING: &[Breaking] = &[
         template["spec"]["containers"][0]["args"] = json!(["example/model", "--tensor-parallel-size=8", "--port=8000"]);
         all.push(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "extra", "namespace": "models"}, "spec": {"template": template}}));
     }),
-    breaks(Code::ServingModel, "`token-producer` is about `other/model`", MP, |all| {
+    breaks(Code::ServingModel, "`token-producer` has modelName `other/model`", MP, |all| {
         configure(all, |text| text.replace("- type: queue-scorer", "- type: token-producer\n  parameters: {modelName: other/model}\n- type: queue-scorer"));
     }),
     breaks(Code::ServingModel, "serve `example/model` and `other`", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--served-model-name=other");
     }),
-    breaks(Code::ServingDevices, "asks for 2 × nvidia.com/gpu, and its ranks use 4", SINGLE, |all| {
+    breaks(Code::ServingDevices, "request 2 × nvidia.com/gpu, but their ranks use 4", SINGLE, |all| {
         flag(engine(object(all, "Deployment", "chat-decode"), POD), "--tensor-parallel-size=4");
     }),
-    breaks(Code::ServingDevices, "asks for 4 × nvidia.com/gpu, and its ranks use 8", MP, |all| {
+    breaks(Code::ServingDevices, "request 4 × nvidia.com/gpu, but their ranks use 8", MP, |all| {
         engine(object(all, "LeaderWorkerSet", "chat-decode"), LEADER)["resources"]["limits"]["nvidia.com/gpu"] = json!("4");
     }),
-    breaks(Code::ServingDevices, "which are 8 devices, and its ranks use 16", TPU, |all| {
+    breaks(Code::ServingDevices, "(8 devices), but their ranks use 16", TPU, |all| {
         let set = object(all, "Deployment", "chat-decode");
         set["spec"]["template"]["spec"]["nodeSelector"] = json!({"cloud.google.com/gke-tpu-accelerator": "tpu7x"});
         flag(engine(set, POD), "--tensor-parallel-size=16");
     }),
-    breaks(Code::ServingGroupSize, "waits for 3 pods, and a group has 2", MP, |all| {
+    breaks(Code::ServingGroupSize, "waits for 3 pods, but groups have 2", MP, |all| {
         for pod in [LEADER, WORKER] {
             let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
             flag(container, "--nnodes=3");
             flag(container, "--pipeline-parallel-size=3");
         }
     }),
-    breaks(Code::ServingGroupSize, "2 pods with 8 ranks each are not the 9 ranks", WIDE, |all| {
+    breaks(Code::ServingGroupSize, "2 pods with 8 ranks each do not match the 9 ranks", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-size=9");
     }),
-    breaks(Code::ServingJoin, "are not told where their leader is", MP, |all| {
+    breaks(Code::ServingJoin, "have no leader address", MP, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --master-addr=\"$leader\"", "");
     }),
-    breaks(Code::ServingJoin, "has `--node-rank` 0, and its place is 1", MP, |all| {
+    breaks(Code::ServingJoin, "has `--node-rank` 0, expected 1", MP, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --node-rank=\"$LWS_WORKER_INDEX\"", "");
     }),
-    breaks(Code::ServingJoin, "workers of LeaderWorkerSet/chat-decode start servers of their own", MP, |all| {
+    breaks(Code::ServingJoin, "workers of LeaderWorkerSet/chat-decode start their own servers", MP, |all| {
         unflag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
     }),
-    breaks(Code::ServingJoin, "workers of LeaderWorkerSet/chat-decode start servers of their own", INTERNAL, |all| {
+    breaks(Code::ServingJoin, "workers of LeaderWorkerSet/chat-decode start their own servers", INTERNAL, |all| {
         unflag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
     }),
-    breaks(Code::ServingJoin, "are not told where their leader is", HYBRID, |all| {
+    breaks(Code::ServingJoin, "have no leader address", HYBRID, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --data-parallel-address=\"$leader\"", "");
     }),
-    breaks(Code::ServingJoin, "the first worker of LeaderWorkerSet/chat-decode has `--data-parallel-start-rank` 0, and its place is 8", WIDE, |all| {
+    breaks(Code::ServingJoin, "first worker of LeaderWorkerSet/chat-decode has `--data-parallel-start-rank` 0, expected 8", WIDE, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, "LWS_WORKER_INDEX * 8", "0");
     }),
-    breaks(Code::ServingJoin, "has `--data-parallel-start-rank` 0, and its place is 8", INTERNAL, |all| {
+    breaks(Code::ServingJoin, "has `--data-parallel-start-rank` 0, expected 8", INTERNAL, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * 8))\"", "");
     }),
-    warns(Code::ServingJoin, "each of the 2 pods of LeaderWorkerSet/chat-decode runs an engine of its own", MP, |all| {
+    warns(Code::ServingJoin, "each of the 2 pods of LeaderWorkerSet/chat-decode runs a separate engine", MP, |all| {
         for pod in [LEADER, WORKER] {
             let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
             container["command"] = json!(["vllm", "serve"]);
@@ -324,7 +324,7 @@ pub(super) const BREAKING: &[Breaking] = &[
         }
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["labels"]["app"] = json!("chat");
     }),
-    breaks(Code::ServingEngineFlags, "only one rank in a pod", HYBRID, |all| {
+    breaks(Code::ServingEngineFlags, "needs more than one rank per pod", HYBRID, |all| {
         let set = object(all, "LeaderWorkerSet", "chat-decode");
         script(set, WORKER, "LWS_WORKER_INDEX * 8", "LWS_WORKER_INDEX");
         let container = engine(set, WORKER);
@@ -333,55 +333,55 @@ pub(super) const BREAKING: &[Breaking] = &[
             flag(container, text);
         }
     }),
-    breaks(Code::ServingEngineFlags, "`--api-server-count` servers at each", WIDE, |all| {
+    breaks(Code::ServingEngineFlags, "excludes `--api-server-count`", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--api-server-count=8");
     }),
-    breaks(Code::ServingEngineFlags, "several ways to share requests", WIDE, |all| {
+    breaks(Code::ServingEngineFlags, "several load-balancing modes", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--data-parallel-hybrid-lb");
     }),
-    breaks(Code::ServingEngineFlags, "the supervisor's port is that of a rank", WIDE, |all| {
+    breaks(Code::ServingEngineFlags, "supervisor port is also the port of a rank", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-supervisor-port=8203");
     }),
-    breaks(Code::ServingEngineFlags, "is headless, and has `--api-server-count` servers", INTERNAL, |all| {
+    breaks(Code::ServingEngineFlags, "`--headless` excludes `--api-server-count`", INTERNAL, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--api-server-count=8");
     }),
-    breaks(Code::ServingEngineFlags, "is headless, and its ranks have servers", HYBRID, |all| {
+    breaks(Code::ServingEngineFlags, "`--headless` excludes load-balancing modes", HYBRID, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
     }),
-    breaks(Code::ServingRay, "which the image `vllm/vllm-openai:v0.23.0@sha256", RAY, |all| {
+    breaks(Code::ServingRay, "which is not in image `vllm/vllm-openai:v0.23.0@sha256", RAY, |all| {
         for pod in [LEADER, WORKER] {
             let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
             container["image"] = json!(IMAGE.replace("example.com/vllm:v1", "vllm/vllm-openai:v0.23.0"));
         }
     }),
-    breaks(Code::ServingStartup, "workers are made when the leader is ready", MP, |all| {
+    breaks(Code::ServingStartup, "startupPolicy LeaderReady deadlocks", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["startupPolicy"] = json!("LeaderReady");
     }),
-    breaks(Code::ServingGroup, "cannot be the name", MP, |all| {
+    breaks(Code::ServingGroup, "is not a valid name", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["metadata"]["name"] = json!("7-chats");
     }),
-    breaks(Code::ServingGroup, "neither take a group away", MP, |all| {
+    breaks(Code::ServingGroup, "`maxUnavailable` and `maxSurge` are both 0", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["maxUnavailable"] = json!(0);
     }),
-    breaks(Code::ServingGroup, "groups of 0 pods", MP, |all| {
+    breaks(Code::ServingGroup, "groups of 0 times", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["size"] = json!(0);
     }),
-    breaks(Code::ServingGroup, "`Never` is not a `restartPolicy`", MP, |all| {
+    breaks(Code::ServingGroup, "unknown `restartPolicy` `Never`", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["restartPolicy"] = json!("Never");
     }),
     breaks(Code::ServingGroup, "`networkConfig` has no", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["networkConfig"] = json!({});
     }),
-    breaks(Code::ServingGroup, "the set has 1 roles", SET, |all| {
+    breaks(Code::ServingGroup, "number of roles is 1", SET, |all| {
         object(all, "DisaggregatedSet", "chat")["spec"]["roles"].as_array_mut().expect("roles").truncate(1);
     }),
     breaks(Code::ServingGroup, "number of slices", SET, |all| {
         object(all, "DisaggregatedSet", "chat")["spec"]["slices"] = json!(0);
     }),
-    breaks(Code::ServingKserve, "9 ranks cannot be shared evenly by pods of 8", KSERVE, |all| {
+    breaks(Code::ServingKserve, "9 ranks are not divisible by 8 ranks per pod", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["data"] = json!(9);
     }),
-    breaks(Code::ServingKserve, "stages of a pipeline and ranks", KSERVE, |all| {
+    breaks(Code::ServingKserve, "`pipeline` and `data` are both set", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["pipeline"] = json!(2);
     }),
     breaks(Code::ServingKserve, "only one of `data` and `dataLocal`", KSERVE, |all| {
@@ -390,97 +390,97 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingKserve, "`tensor` is not a positive", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(0);
     }),
-    breaks(Code::ServingKserve, "asks for 8 × nvidia.com/gpu, and its ranks use 16", KSERVE, |all| {
+    breaks(Code::ServingKserve, "request 8 × nvidia.com/gpu, but their ranks use 16", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(2);
     }),
-    warns(Code::ServingRoute, "HTTPRoute/chat and HTTPRoute/other both take `PathPrefix /` of Gateway/gateway", SINGLE, |all| {
+    warns(Code::ServingRoute, "HTTPRoute/chat and HTTPRoute/other both match `PathPrefix /` on Gateway/gateway", SINGLE, |all| {
         let mut second = object(all, "HTTPRoute", "chat").clone();
         second["metadata"]["name"] = json!("other");
         all.push(second);
     }),
-    warns(Code::ServingTwice, "Deployment/chat-epp is there twice", MP, |all| {
+    warns(Code::ServingTwice, "duplicate Deployment/chat-epp", MP, |all| {
         let second = object(all, "Deployment", "chat-epp").clone();
         all.push(second);
     }),
-    Breaking { severity: Severity::Note, ..breaks(Code::ServingUnread, "the pods of RayCluster/chat are not looked at", MP, |all| {
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingUnread, "pods of RayCluster/chat are not checked", MP, |all| {
         let template = object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["leaderTemplate"].clone();
         all.push(json!({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "chat", "namespace": "models"}, "spec": {"headGroupSpec": {"template": template}}}));
     }) },
-    breaks(Code::ServingGroup, "do not divide into subgroups of 3", MP, |all| {
+    breaks(Code::ServingGroup, "is not divisible by subgroup size 3", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["subGroupPolicy"] = json!({"subGroupSize": 3});
     }),
-    breaks(Code::ServingGroup, "some roles of the set have no replicas", SET, |all| {
+    breaks(Code::ServingGroup, "some roles have 0 replicas", SET, |all| {
         object(all, "DisaggregatedSet", "chat")["spec"]["roles"][1]["spec"]["replicas"] = json!(0);
     }),
-    Breaking { severity: Severity::Note, ..breaks(Code::ServingLeaderAddress, "without waiting", MP, |all| {
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingLeaderAddress, "do not wait until", MP, |all| {
         let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER);
         container["command"][2] = json!("exec vllm serve \"$@\" --master-addr=$LWS_LEADER_ADDRESS");
     }) },
-    breaks(Code::ServingSidecar, "looks for the engine on port 8300", WIDE, |all| {
+    breaks(Code::ServingSidecar, "connects to the engine on port 8300", WIDE, |all| {
         let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
         flag(sidecar.expect("a sidecar"), "--model-server-port=8300");
     }),
-    breaks(Code::ServingSidecar, "the sidecar has 4 ports, and the engine behind it 8", WIDE, |all| {
+    breaks(Code::ServingSidecar, "sidecar has 4 ports, but the engine has 8", WIDE, |all| {
         let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
         flag(sidecar.expect("a sidecar"), "--data-parallel-size=4");
     }),
-    breaks(Code::ServingSidecar, "prefill is never asked", WIDE, |all| {
+    breaks(Code::ServingSidecar, "prefill pods get no requests", WIDE, |all| {
         let set = object(all, "LeaderWorkerSet", "chat-decode");
         set["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["initContainers"] = json!([]);
         flag(engine(set, WORKER), "--port=8000");
     }),
-    breaks(Code::ServingSidecar, "over TLS only", WIDE, |all| {
+    breaks(Code::ServingSidecar, "accepts TLS only", WIDE, |all| {
         let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
         unflag(sidecar.expect("a sidecar"), "--secure-proxy=false");
     }),
-    breaks(Code::ServingSidecar, "waits for its sidecar to end", WIDE, |all| {
+    breaks(Code::ServingSidecar, "without restartPolicy Always", WIDE, |all| {
         let set = object(all, "LeaderWorkerSet", "chat-decode");
         let sidecar = set.pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0").expect("a sidecar");
         sidecar["restartPolicy"] = json!(null);
         flag(engine(set, WORKER), "--port=8000");
     }),
-    breaks(Code::ServingSidecarFlag, "no flag `--connector` any more", WIDE, |all| {
+    breaks(Code::ServingSidecarFlag, "sidecar flag `--connector` was removed", WIDE, |all| {
         let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
         flag(sidecar.expect("a sidecar"), "--connector=nixlv2");
     }),
     breaks(Code::ServingPortClash, "both listen on port 8000–8007", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--port=8000");
     }),
-    breaks(Code::ServingProbe, "asks port 8080, and the engine listens on 8000", SINGLE, |all| {
+    breaks(Code::ServingProbe, "uses port 8080, but the engine listens on 8000", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["livenessProbe"]["httpGet"]["port"] = json!(8080);
     }),
-    breaks(Code::ServingProbe, "asks port `http`", SINGLE, |all| {
+    breaks(Code::ServingProbe, "uses port `http`", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["livenessProbe"]["httpGet"]["port"] = json!("http");
     }),
-    breaks(Code::ServingProbe, "workers without a server have a readinessProbe", MP, |all| {
+    breaks(Code::ServingProbe, "headless workers have a readinessProbe", MP, |all| {
         engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER)["readinessProbe"] = json!({"httpGet": {"path": "/health", "port": 8000}});
     }),
-    breaks(Code::ServingImage, "`REPLACE_IMAGE` stands for another", SINGLE, |all| {
+    breaks(Code::ServingImage, "`REPLACE_IMAGE` is a placeholder", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["image"] = json!("REPLACE_IMAGE");
     }),
     warns(Code::ServingImage, "`epp` has no image", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["image"] = json!("");
     }),
-    warns(Code::ImageNotPinned, "named by a tag only", SINGLE, |all| {
+    warns(Code::ImageNotPinned, "is not pinned by digest", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["image"] = json!("vllm/vllm-openai:v1");
     }),
-    warns(Code::ImageNotPinned, "the image `example.com/model:1` is named by a tag only", SINGLE, |all| {
+    warns(Code::ImageNotPinned, "image `example.com/model:1` is not pinned by digest", SINGLE, |all| {
         object(all, "Deployment", "chat-decode")["spec"]["template"]["spec"]["volumes"] = json!([
             {"name": "model", "image": {"reference": "example.com/model:1"}},
             {"name": "shared-memory", "emptyDir": {"medium": "Memory"}},
         ]);
     }),
-    warns(Code::ServingSharedMemory, "64 MiB of shared memory", SINGLE, |all| {
+    warns(Code::ServingSharedMemory, "only 64 MiB of shared memory", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["volumeMounts"] = json!([]);
     }),
-    breaks(Code::ServingPair, "`--block-size` of prefill is `64`, and of decode the default", WIDE, |all| {
+    breaks(Code::ServingPair, "`--block-size` is `64` for prefill, but the default for decode", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--block-size=64");
     }),
-    warns(Code::ServingPair, "prefill has the image", WIDE, |all| {
+    warns(Code::ServingPair, "prefill has image", WIDE, |all| {
         let image = IMAGE.replace("v1", "v2");
         engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER)["image"] = json!(image);
     }),
-    breaks(Code::ServingAutoscaler, "scales Deployment/chat, which is not there", SINGLE, |all| {
+    breaks(Code::ServingAutoscaler, "scales Deployment/chat, which does not exist", SINGLE, |all| {
         object(all, "HorizontalPodAutoscaler", "chat-decode")["spec"]["scaleTargetRef"]["name"] = json!("chat");
     }),
     breaks(Code::ServingAutoscaler, "both scale Deployment/chat-decode", SINGLE, |all| {
@@ -488,16 +488,16 @@ pub(super) const BREAKING: &[Breaking] = &[
         second["metadata"]["name"] = json!("second");
         all.push(second);
     }),
-    warns(Code::ServingAutoscaler, "says how many replicas", SINGLE, |all| {
+    warns(Code::ServingAutoscaler, "sets replicas, but is scaled by", SINGLE, |all| {
         object(all, "Deployment", "chat-decode")["spec"]["replicas"] = json!(2);
     }),
-    warns(Code::ServingDisruption, "never lets a pod be evicted", SINGLE, |all| {
+    warns(Code::ServingDisruption, "allows no evictions", SINGLE, |all| {
         object(all, "PodDisruptionBudget", "chat-decode")["spec"]["maxUnavailable"] = json!(0);
     }),
-    breaks(Code::ServingDestination, "is about chat-epp.other.svc", SINGLE, |all| {
+    breaks(Code::ServingDestination, "has host chat-epp.other.svc", SINGLE, |all| {
         object(all, "DestinationRule", "chat-epp")["spec"]["host"] = json!("chat-epp.other.svc.cluster.local");
     }),
-    breaks(Code::ServingDestination, "how to trust the picker", SINGLE, |all| {
+    breaks(Code::ServingDestination, "does not trust the certificate", SINGLE, |all| {
         object(all, "DestinationRule", "chat-epp")["spec"]["trafficPolicy"]["tls"] = json!({"mode": "SIMPLE"});
     }),
 ];

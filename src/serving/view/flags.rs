@@ -1,13 +1,13 @@
-//! Flags of a command, whatever way they are written.
+//! Parses the flags of a command in all notations.
 
 use super::shell::UNKNOWN;
 
 /// The flags of a command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
-    /// Names without dashes in front and with dashes for underscores, and values.
+    /// Names without leading dashes and with dashes instead of underscores, and values.
     list: Vec<(String, Option<String>)>,
-    /// The words before, between and after flags that belong to none.
+    /// Positional arguments.
     pub(crate) words: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ const SHORT: &[(&str, &str)] = &[
 ];
 
 impl Flags {
-    /// The flags in these words.
+    /// Parses flags.
     pub(crate) fn parse(words: &[String]) -> Flags {
         let mut flags = Flags::default();
         let mut words = words.iter().peekable();
@@ -60,37 +60,38 @@ impl Flags {
             let name = long.map_or(name, |(_, long)| (*long).to_owned());
             flags.list.push((name, value));
         }
+
         flags
     }
 
-    /// Whether the flag is there at all.
+    /// Returns true if the flag is set.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.list.iter().any(|(known, _)| known == name)
     }
 
-    /// The value that counts, which is the last; nothing when it is not known.
+    /// Returns the last value of a flag, which wins; `None` if unknown.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         let (_, value) = self.list.iter().rev().find(|(known, _)| known == name)?;
         value.as_deref().filter(|value| !value.contains(UNKNOWN))
     }
 
-    /// Whether a boolean flag is on.
+    /// Returns true if a boolean flag is on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         let last = self.list.iter().rev().find(|(known, _)| known == name);
         last.is_some_and(|(_, value)| value.as_deref() != Some("false"))
     }
 
-    /// Whether a boolean flag is on, which is `usual` when it is missing.
+    /// Returns true if a boolean flag is on; `usual` if it is missing.
     pub(crate) fn is_on_or(&self, name: &str, usual: bool) -> bool {
         if self.has(name) { self.is_on(name) } else { usual }
     }
 
-    /// Whether there are flags in a file besides, which is not known here.
+    /// Returns true if there are also flags in a file, which are unknown.
     pub(crate) fn go_on_in_a_file(&self) -> bool {
         self.has("config")
     }
 
-    /// A number; `usual` when the flag is missing, nothing when it is not known.
+    /// Returns a number; `usual` if the flag is missing, `None` if unknown.
     pub(crate) fn number(&self, name: &str, usual: u32) -> Option<u32> {
         if self.has(name) {
             self.text(name)?.trim().parse().ok()

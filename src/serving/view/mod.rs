@@ -1,4 +1,4 @@
-//! Manifests seen as what they are about: pods with engines, pools, pickers.
+//! Typed view of manifests: pods with engines, pools, pickers.
 
 pub(super) mod flags;
 pub(super) mod pods;
@@ -11,12 +11,12 @@ use pods::{Part, Template, list, text};
 use serde_json::Value as Json;
 use shell::Budget;
 
-/// An object, as an API server would receive it, and where it came from.
+/// An object as an API server would receive it, with its location.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     /// The object.
     pub json: Json,
-    /// Where it is.
+    /// Its location.
     pub place: Place,
 }
 
@@ -37,7 +37,7 @@ impl Manifest {
         self.json.pointer("/metadata/name").and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// Empty when the object does not say.
+    /// Returns the namespace; empty if not set.
     pub(super) fn namespace(&self) -> &str {
         self.json.pointer("/metadata/namespace").and_then(Json::as_str).unwrap_or_default()
     }
@@ -46,7 +46,7 @@ impl Manifest {
         format!("{}/{}", self.kind(), self.name())
     }
 
-    /// Whether both may be in one namespace: one that does not say is where the other is.
+    /// Returns true if both may be in one namespace: an object without one matches any.
     pub(super) fn is_beside(&self, other: &Manifest) -> bool {
         let (one, other) = (self.namespace(), other.namespace());
         one.is_empty() || other.is_empty() || one == other
@@ -62,13 +62,13 @@ pub(super) struct Picker<'a> {
     pub(super) container: &'a Json,
     /// Its flags.
     pub(super) flags: Flags,
-    /// Its configuration, where it is among the manifests: the manifest, the JSON path, and what
-    /// is written there, or why that cannot be read.
+    /// Its configuration, if it is in the manifests: manifest index, JSON path, and content or parse
+    /// error.
     pub(super) config: Option<(usize, String, Result<Json, String>)>,
 }
 
-/// Whether several pickers with this configuration know the same: they find each other, or hear
-/// from the pods themselves what these have in their caches.
+/// Returns true if several pickers with this configuration have the same state: they discover each
+/// other, or get cache events from the pods.
 pub(super) fn can_be_several(config: &Json) -> bool {
     let layer = |key: &str| config.get("dataLayer").and_then(|layer| layer.get(key)).is_some();
     let hears = |plugin: &Json| text(plugin, "type") == "precise-prefix-cache-producer";
@@ -82,8 +82,8 @@ impl Picker<'_> {
         self.config.as_ref().and_then(|(_, _, config)| config.as_ref().ok())
     }
 
-    /// Whether a plugin of its own finds its pods, without Kubernetes. A configuration that is not
-    /// known may have one.
+    /// Returns true if a custom plugin may discover its pods without Kubernetes; also for an unknown
+    /// configuration.
     pub(super) fn discovers(&self) -> bool {
         self.config.is_none()
             || self
@@ -91,22 +91,22 @@ impl Picker<'_> {
                 .is_some_and(|config| config.pointer("/dataLayer/discovery").is_some())
     }
 
-    /// Whether several of it know the same.
+    /// Returns true if several replicas have the same state.
     pub(super) fn can_be_several(&self) -> bool {
         self.known_config().is_some_and(can_be_several)
     }
 }
 
-/// All that invariants look at.
+/// Input of the invariants.
 #[derive(Debug)]
 pub(super) struct View<'a> {
     pub(super) profile: &'static Profile,
-    /// Devices in a unit of the accelerator, where that is known.
+    /// Devices per accelerator unit, if known.
     pub(super) devices_per_unit: Option<u32>,
     pub(super) manifests: &'a [Manifest],
     pub(super) templates: Vec<Template<'a>>,
     pub(super) pickers: Vec<Picker<'a>>,
-    /// What scripts of containers may still expand to.
+    /// Remaining budget for expansions in scripts.
     pub(super) budget: Budget,
 }
 
@@ -136,18 +136,18 @@ impl<'a> View<'a> {
         view
     }
 
-    /// The manifests of this kind, with their numbers.
+    /// Returns the manifests of a kind with their indices.
     pub(super) fn of_kind(&self, kind: &str) -> impl Iterator<Item = (usize, &'a Manifest)> {
         let kind = kind.to_owned();
         self.manifests.iter().enumerate().filter(move |(_, manifest)| manifest.kind() == kind)
     }
 
-    /// The pools.
+    /// Returns the pools with their indices.
     pub(super) fn pools(&self) -> impl Iterator<Item = (usize, &'a Manifest)> {
         self.of_kind("InferencePool")
     }
 
-    /// The templates that a pool selects.
+    /// Returns the templates that a pool selects.
     pub(super) fn selected(&self, pool: &Manifest) -> Vec<&Template<'a>> {
         let Some(wanted) =
             pool.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object)
@@ -161,7 +161,7 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// The pool that a picker is about.
+    /// Returns the pool of a picker.
     pub(super) fn pool_of(&self, picker: &Picker<'_>) -> Option<(usize, &'a Manifest)> {
         let name = picker.flags.text("pool-name")?;
         let owner = &self.manifests[picker.owner];
@@ -190,7 +190,7 @@ impl<'a> View<'a> {
         None
     }
 
-    /// The configuration that a picker reads from a file of a ConfigMap.
+    /// Returns the configuration that a picker reads from a ConfigMap.
     fn config_of(
         &self,
         picker: &Manifest,
@@ -214,21 +214,23 @@ impl<'a> View<'a> {
         let Some(content) = map.json.get("data").and_then(|data| data.get(name)) else {
             return Some((number, ".data".to_owned(), Err(format!("there is no file {name}"))));
         };
+
         let read = crate::yaml::parse(content.as_str().unwrap_or_default());
         let config = read.and_then(|mut documents| match documents.pop() {
             Some(document) if documents.is_empty() => Ok(as_json(&document)),
             _ => Err("it is not one YAML document".to_owned()),
         });
+
         Some((number, path, config))
     }
 }
 
-/// A value without expressions.
+/// Returns a value without expressions as JSON.
 pub(super) fn as_json(value: &crate::ir::Value) -> Json {
     crate::ir::Release { namespace: "", values: &Json::Null }.value(value)
 }
 
-/// The templates of pods in a manifest.
+/// Returns the pod templates of a manifest.
 fn templates<'a>(owner: usize, manifest: &'a Manifest, budget: &Budget) -> Vec<Template<'a>> {
     let json = &manifest.json;
     match manifest.kind() {
@@ -258,7 +260,7 @@ fn templates<'a>(owner: usize, manifest: &'a Manifest, budget: &Budget) -> Vec<T
         "Pod" => Template::new(owner, String::new(), json, Part::Single, 1, Some(1), budget)
             .into_iter()
             .collect(),
-        // What has a template like a Deployment makes pods like one.
+        // Unknown kinds with a template like a Deployment's are treated like one.
         _ => json
             .pointer("/spec/template")
             .filter(|template| template.pointer("/spec/containers").is_some_and(Json::is_array))
@@ -271,7 +273,7 @@ fn templates<'a>(owner: usize, manifest: &'a Manifest, budget: &Budget) -> Vec<T
     }
 }
 
-/// The templates of a group: the leader has the workers' template when it has none of its own.
+/// Returns the templates of a group; a leader without a template uses that of the workers.
 fn group<'a>(owner: usize, path: &str, spec: &'a Json, budget: &Budget) -> Vec<Template<'a>> {
     let Some(parts) = spec.get("leaderWorkerTemplate") else { return Vec::new() };
     let size = parts.get("size").and_then(Json::as_u64).unwrap_or(1);

@@ -1,37 +1,37 @@
-//! Templates of pods, and the engines and sidecars in them.
+//! Pod templates with their engines and sidecars.
 
 use super::flags::Flags;
 use super::shell::{self, Budget, Variables};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// Which pods of a group a template is for.
+/// The pods of a group that a template is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// There are no groups.
+    /// No groups.
     Single,
-    /// The first of a group.
+    /// The leader.
     Leader,
-    /// The others.
+    /// The workers.
     Worker,
 }
 
-/// A template of pods.
+/// A pod template.
 #[derive(Debug)]
 pub(crate) struct Template<'a> {
-    /// Which manifest it is in.
+    /// Index of its manifest.
     pub(crate) owner: usize,
-    /// JSON path of the template in it.
+    /// JSON path in the manifest.
     pub(crate) path: String,
     /// `spec` of the pods.
     pub(crate) spec: &'a Json,
     /// Labels of the pods, with those that LeaderWorkerSets add.
     pub(crate) labels: BTreeMap<&'a str, &'a str>,
-    /// Which pods.
+    /// The pods of a group that it is for.
     pub(crate) part: Part,
-    /// Pods of a group.
+    /// Number of pods per group.
     pub(crate) size: u32,
-    /// `replicas`, where it is said.
+    /// `replicas`, if set.
     pub(crate) replicas: Option<u64>,
     /// The model server.
     pub(crate) engine: Option<Engine<'a>>,
@@ -41,14 +41,14 @@ pub(crate) struct Template<'a> {
     pub(crate) unread: Vec<(&'a str, String)>,
 }
 
-/// Which program an engine is.
+/// Program of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
     /// vLLM.
     Vllm,
     /// SGLang.
     Sglang,
-    /// Another, or not known.
+    /// Another or an unknown one.
     Other,
 }
 
@@ -57,11 +57,11 @@ pub(crate) enum Program {
 pub(crate) struct Engine<'a> {
     /// The container.
     pub(crate) container: &'a Json,
-    /// Which program.
+    /// The program.
     pub(crate) program: Program,
-    /// Its flags; nothing when its command is not known.
+    /// Its flags; `None` if its command is unknown.
     pub(crate) flags: Option<Flags>,
-    /// The model, as it is told.
+    /// The model argument.
     pub(crate) model: Option<String>,
 }
 
@@ -74,12 +74,12 @@ pub(crate) struct Sidecar<'a> {
     pub(crate) flags: Flags,
 }
 
-/// The list at this key; empty when there is none.
+/// Returns the list at a key; empty without one.
 pub(crate) fn list<'a>(json: &'a Json, key: &str) -> &'a [Json] {
     json.get(key).and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The text at this key; empty when there is none.
+/// Returns the string at a key; empty without one.
 pub(crate) fn text<'a>(json: &'a Json, key: &str) -> &'a str {
     json.get(key).and_then(Json::as_str).unwrap_or_default()
 }
@@ -92,7 +92,7 @@ fn words(container: &Json) -> Vec<String> {
         .collect()
 }
 
-/// Replaces `$(NAME)`, as Kubernetes does, as far as the budget goes.
+/// Replaces `$(NAME)` as Kubernetes does, within the budget.
 fn substituted(word: &str, variables: &Variables, budget: &Budget) -> String {
     let mut out = String::new();
     let mut rest = word;
@@ -107,7 +107,7 @@ fn substituted(word: &str, variables: &Variables, budget: &Budget) -> String {
         match variables.get(name) {
             Some(value) if budget.pay(value) => out.push_str(value),
             Some(_) => break,
-            // Of a variable that is not known here, or no variable at all.
+            // An unknown variable, or no variable.
             None => out.push(shell::UNKNOWN),
         }
         rest = tail;
@@ -116,7 +116,7 @@ fn substituted(word: &str, variables: &Variables, budget: &Budget) -> String {
     out
 }
 
-/// The commands that a container runs, as words; nothing when its script is over the budget.
+/// Returns the commands of a container as words; `None` if its script exceeds the budget.
 pub(crate) fn commands(
     container: &Json,
     part: Part,
@@ -134,7 +134,7 @@ pub(crate) fn commands(
     let commands = match (is_shell, script) {
         (true, Some(at)) => {
             let script = all.get(at + 1).map_or("", String::as_str);
-            // The first word behind the script is its `$0`.
+            // The first word after the script is its `$0`.
             let rest: Vec<String> = all.iter().skip(at + 3).map(replaced).collect();
             shell::commands(script, &rest, &variables, budget)?
         }
@@ -161,8 +161,8 @@ fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variab
 }
 
 impl<'a> Engine<'a> {
-    /// The engine that this container is; nothing when it is none. Without its commands, it is one
-    /// by its image and its name.
+    /// Returns the engine of a container; `None` if it is not one. Without known commands, image and
+    /// name decide.
     pub(crate) fn of(container: &'a Json, commands: Option<&[Vec<String>]>) -> Option<Engine<'a>> {
         let image = text(container, "image");
         let text_of_all = words(container).join("\n");
@@ -202,7 +202,7 @@ impl<'a> Engine<'a> {
         let bare = list(container, "command").is_empty();
         let words: Vec<String> = all.iter().flatten().cloned().collect();
         if bare && !words.is_empty() && image.contains("vllm-openai") {
-            // The image's own command is the server.
+            // The entrypoint of the image is the server.
             let flags = Flags::parse(&words);
             let model = flags.text("model").map(str::to_owned);
             let model = model.or_else(|| words.first().filter(|w| !w.starts_with('-')).cloned());
@@ -212,7 +212,7 @@ impl<'a> Engine<'a> {
         let known =
             ["vllm", "sglang", "trtllm", "tensorrt"].iter().any(|part| image.contains(part));
         let server = matches!(name, "modelserver" | "vllm" | "sglang" | "engine");
-        // A worker of Ray has the engine's image and no server.
+        // Ray workers have the engine's image but no server.
         let joins = text_of_all.contains("ray start --address")
             || text_of_all.contains("worker --ray_address");
         if joins || !(known || server) {
@@ -221,18 +221,18 @@ impl<'a> Engine<'a> {
         named(Program::Other, None, None)
     }
 
-    /// Whether it has no server.
+    /// Returns true if it has no server.
     pub(crate) fn is_headless(&self) -> bool {
         self.flags.as_ref().is_some_and(|flags| flags.is_on("headless"))
     }
 
-    /// Whether each rank has a port.
+    /// Returns true if each rank has its own port.
     pub(crate) fn has_port_for_each_rank(&self) -> bool {
         let flag = "data-parallel-multi-port-external-lb";
         self.flags.as_ref().is_some_and(|flags| flags.is_on(flag))
     }
 
-    /// Whether Ray spreads it over the pods of its group.
+    /// Returns true if Ray distributes it over the pods of its group.
     pub(crate) fn uses_ray(&self) -> bool {
         let is_ray = |flag| self.flags.as_ref().and_then(|f| f.text(flag)) == Some("ray");
         is_ray("distributed-executor-backend")
@@ -240,7 +240,7 @@ impl<'a> Engine<'a> {
             || starts_ray(self.container)
     }
 
-    /// The ports that it answers requests on; nothing when they are not known.
+    /// Returns its request ports; `None` if unknown.
     pub(crate) fn ports(&self) -> Option<Vec<u32>> {
         let flags = self.flags.as_ref()?;
         if self.is_headless() {
@@ -256,12 +256,12 @@ impl<'a> Engine<'a> {
         Some((first..first.saturating_add(count.min(1_024))).collect())
     }
 
-    /// A number of its flags; `usual` when it is missing, nothing when it is not known.
+    /// Returns the number of a flag; `usual` if it is missing, `None` if unknown.
     pub(crate) fn number(&self, flag: &str, usual: u32) -> Option<u32> {
         self.flags.as_ref()?.number(flag, usual)
     }
 
-    /// What requests may call the model.
+    /// Returns the model names that requests may use.
     pub(crate) fn names(&self) -> Vec<&str> {
         let served = self.flags.as_ref().and_then(|flags| flags.text("served-model-name"));
         match (served, &self.model) {
@@ -272,7 +272,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Units of an accelerator that a container asks for: the resource and how many.
+/// Returns the accelerator resource and units that a container requests.
 pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
     let resources = container.get("resources")?;
     let of = |group: &str| {
@@ -287,13 +287,13 @@ pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
     Some((name, amount))
 }
 
-/// Whether a container starts Ray before it does anything else.
+/// Returns true if a container starts Ray.
 pub(crate) fn starts_ray(container: &Json) -> bool {
     let signs = ["ray start", "--ray_cluster_size", "--ray_address"];
     words(container).iter().any(|word| signs.iter().any(|sign| word.contains(sign)))
 }
 
-/// Resources that are accelerators.
+/// Accelerator resources.
 const ACCELERATORS: [&str; 6] = [
     "nvidia.com/gpu",
     "amd.com/gpu",
@@ -304,7 +304,7 @@ const ACCELERATORS: [&str; 6] = [
 ];
 
 impl<'a> Sidecar<'a> {
-    /// The sidecar that this container with these commands is; nothing when it is none.
+    /// Returns the sidecar of a container with these commands; `None` if it is not one.
     pub(crate) fn of(container: &'a Json, commands: &[Vec<String>]) -> Option<Sidecar<'a>> {
         let image = text(container, "image");
         let words: Vec<String> = commands.iter().flatten().cloned().collect();
@@ -317,28 +317,28 @@ impl<'a> Sidecar<'a> {
         looks.then_some(Sidecar { container, flags })
     }
 
-    /// The ports that it answers on.
+    /// Returns its request ports; `None` if unknown.
     pub(crate) fn ports(&self) -> Option<Vec<u32>> {
         let first = self.flags.number("port", 8_000)?;
         let count = self.flags.number("data-parallel-size", 1)?;
         Some((first..first.saturating_add(count.min(1_024))).collect())
     }
 
-    /// The engine's first port, where it is said.
+    /// Returns the engine's first port, if set.
     pub(crate) fn engine_port(&self) -> Option<u32> {
         let said = |flag: &str| self.flags.text(flag).and_then(|text| text.parse().ok());
         said("model-server-port").or_else(|| said("vllm-port"))
     }
 }
 
-/// Ports that a container declares.
+/// Returns the declared ports of a container.
 pub(crate) fn declared(container: &Json) -> Vec<u32> {
     let number = |port: &Json| port.get("containerPort")?.as_u64()?.try_into().ok();
     list(container, "ports").iter().filter_map(number).collect()
 }
 
 impl<'a> Template<'a> {
-    /// The containers that stay: init containers that restart, and the others.
+    /// Returns the long-running containers, including native sidecars, with their JSON paths.
     pub(crate) fn containers(&self) -> impl Iterator<Item = (&'a Json, String)> + use<'a> {
         let spec = self.spec;
         let path = self.path.clone();
@@ -354,14 +354,14 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// JSON path of one of its containers.
+    /// Returns the JSON path of one of its containers.
     pub(crate) fn path_of(&self, container: &Json) -> String {
         let found = self.containers().find(|(known, _)| std::ptr::eq(*known, container));
         found.map_or_else(|| self.path.clone(), |(_, path)| path)
     }
 
-    /// Ports that requests are answered on: those of the sidecar, or else those of the engine. As
-    /// a last resort, what containers declare. Nothing when none of it is known.
+    /// Returns the request ports: those of the sidecar, otherwise of the engine, otherwise the declared
+    /// ports; `None` if unknown.
     pub(crate) fn ports(&self) -> Option<Vec<u32>> {
         let engine = self.engine.as_ref();
         if engine.is_some_and(Engine::is_headless) {
@@ -379,7 +379,7 @@ impl<'a> Template<'a> {
         let mut ports = known.unwrap_or_default();
         let sure = !ports.is_empty();
         for (container, _) in self.containers() {
-            // What an engine declares is not what it opens.
+            // An engine may not open the ports that it declares.
             let is_own = own.is_some_and(|own| std::ptr::eq(own, container));
             if !sure || !is_own {
                 ports.extend(declared(container));
@@ -388,17 +388,17 @@ impl<'a> Template<'a> {
         (!ports.is_empty()).then_some(ports)
     }
 
-    /// The role in prefill and decode.
+    /// Returns the role label: prefill, decode or both.
     pub(crate) fn role(&self) -> Option<&'a str> {
         self.labels.get("llm-d.ai/role").copied()
     }
 
-    /// Whether the pods have all of these labels.
+    /// Returns true if the pods have all of these labels.
     pub(crate) fn has_labels(&self, wanted: &serde_json::Map<String, Json>) -> bool {
         wanted.iter().all(|(key, value)| self.labels.get(key.as_str()).copied() == value.as_str())
     }
 
-    /// Reads a template of pods.
+    /// Parses a pod template.
     pub(crate) fn new(
         owner: usize,
         path: String,
@@ -419,6 +419,7 @@ impl<'a> Template<'a> {
             let index = if part == Part::Leader { "0" } else { "1" };
             labels.insert("leaderworkerset.sigs.k8s.io/worker-index", index);
         }
+
         let mut template = Template {
             owner,
             path,
@@ -431,6 +432,7 @@ impl<'a> Template<'a> {
             sidecar: None,
             unread: Vec::new(),
         };
+
         for (container, path) in template.containers() {
             let commands = commands(container, part, size, budget);
             if commands.is_none() {
@@ -443,6 +445,7 @@ impl<'a> Template<'a> {
                 template.engine = Engine::of(container, commands.as_deref());
             }
         }
+
         Some(template)
     }
 }

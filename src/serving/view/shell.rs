@@ -1,24 +1,24 @@
-//! As much of a shell as launch scripts of engines use: words, quotes, variables and arithmetic.
-//! Nothing is run; what cannot be known is [`UNKNOWN`].
+//! Parses the subset of shell in launch scripts of engines: words, quotes, variables, arithmetic.
+//! Nothing is executed; unknown text is [`UNKNOWN`].
 //!
-//! Reading takes time and memory in proportion to the script, except for expansions: a variable can
-//! hold two of another. All of them are paid from a [`Budget`].
+//! Time and memory are linear in the script, except for expansions, which can double in size. They
+//! are limited by a [`Budget`].
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// Stands in a word for text that only a running pod knows.
+/// Placeholder in a word for text that is only known at runtime.
 pub(crate) const UNKNOWN: char = '\u{1}';
 
 /// Variables by name.
 pub(crate) type Variables = BTreeMap<String, String>;
 
-/// Bytes that the expansions of one container may make. Scripts of real engines make a few thousand.
+/// Budget of one container in bytes. Scripts of real engines need a few thousand.
 pub(crate) const CONTAINER_LIMIT: usize = 128 << 10;
-/// Bytes that the expansions of all containers of a set may make.
+/// Budget of all containers of a set of manifests in bytes.
 const SET_LIMIT: usize = 4 << 20;
 
-/// The bytes that expansions may still make. Each counts what it reads and makes, and one more.
+/// Remaining bytes for expansions. Each expansion counts its input, its output, and one.
 #[derive(Debug)]
 pub(crate) struct Budget {
     of_container: Cell<usize>,
@@ -27,7 +27,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A budget for a set of manifests.
+    /// Creates a budget for a set of manifests.
     pub(crate) fn new() -> Self {
         Budget {
             of_container: Cell::new(CONTAINER_LIMIT),
@@ -36,18 +36,18 @@ impl Budget {
         }
     }
 
-    /// Begins another container, which has its own part of the budget.
+    /// Resets the budget of a container.
     pub(crate) fn next_container(&self) {
         self.of_container.set(CONTAINER_LIMIT);
         self.is_over.set(false);
     }
 
-    /// Whether this container has used up its budget, so that nothing is known of its commands.
+    /// Returns true if this container has exceeded its budget, so that its commands are unknown.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.get()
     }
 
-    /// Pays for an expansion; false when it cannot be paid.
+    /// Charges an expansion to the budget; false if it exceeds it.
     pub(crate) fn pay(&self, text: &str) -> bool {
         let cost = text.len() + 1;
         let left = |cell: &Cell<usize>| cell.get().checked_sub(cost);
@@ -62,8 +62,8 @@ impl Budget {
     }
 }
 
-/// The commands of a script as words, in order; `rest` are the arguments of the script.
-/// Assignments to variables hold for what follows. Nothing when the script is over its budget.
+/// Returns the commands of a script as words, in order. `rest` are the arguments of the script;
+/// assignments apply to the following commands. `None` if the script exceeds its budget.
 pub(crate) fn commands(
     script: &str,
     rest: &[String],
@@ -100,7 +100,7 @@ impl Shell<'_> {
         self.text.get(self.position + ahead).copied()
     }
 
-    /// The next character; nothing at the end, and when the budget is used up.
+    /// Returns the next character; `None` at the end or above the budget.
     fn next(&mut self) -> Option<char> {
         let character = self.peek(0).filter(|_| !self.budget.is_over())?;
         self.position += 1;
@@ -162,10 +162,11 @@ impl Shell<'_> {
                 character => self.push(&character.to_string()),
             }
         }
+
         self.end_command();
     }
 
-    /// A value outside of quotes is split at its spaces.
+    /// Appends an unquoted value, which is split at spaces.
     fn unquoted(&mut self, value: &str) {
         if value.starts_with(char::is_whitespace) {
             self.end_word();
@@ -202,6 +203,7 @@ impl Shell<'_> {
                         if index > 0 {
                             self.end_word();
                         }
+
                         if !self.budget.pay(word) {
                             return;
                         }
@@ -217,7 +219,7 @@ impl Shell<'_> {
         }
     }
 
-    /// What follows a `$`.
+    /// Returns the expansion after a `$`.
     fn expansion(&mut self) -> String {
         match self.peek(0) {
             Some('(') if self.peek(1) == Some('(') => {
@@ -226,6 +228,7 @@ impl Shell<'_> {
                 arithmetic(&inner, &self.variables, self.budget)
                     .map_or_else(|| UNKNOWN.to_string(), |number| number.to_string())
             }
+
             Some('(') => {
                 self.enclosed('(', ')');
                 UNKNOWN.to_string()
@@ -234,6 +237,7 @@ impl Shell<'_> {
                 let inner = self.enclosed('{', '}');
                 self.parameter(&inner)
             }
+
             Some('@' | '*') => {
                 self.position += 1;
                 let paid = self.rest.iter().all(|word| self.budget.pay(word));
@@ -262,7 +266,7 @@ impl Shell<'_> {
         }
     }
 
-    /// The inside of `${…}`.
+    /// Returns the expansion of `${…}`.
     fn parameter(&self, inner: &str) -> String {
         let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let (name, operation) = inner.split_at(end.unwrap_or(inner.len()));
@@ -270,13 +274,13 @@ impl Shell<'_> {
         match (self.variables.get(name), default) {
             (Some(_), _) => self.variable(name),
             (None, Some(default)) => default.trim_matches('"').to_owned(),
-            // `${NAME:+text}`: nothing, as the variable is not known to be set.
+            // `${NAME:+text}` is empty, because the variable is not known to be set.
             (None, None) if operation.starts_with(":+") => String::new(),
             (None, None) => UNKNOWN.to_string(),
         }
     }
 
-    /// What stands between matching brackets, of which the first is next.
+    /// Returns the text between matching brackets; the opening bracket is next.
     fn enclosed(&mut self, open: char, close: char) -> String {
         let mut depth = 0usize;
         let mut inner = String::new();
@@ -298,7 +302,7 @@ impl Shell<'_> {
     }
 }
 
-/// `NAME=value`
+/// Parses an assignment `NAME=value`.
 fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let first = name.chars().next()?;
@@ -306,7 +310,7 @@ fn assignment(word: &str) -> Option<(&str, &str)> {
     (plain && !first.is_ascii_digit()).then_some((name, value))
 }
 
-/// The value of a whole-number expression with `+ - * / %`, brackets and variables.
+/// Evaluates an integer expression with `+ - * / %`, brackets and variables.
 fn arithmetic(text: &str, variables: &Variables, budget: &Budget) -> Option<i64> {
     let mut sum = Sum { tokens: tokens(text)?, position: 0, variables, budget };
     let value = sum.sum(0)?;
@@ -338,7 +342,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
         };
         let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         match character {
-            // The bracket that ends a name.
+            // The closing bracket of a name.
             ' ' | '\n' | '\t' | '}' => {}
             '+' | '-' | '*' | '/' | '%' | '(' | ')' => tokens.push(Token::Sign(character)),
             '0'..='9' => {
@@ -361,10 +365,10 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     Some(tokens)
 }
 
-/// Deeper brackets than anyone writes.
+/// Maximum depth of brackets.
 const MAX_DEPTH: usize = 50;
 
-/// An expression that is worked out.
+/// State of the evaluation of an expression.
 struct Sum<'a> {
     tokens: Vec<Token>,
     position: usize,
@@ -373,7 +377,7 @@ struct Sum<'a> {
 }
 
 impl Sum<'_> {
-    /// Steps over the next token when it is one of these signs.
+    /// Consumes the next token if it is one of these signs.
     fn sign(&mut self, signs: &[char]) -> Option<char> {
         match self.tokens.get(self.position) {
             Some(Token::Sign(sign)) if signs.contains(sign) => {
@@ -502,7 +506,7 @@ mod tests {
         ] {
             assert_eq!(commands(&script, &rest, &Variables::new(), &Budget::new()), None, "{most}");
         }
-        // What a script says itself costs nothing, and the budget of a set is shared.
+        // Literal text is free, and the budget of a set is shared.
         let literal = "echo word; ".repeat(100_000);
         let budget = Budget::new();
         assert!(commands(&literal, &[], &Variables::new(), &budget).is_some());

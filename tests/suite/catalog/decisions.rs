@@ -84,7 +84,7 @@ fn a_default_of_watch_that_changes_stops_until_it_is_written() {
     let lock = case.read("bundles.lock");
     assert!(lock.contains("\npackage = \"lamp-operator\"\nwatch = \"own\"\n"), "{lock}");
     let readme = case.read("out/lamp-operator/1.2.2/README.md");
-    assert!(readme.contains("The operator watches the namespace of the release and no other."));
+    assert!(readme.contains("The operator watches the release namespace only."));
 
     from_image(&case, "1.2.3", "");
     for arguments in [&["build"] as &[&str], &["build", "--check"], &["lock"], &["lock", "--check"]]

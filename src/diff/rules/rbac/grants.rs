@@ -1,4 +1,4 @@
-//! Permissions, and which of them include which others.
+//! Permissions and their inclusion.
 
 use crate::diff::rules::texts;
 use serde_json::Value as Json;
@@ -7,10 +7,11 @@ use std::collections::{BTreeSet, HashSet};
 /// One permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Grant<'a> {
-    /// API group and resource, or empty and the URL.
+    /// API group; empty for the core group and for URLs.
     pub(super) group: &'a str,
+    /// Resource or URL.
     pub(super) resource: &'a str,
-    /// Name of an object; empty for all.
+    /// Resource name; empty for all.
     pub(super) name: &'a str,
     pub(super) verb: &'a str,
     pub(super) url: bool,
@@ -21,7 +22,7 @@ impl Grant<'_> {
         self.verb == "*" || self.group == "*" || self.resource.contains('*')
     }
 
-    /// How it is called without its verb: `deployments.apps`.
+    /// Returns the permission without its verb: `deployments.apps`.
     pub(super) fn target(&self) -> String {
         let mut target = match (self.url, self.group) {
             (true, _) | (_, "") => self.resource.to_owned(),
@@ -35,12 +36,12 @@ impl Grant<'_> {
     }
 }
 
-/// What decides which permissions may include another one: the wildcards among them.
+/// Wildcards in a set of permissions, which decide the candidates that may include another one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wildcards {
-    /// Whether there are any.
+    /// True if there are any.
     any: bool,
-    /// Bytes before the final `*` of URLs.
+    /// Lengths of URL prefixes before a final `*`.
     url_prefixes: BTreeSet<usize>,
 }
 
@@ -52,11 +53,10 @@ impl Wildcards {
         self.url_prefixes.extend(prefixes.map(str::len));
     }
 
-    /// Whether `held` is true for a permission that is or includes `grant`, as
-    /// kubernetes/pkg/apis/rbac/v1/evaluation_helpers.go matches verbs, groups, resources, names and
-    /// URLs.
+    /// Returns true if `held` is true for a permission that equals or includes `grant`. Inclusion
+    /// follows kubernetes/pkg/apis/rbac/v1/evaluation_helpers.go.
     ///
-    /// What could include it is looked up, so more permissions do not take more time.
+    /// Candidates are looked up, so the time does not depend on the number of permissions.
     pub(super) fn any_over(&self, grant: &Grant<'_>, held: impl Fn(&Grant<'_>) -> bool) -> bool {
         let names = if grant.name.is_empty() { &[""][..] } else { &["", grant.name] };
         let held = |wider: Grant<'_>| names.iter().any(|name| held(&Grant { name, ..wider }));
@@ -72,7 +72,7 @@ impl Wildcards {
         })
     }
 
-    /// Returns the resources, or URLs, that may include those of `grant`.
+    /// Returns the resources or URLs that may include those of `grant`.
     fn resources_over(&self, grant: &Grant<'_>) -> Vec<String> {
         let resource = grant.resource;
         let mut over = vec![resource.to_owned(), "*".to_owned()];
@@ -86,7 +86,7 @@ impl Wildcards {
     }
 }
 
-/// Permissions that can be asked for one.
+/// A set of permissions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grants<'a> {
     all: HashSet<Grant<'a>>,
@@ -94,7 +94,7 @@ pub(super) struct Grants<'a> {
 }
 
 impl<'a> Grants<'a> {
-    /// Returns the permissions of a role, or none.
+    /// Returns the permissions of a role; empty without one.
     pub(super) fn of(role: Option<&'a Json>) -> Self {
         let all = role.map(role_grants).unwrap_or_default();
         let mut wildcards = Wildcards::default();
@@ -102,13 +102,13 @@ impl<'a> Grants<'a> {
         Grants { all: all.into_iter().collect(), wildcards }
     }
 
-    /// Whether having these is having `grant`.
+    /// Returns true if the set includes `grant`.
     pub(super) fn cover(&self, grant: &Grant<'_>) -> bool {
         self.wildcards.any_over(grant, |wider| self.all.contains(wider))
     }
 }
 
-/// What a rule of a role allows.
+/// Returns the permissions of a rule.
 pub(super) fn grants_of(rule: &Json) -> Vec<Grant<'_>> {
     let mut grants = Vec::new();
     let names = texts(rule.get("resourceNames"));
@@ -127,7 +127,7 @@ pub(super) fn grants_of(rule: &Json) -> Vec<Grant<'_>> {
     grants
 }
 
-/// What a role allows.
+/// Returns the permissions of a role.
 pub(super) fn role_grants(role: &Json) -> Vec<Grant<'_>> {
     let rules = role.get("rules").and_then(Json::as_array);
     rules.into_iter().flatten().flat_map(grants_of).collect()

@@ -1,4 +1,4 @@
-//! Who has which role: the subjects of bindings, and what each of them may do.
+//! Effective permissions: the subjects of bindings and their roles.
 
 use super::grants::{Grant, Wildcards, role_grants};
 use crate::diff::identity::Pairs;
@@ -6,10 +6,10 @@ use crate::diff::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A subject, and where a binding gives it something: everywhere, or in a namespace.
+/// Scope of a binding: a namespace, or `None` for all namespaces.
 pub(super) type Scope<'a> = Option<&'a str>;
 
-/// `namespace/name` of a ServiceAccount, without the namespace of the release; `User name`.
+/// Returns `namespace/name` of a ServiceAccount, without the release namespace, or `User name`.
 pub(super) fn subject_name(subject: &Json, release: &str) -> String {
     let text = |key: &str| subject.get(key).and_then(Json::as_str).unwrap_or_default();
     let namespace = text("namespace");
@@ -25,7 +25,7 @@ pub(super) fn subjects(binding: &Json, release: &str) -> Vec<String> {
     list.into_iter().flatten().map(|subject| subject_name(subject, release)).collect()
 }
 
-/// The role that a binding is about, and where it holds.
+/// Returns the role and the scope of a binding.
 pub(super) fn bound<'a>(id: &'a Identity, binding: &'a Json) -> Option<(Identity, Scope<'a>)> {
     let reference = binding.get("roleRef")?;
     let text = |key: &str| reference.get(key).and_then(Json::as_str).unwrap_or_default();
@@ -39,27 +39,27 @@ pub(super) fn bound<'a>(id: &'a Identity, binding: &'a Json) -> Option<(Identity
     Some((role, scope))
 }
 
-/// Roles by number, for each scope in which a subject has them.
+/// Role numbers by scope.
 type RolesByScope<'a> = BTreeMap<Scope<'a>, BTreeSet<usize>>;
 
-/// What subjects with the same roles in the same scopes may do; nothing for those without any.
+/// Number of a group of subjects with the same roles in the same scopes; `None` without roles.
 pub(super) type Holder = Option<usize>;
 
-/// What every subject of the old side may do, and what old roles were called.
-pub(in crate::diff::rules) struct Holdings<'a> {
-    /// Subjects, of which those with the same roles are one holder.
+/// Effective permissions of all subjects of the old side.
+pub(in crate::diff::rules) struct EffectivePermissions<'a> {
+    /// Holder of each subject.
     subjects: HashMap<String, usize>,
     /// The roles of each holder.
     holders: Vec<RolesByScope<'a>>,
-    /// Numbers of the roles with each permission, sorted.
+    /// Sorted numbers of the roles with each permission.
     grants: HashMap<Grant<'a>, Vec<usize>>,
     wildcards: Wildcards,
-    /// Roles that are bound by subject and scope, also those that the side does not have.
+    /// Bound roles by subject and scope, including roles that are not part of the side.
     bound: BTreeSet<(String, Scope<'a>, Identity)>,
 }
 
-impl<'a> Holdings<'a> {
-    /// The holdings of the old side. A role or account that was renamed has its new name.
+impl<'a> EffectivePermissions<'a> {
+    /// Returns the permissions of the old side. Renamed roles and ServiceAccounts have their new name.
     pub(in crate::diff::rules) fn of(side: &'a Side, pairs: &Pairs<'_>) -> Self {
         let renamed: BTreeMap<&Identity, &Identity> = pairs
             .list
@@ -88,16 +88,16 @@ impl<'a> Holdings<'a> {
             }
         }
 
-        let mut holdings = Holdings {
+        let mut permissions = EffectivePermissions {
             subjects: HashMap::new(),
             holders: Vec::new(),
             grants: HashMap::new(),
             wildcards: Wildcards::default(),
             bound: bound_roles,
         };
-        holdings.add_subjects(roles);
-        holdings.add_roles(side, numbers);
-        holdings
+        permissions.add_subjects(roles);
+        permissions.add_roles(side, numbers);
+        permissions
     }
 
     fn add_subjects(&mut self, roles: BTreeMap<String, RolesByScope<'a>>) {
@@ -128,31 +128,31 @@ impl<'a> Holdings<'a> {
         }
     }
 
-    /// Returns what a subject held. Subjects with the same roles are the same holder, so that each
-    /// permission is looked up once for all of them.
+    /// Returns the holder of a subject. Subjects with the same roles share a holder, so each permission
+    /// is looked up once for all of them.
     pub(super) fn holder(&self, subject: &str) -> Holder {
         self.subjects.get(subject).copied()
     }
 
-    /// Whether a role is bound to a subject in a scope.
+    /// Returns true if a role is bound to a subject in a scope.
     pub(super) fn is_bound(&self, subject: &str, scope: Scope<'a>, role: &Identity) -> bool {
         self.bound.contains(&(subject.to_owned(), scope, role.clone()))
     }
 
-    /// Whether a subject held a permission in a scope, or in a wider one.
+    /// Returns true if a holder has a permission in a scope or in all namespaces.
     pub(super) fn has(&self, holder: Holder, scope: Scope<'_>, grant: &Grant<'_>) -> bool {
         let Some(scopes) = holder.and_then(|holder| self.holders.get(holder)) else { return false };
         let held = |scope| scopes.get(&scope).is_some_and(|roles| self.cover(roles, grant));
         held(None) || (scope.is_some() && held(scope))
     }
 
-    /// Whether it held it anywhere.
+    /// Returns true if a holder has a permission in any scope.
     pub(super) fn somewhere(&self, holder: Holder, grant: &Grant<'_>) -> bool {
         let scopes = holder.and_then(|holder| self.holders.get(holder));
         scopes.is_some_and(|scopes| scopes.values().any(|roles| self.cover(roles, grant)))
     }
 
-    /// Whether one of these roles has a permission.
+    /// Returns true if one of these roles has a permission.
     fn cover(&self, roles: &BTreeSet<usize>, grant: &Grant<'_>) -> bool {
         self.wildcards.any_over(grant, |wider| {
             let Some(with) = self.grants.get(wider) else { return false };
@@ -165,11 +165,11 @@ impl<'a> Holdings<'a> {
     }
 }
 
-/// Subjects that a side binds to each role, and where; sorted, each once.
+/// Subjects and scopes by role.
 pub(in crate::diff::rules) struct Bindings<'a>(BTreeMap<Identity, BTreeSet<(String, Scope<'a>)>>);
 
 impl<'a> Bindings<'a> {
-    /// The bindings of a side.
+    /// Returns the bindings of a side.
     pub(in crate::diff::rules) fn of(side: &'a Side) -> Self {
         let mut bindings = Bindings(BTreeMap::new());
         for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
@@ -182,7 +182,7 @@ impl<'a> Bindings<'a> {
         bindings
     }
 
-    /// Returns the subjects that a role is bound to, and where.
+    /// Returns the subjects of a role with the scopes of their bindings.
     pub(super) fn to(&self, role: &Identity) -> Vec<(&str, Scope<'a>)> {
         let subjects = self.0.get(role).into_iter().flatten();
         subjects.map(|(subject, scope)| (subject.as_str(), *scope)).collect()
