@@ -351,7 +351,7 @@ impl Reader<'_> {
             }
             (None, None) => None,
         };
-        // That of a catalog has been looked at with it.
+        // The package of a catalog is checked with the catalog.
         let package = match &source {
             Some(Source::Catalog(wanted)) => Some(wanted.package.clone()),
             _ if fields.text("catalog").is_some() => None,
