@@ -1,6 +1,6 @@
 //! CRD sections of README.md and NOTES.txt.
 
-use super::beside::STRIPPED;
+use super::companion_docs::STRIPPED;
 use super::crds::Crds;
 use super::notes::CLIENT_SIDE_LIMIT;
 use super::{Companions, Description, Part};

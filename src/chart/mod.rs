@@ -3,11 +3,11 @@
 //! A bundle compiles to one chart, and depending on its configuration to a chart NAME-crds that is
 //! installed before it and a chart NAME-operands that is installed after it.
 
-mod beside;
 mod budget;
 mod certificates;
 mod chart_lock;
 mod cluster_scope;
+mod companion_docs;
 mod crd_docs;
 mod crds;
 mod manifest;
@@ -206,8 +206,8 @@ fn chart(
             readme::readme(unit, description, &crds, companions, &once),
             notes::notes(unit, description, &crds, companions),
         ),
-        Part::Crds => beside::crds(unit, description, &crds, &once),
-        Part::Operands => beside::operands(unit, description, &once),
+        Part::Crds => companion_docs::crds(unit, description, &crds, &once),
+        Part::Operands => companion_docs::operands(unit, description, &once),
     };
     files.insert("README.md".to_owned(), readme);
     files.insert("templates/NOTES.txt".to_owned(), notes);

@@ -3,8 +3,8 @@
 //! OLM resolves dependencies from its catalogs. Here the user decides what is installed, so missing
 //! dependencies are reported instead of added.
 
+mod messages;
 mod shared_crds;
-mod words;
 
 use crate::bundle::{Api, Bundle, Dependency, Requirement, Requirements};
 use crate::config::{BundleConfig, CertificateProvider, Text};
@@ -116,14 +116,14 @@ impl<'m> Checker<'m, '_> {
                     missing.entry(&api.group).or_default().push((api, dependency));
                 }
                 (Outcome::Unmet, _) => {
-                    found.push(words::missing(self.members, self.own(), dependency))
+                    found.push(messages::missing(self.members, self.own(), dependency))
                 }
-                (Outcome::Unknown, _) => found.push(words::unchecked(dependency)),
+                (Outcome::Unknown, _) => found.push(messages::unchecked(dependency)),
             }
         }
 
         for apis in missing.values() {
-            found.push(words::missing_apis(self.members, self.own(), apis));
+            found.push(messages::missing_apis(self.members, self.own(), apis));
         }
         if self.own().cert_manager {
             self.check_cert_manager(&mut found);
@@ -131,7 +131,7 @@ impl<'m> Checker<'m, '_> {
         for (provider, dependency) in later {
             let need = dependency.requirement.to_string();
             let place = Some(&dependency.place);
-            found.push(words::order(self.own(), &self.members[provider], &need, place));
+            found.push(messages::order(self.own(), &self.members[provider], &need, place));
         }
 
         found
@@ -152,10 +152,10 @@ impl<'m> Checker<'m, '_> {
             Outcome::Met(needed) => {
                 for provider in needed.iter().filter_map(|providers| self.to_add(providers)) {
                     let provider = &self.members[provider];
-                    found.push(words::order(self.own(), provider, "cert-manager", None));
+                    found.push(messages::order(self.own(), provider, "cert-manager", None));
                 }
             }
-            Outcome::Unmet | Outcome::Unknown => found.push(words::cert_manager(self.own())),
+            Outcome::Unmet | Outcome::Unknown => found.push(messages::cert_manager(self.own())),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::certificate::Certificates;
 use super::rbac::role_base;
-use super::serving::Server;
+use super::webhook_server::Server;
 use crate::bundle::Bundle;
 use crate::ir::{Expr, Map, Object, Value};
 

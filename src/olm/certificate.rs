@@ -4,7 +4,7 @@
 //! OLM: operator-controller, certificate providers and deployment generator (operators expect its
 //! paths and volume names).
 
-use super::serving::{Server, name_with_suffix};
+use super::webhook_server::{Server, name_with_suffix};
 use crate::config::{CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{

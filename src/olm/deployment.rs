@@ -2,7 +2,7 @@
 
 use super::Targets;
 use super::certificate::Certificates;
-use super::serving::Server;
+use super::webhook_server::Server;
 use crate::bundle::{Bundle, Permission, StrategyDeployment};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Expr, Map, Object, Origin, Value};

@@ -12,10 +12,10 @@ mod deployment;
 mod kinds;
 mod overrides;
 mod rbac;
-mod serving;
 mod targets;
 mod validate;
 mod webhook;
+mod webhook_server;
 
 pub use apiservice::auth_reader_name;
 pub use kinds::{supported_kinds, supported_scope};
@@ -67,7 +67,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
     let targets = Targets::choose(&bundle.csv, options, &mut diagnostics);
     let (mut crds, mut shipped) =
         (std::mem::take(&mut bundle.crds), std::mem::take(&mut bundle.objects));
-    let servers = serving::servers(bundle, &mut diagnostics);
+    let servers = webhook_server::servers(bundle, &mut diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors()) else {
         // Return the shipped objects, so that their problems are reported too.
         return (Lowered { objects: shipped, values: Vec::new() }, diagnostics);
@@ -100,7 +100,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
     objects.extend(webhook::configurations(bundle, &servers, &targets, &certificates));
     objects.extend(apiservice::objects(bundle, options.chart, &servers, &certificates));
     webhook::convert(&mut crds, &bundle.csv.webhooks, &servers, &certificates);
-    serving::replace_shipped(&servers, &mut shipped, &mut diagnostics);
+    webhook_server::replace_shipped(&servers, &mut shipped, &mut diagnostics);
     objects.append(&mut crds);
     objects.append(&mut shipped);
     (lowered, diagnostics)

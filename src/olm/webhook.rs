@@ -5,7 +5,7 @@
 
 use super::Targets;
 use super::certificate::Certificates;
-use super::serving::Server;
+use super::webhook_server::Server;
 use crate::bundle::{Bundle, WebhookDescription, WebhookKind};
 use crate::ir::{Map, Object, Value};
 

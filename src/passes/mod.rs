@@ -3,21 +3,21 @@
 //! The order is defined by the list below. A pass reads and changes the whole unit, so it can work
 //! across objects, and reports problems as diagnostics.
 
-mod accounts;
+mod assign_namespaces;
 mod auth_reader;
-mod before;
+mod check_names;
+mod check_types;
+mod deployment_values;
 mod filter;
 mod images;
 mod keep_crds;
 mod lint;
-mod names;
 mod namespace;
-mod pods;
+mod pre_install_hooks;
 mod pull_secret;
-mod scope;
 mod service_account_name;
+mod service_account_values;
 mod strip_descriptions;
-mod types;
 
 pub use filter::{Filtered, filter, unused_filters};
 pub use keep_crds::crds_enabled;
@@ -69,19 +69,19 @@ type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
 const PASSES: [Pass; 14] = [
-    types::types,
-    scope::scope,
+    check_types::check_types,
+    assign_namespaces::assign_namespaces,
     namespace::namespace,
     pull_secret::pull_secret,
     images::images,
-    pods::pods,
-    accounts::accounts,
+    deployment_values::deployment_values,
+    service_account_values::service_account_values,
     service_account_name::service_account_name,
     auth_reader::auth_reader,
-    before::before,
+    pre_install_hooks::pre_install_hooks,
     keep_crds::keep_crds,
     strip_descriptions::strip_descriptions,
-    names::names,
+    check_names::check_names,
     lint::lint,
 ];
 

@@ -3,9 +3,9 @@
 
 mod build;
 mod engine;
-mod extras;
 pub mod invariants;
 mod kserve;
+mod monitoring_and_scaling;
 pub mod picker;
 mod plugins;
 mod pool;
@@ -46,7 +46,7 @@ pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
         objects.extend(picker::objects(config, &mut values));
         objects.extend(pool::objects(config, &workloads));
         objects.extend(config.route.iter().flat_map(|route| route::objects(config, route)));
-        objects.extend(extras::objects(config, &workloads));
+        objects.extend(monitoring_and_scaling::objects(config, &workloads));
         objects
     };
     (Some(Unit { objects, values: values.sorted(), ..Unit::default() }), diagnostics)

@@ -3,7 +3,7 @@
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
-use super::super::types::{is_given, remediation_hint};
+use super::super::check_types::{is_given, remediation_hint};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{
     Map, Number, Object, Unit, Value, dns_subdomain, is_label, is_label_value, push_key,

@@ -4,7 +4,7 @@ use super::super::access::Download;
 use super::super::cache::Partial;
 use super::super::image::{Blobs, is_manifest};
 use super::failure::Failure;
-use super::pace::TimeLimited;
+use super::retry::TimeLimited;
 use super::{Repository, Request, accepted, broken, first, offline, shown};
 use crate::diag::Diagnostics;
 use oci_spec::image::Descriptor;

@@ -1,7 +1,7 @@
 //! Manifests and indexes from a registry: the documents that say what blobs an image has.
 
 use super::failure::Failure;
-use super::pace::TimeLimited;
+use super::retry::TimeLimited;
 use super::{Repository, Request, accepted, broken, first, offline, offline_tag, shown};
 use crate::diag::Diagnostics;
 use crate::source::digest::Hasher;

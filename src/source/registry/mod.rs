@@ -11,9 +11,9 @@ mod download;
 mod failure;
 mod http;
 mod manifest;
-mod pace;
 mod proxy;
 mod push;
+mod retry;
 mod token;
 
 use super::access::Access;
@@ -26,10 +26,10 @@ use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
-use pace::{
+use proxy::Proxies;
+use retry::{
     Claims, LONGEST_PAUSE, Slots, Stopwatch, TimeLimited, TimedOut, pause_after, retry_after, wait,
 };
-use proxy::Proxies;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};

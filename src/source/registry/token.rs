@@ -5,7 +5,7 @@ use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
 use super::http::{Content, Http, Query, is_https, shown};
-use super::pace::{TimeLimited, retry_after};
+use super::retry::{TimeLimited, retry_after};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;

@@ -1,15 +1,15 @@
 {{- /* Fails where the cluster lacks an API that this chart needs. Without a cluster (helm template, helm lint) it does nothing. */ -}}
 {{- if .Capabilities.APIVersions.Has "apps/v1/Deployment" -}}
 {{- if not (.Capabilities.APIVersions.Has "gateway.networking.k8s.io/v1/HTTPRoute") -}}
-{{- fail "qwen3-32b-tpu needs the API gateway.networking.k8s.io/v1/HTTPRoute, which this cluster does not have: install the CRDs of the Gateway API first" -}}
+{{- fail "qwen3-32b-tpu requires the API gateway.networking.k8s.io/v1/HTTPRoute, which this cluster does not have: install the Gateway API CRDs first" -}}
 {{- end -}}
 {{- if not (.Capabilities.APIVersions.Has "inference.networking.k8s.io/v1/InferencePool") -}}
-{{- fail "qwen3-32b-tpu needs the API inference.networking.k8s.io/v1/InferencePool, which this cluster does not have: install the CRDs of the Gateway API inference extension first" -}}
+{{- fail "qwen3-32b-tpu requires the API inference.networking.k8s.io/v1/InferencePool, which this cluster does not have: install the Gateway API Inference Extension CRDs first" -}}
 {{- end -}}
 {{- if not (.Capabilities.APIVersions.Has "networking.gke.io/v1/GCPBackendPolicy") -}}
-{{- fail "qwen3-32b-tpu needs the API networking.gke.io/v1/GCPBackendPolicy, which this cluster does not have: install its CustomResourceDefinition first" -}}
+{{- fail "qwen3-32b-tpu requires the API networking.gke.io/v1/GCPBackendPolicy, which this cluster does not have: install its CustomResourceDefinition first" -}}
 {{- end -}}
 {{- if not (.Capabilities.APIVersions.Has "networking.gke.io/v1/HealthCheckPolicy") -}}
-{{- fail "qwen3-32b-tpu needs the API networking.gke.io/v1/HealthCheckPolicy, which this cluster does not have: install its CustomResourceDefinition first" -}}
+{{- fail "qwen3-32b-tpu requires the API networking.gke.io/v1/HealthCheckPolicy, which this cluster does not have: install its CustomResourceDefinition first" -}}
 {{- end -}}
 {{- end -}}

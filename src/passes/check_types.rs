@@ -11,7 +11,7 @@ const QUOTES: &str = "put the value in quotes, in the source or with a `[[bundle
 /// removed API versions.
 ///
 /// Runs first, when objects are still as written: the other passes see what the API server sees.
-pub(super) fn types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
+pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
     let release = Release { namespace: "namespace", values: &values };
     for object in unit.objects.iter_mut().filter(|object| is_given(object)) {

@@ -1,13 +1,13 @@
 //! Checks that objects are unique and names are valid.
 
 use super::Context;
-use super::types::remediation_hint;
+use super::check_types::remediation_hint;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, ObjectId, Unit, Value, dns_subdomain, label_fault};
 use indexmap::IndexMap;
 
 /// Rejects two objects with one identity, and names that the API server does not take.
-pub(super) fn names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
+pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<ObjectId, &Object> = IndexMap::new();
     for object in &unit.objects {
         if let Some(first) = seen.insert(object.id(), object) {

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 ///
 /// In lists of named items, names must be unique (Helm's server-side apply enforces this), so the
 /// schema rejects the names that the operator uses.
-pub(super) fn pods(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let is_deployment = |object: &Object| {
         object.kind() == "Deployment" && matches!(object.origin, Origin::Csv { .. })
     };

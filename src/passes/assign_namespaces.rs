@@ -14,7 +14,7 @@ use crate::overlay::{self, Definitions};
 /// Objects of overlays keep their namespace; namespaces of the configuration become expressions.
 ///
 /// OLM: operator-controller, additional resources generator, and its object support validator.
-pub(super) fn scope(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
+pub(super) fn assign_namespaces(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
     overlays(unit, context);
     // A kind of the bundle's own CRDs may be called like another.
     let is_file = |object: &Object| matches!(object.origin, Origin::File { .. });
@@ -124,7 +124,7 @@ mod tests {
         let scopes: Scopes =
             said.map(|(kind, scope)| (format!("g.example.com/{kind}"), scope)).into();
         let context = Context { scopes, ..Context::default() };
-        scope(&mut unit, &context, &mut Diagnostics::new());
+        assign_namespaces(&mut unit, &context, &mut Diagnostics::new());
         let has = |index: usize| unit.objects[index].metadata("namespace").is_some();
         assert_eq!([has(0), has(1), has(2)], [true, false, false]);
     }

@@ -11,7 +11,7 @@ const HOOK: &str = "helm.sh/hook";
 /// this phase are no hooks: Helm installs CRDs first, and then by kind, so that namespaces,
 /// accounts, settings and permissions exist before a Deployment; and a hook would be deleted and
 /// created again on every upgrade.
-pub(super) fn before(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
+pub(super) fn pre_install_hooks(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let made_with: BTreeSet<String> = unit
         .objects
         .iter()

@@ -1,13 +1,13 @@
 //! Annotations of ServiceAccounts, for cloud workload identity.
 
 use super::Context;
-use super::pods::annotate;
+use super::deployment_values::annotate;
 use crate::diag::Diagnostics;
 use crate::ir::{Unit, ValueSpec, ValuesPath, value_keys};
 use serde_json::json;
 
 /// Creates a value of the annotations of every ServiceAccount, under `serviceAccounts.KEY`.
-pub(super) fn accounts(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+pub(super) fn service_account_values(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let names = unit.names("ServiceAccount");
     let keys = value_keys(names.iter().map(String::as_str), &context.version);
     for object in unit.objects.iter_mut().filter(|object| object.kind() == "ServiceAccount") {
