@@ -10,7 +10,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::output::ownership::BUILD_REPORT;
-use crate::output::{self, ChartFiles, CompanionFiles, Comparison, Staged, Writer, Written};
+use crate::output::{self, ChartFiles, Comparison, DeploymentFiles, Staged, Writer, Written};
 use crate::pipeline;
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
 use crate::source::Supply;
@@ -114,13 +114,13 @@ impl Build {
             return Exit::Error;
         }
         // Files that cover all charts are only written by a build of all bundles.
-        let beside = self.names.is_empty().then(|| {
+        let deployment_files = self.names.is_empty().then(|| {
             let mut files = deploy::files(&built.releases, &config.deploy);
             files.insert(BUILD_REPORT.to_owned(), upgrade::summary(&charts).into_bytes());
             files
         });
         let stale = (new_lock != lock).then_some(lock_path.as_path());
-        let result = match target.end(done, &charts, beside.as_ref()) {
+        let result = match target.end(done, &charts, deployment_files.as_ref()) {
             Err(problems) => Err(problems),
             Ok(Ended::Compared(comparison)) => {
                 Ok(self.checked(&comparison, stale, output, &mut diagnostics, &out))
@@ -238,7 +238,7 @@ impl Target<'_> {
         self,
         done: Vec<Result<Done, Diagnostics>>,
         charts: &[BuiltChart],
-        beside: Option<&CompanionFiles>,
+        deployment_files: Option<&DeploymentFiles>,
     ) -> Result<Ended, Diagnostics> {
         let (mut compared, mut staged) = (Comparison::default(), Vec::new());
         let mut problems = Diagnostics::new();
@@ -255,10 +255,10 @@ impl Target<'_> {
         match self {
             Target::Compare(out) => {
                 let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
-                compared.append(output::compare_rest(out, &dirs, beside)?);
+                compared.append(output::compare_rest(out, &dirs, deployment_files)?);
                 Ok(Ended::Compared(compared))
             }
-            Target::Write(writer) => writer?.finish(&staged, beside).map(Ended::Written),
+            Target::Write(writer) => writer?.finish(&staged, deployment_files).map(Ended::Written),
         }
     }
 }
@@ -324,12 +324,13 @@ fn summary(
             bytes.div_ceil(1024),
         ));
     }
-    let mut beside: BTreeMap<_, usize> = BTreeMap::new();
-    let reported = written.beside.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
+    let mut deployment_files: BTreeMap<_, usize> = BTreeMap::new();
+    let reported =
+        written.deployment_files.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
     for first in reported.filter_map(|file| file.iter().next()) {
-        *beside.entry(first).or_default() += 1;
+        *deployment_files.entry(first).or_default() += 1;
     }
-    for (name, count) in beside {
+    for (name, count) in deployment_files {
         let files = if count == 1 { "file" } else { "files" };
         text.push(format!("{:<width$}  updated    {count:>3} {files}", name.display()));
     }

@@ -28,7 +28,7 @@ pub(super) fn check(members: &[Member<'_>]) -> Diagnostics {
 
 fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
     let names = crds.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let these = if crds.len() == 1 { "CRD" } else { "CRDs" };
+    let (these, verb) = if crds.len() == 1 { ("CRD", "is") } else { ("CRDs", "are") };
     let filter = crds
         .iter()
         .map(|name| format!(".metadata.name == \"{name}\""))
@@ -37,11 +37,11 @@ fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
     Diagnostic::warning(
         Code::SharedCrd,
         format!(
-            "{these} {names} also in `{owner}`: Helm refuses to install what another release owns"
+            "{these} {names} {verb} also in `{owner}`: Helm refuses to install what another release owns"
         ),
     )
     .at(Place::span(member.config.span.clone()))
     .hint(format!(
-        "keep them in the bundle with the newest ones; in the others write exclude = ['{filter}']"
+        "ship each CRD in one bundle; in the others write exclude = ['{filter}']"
     ))
 }

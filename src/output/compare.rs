@@ -1,6 +1,6 @@
 //! Compares the output directory with the charts of a build. Read-only.
 
-use super::companions::{self, CompanionFiles, CompanionInspection};
+use super::deployment_files::{self, DeploymentFiles, DeploymentInspection};
 use super::failure::failed;
 use super::ownership::{self, Ownership};
 use super::stage::{STAGE, Site};
@@ -118,21 +118,21 @@ pub fn compare_chart(out: &Path, chart: &ChartFiles) -> Result<Comparison, Diagn
 }
 
 /// Compares the output directory `out` apart from the charts in `dirs`: the deployment files
-/// `beside`, if known, and orphaned charts.
+/// deployment files, if known, and orphaned charts.
 ///
 /// # Errors
 /// As [`compare`], and [`Code::OwnershipFile`] if the list of owned files is invalid.
 pub fn compare_rest(
     out: &Path,
     dirs: &[&Path],
-    beside: Option<&CompanionFiles>,
+    deployment_files: Option<&DeploymentFiles>,
 ) -> Result<Comparison, Diagnostics> {
     check_dirs(dirs)?;
     let site = Site::of(out)?;
     let mut comparison = Comparison::default();
-    if let Some(files) = beside {
-        companions::check(files, dirs)?;
-        let found = CompanionInspection::of(&site.out, files)?;
+    if let Some(files) = deployment_files {
+        deployment_files::check(files, dirs)?;
+        let found = DeploymentInspection::of(&site.out, files)?;
         let damage = found.damage(&site.out);
         if damage.has_errors() {
             return Err(damage);

@@ -4,13 +4,13 @@
 //! compares the directory with a build, and [`ownership`] is the file that marks a chart directory
 //! as written by bundle2chart.
 
-mod companions;
 mod compare;
+mod deployment_files;
 mod failure;
 pub mod ownership;
 mod stage;
 mod tree;
 
-pub use companions::CompanionFiles;
 pub use compare::{Comparison, compare, compare_chart, compare_rest};
+pub use deployment_files::DeploymentFiles;
 pub use tree::{Change, ChartFiles, Staged, Writer, Written, write, write_with};

@@ -6,7 +6,7 @@
 //! - `.bundle2chart-lock` is locked by the running build.
 //! - `.bundle2chart-stage/new/CHART` is a staged chart, and the replaced one after the exchange.
 //! - `.bundle2chart-stage/old/CHART` is the replaced chart if the system cannot exchange directories.
-//! - `.bundle2chart-stage/beside/` contains the staged deployment files, and is renamed to `ready/`
+//! - `.bundle2chart-stage/deployment/` contains the staged deployment files, and is renamed to `ready/`
 //!   when all charts are installed.
 //!
 //! [`Site::recover`] cleans up after a killed build.
@@ -176,8 +176,12 @@ impl Site {
     }
 
     /// Stages a deployment file.
-    pub(super) fn stage_beside(&self, path: &str, content: &[u8]) -> Result<(), Diagnostics> {
-        let target = self.stage.join("beside").join(path);
+    pub(super) fn stage_deployment_files(
+        &self,
+        path: &str,
+        content: &[u8],
+    ) -> Result<(), Diagnostics> {
+        let target = self.stage.join("deployment").join(path);
         make_folders_of(&target, &self.out)?;
         write_file(&target, content)
     }
@@ -208,7 +212,7 @@ impl Site {
             }
         }
 
-        let (staged, ready) = (self.stage.join("beside"), self.stage.join("ready"));
+        let (staged, ready) = (self.stage.join("deployment"), self.stage.join("ready"));
         if exists(&staged) {
             fs::rename(&staged, &ready).map_err(|e| failed("rename", &staged, &e))?;
             self.install_beside()?;

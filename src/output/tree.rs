@@ -5,8 +5,8 @@
 //! nothing, and after a kill each chart is either the old one or the new one. Files that
 //! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
 
-use super::companions::{self, CompanionFiles, CompanionInspection};
 use super::compare::{ChartState, Inspection, OWNERSHIP_LIMIT};
+use super::deployment_files::{self, DeploymentFiles, DeploymentInspection};
 use super::ownership::{self, Ownership, is_chart_path};
 use super::stage::{Lock, Site};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
@@ -62,7 +62,7 @@ pub struct Written {
     /// Charts that were there exactly so; none of their files was touched.
     pub unchanged: Vec<PathBuf>,
     /// Written or removed deployment files, sorted, without the ownership file.
-    pub beside: Vec<PathBuf>,
+    pub deployment_files: Vec<PathBuf>,
     /// Warnings about what could not be cleaned up after all was in place.
     pub warnings: Diagnostics,
 }
@@ -167,7 +167,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// Installs the staged charts and exactly these deployment files `beside`; if they are not
+    /// Installs the staged charts and exactly these deployment files; if they are not
     /// known, existing ones are kept. Other versions, other charts and all other files are kept. If
     /// nothing differs, nothing is written.
     ///
@@ -176,7 +176,7 @@ impl Writer {
     pub fn finish(
         self,
         charts: &[Staged],
-        beside: Option<&CompanionFiles>,
+        deployment_files: Option<&DeploymentFiles>,
     ) -> Result<Written, Diagnostics> {
         let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
         check_dirs(&dirs)?;
@@ -189,13 +189,14 @@ impl Writer {
             };
             list.push(chart.dir.clone());
         }
-        let beside = beside.map_or(Ok(Vec::new()), |files| self.stage_beside(files, &dirs))?;
+        let deployment_files = deployment_files
+            .map_or(Ok(Vec::new()), |files| self.stage_deployment_files(files, &dirs))?;
         let changed: Vec<&Path> = charts
             .iter()
             .filter(|chart| chart.change != Change::Unchanged)
             .map(|chart| chart.dir.as_path())
             .collect();
-        if changed.is_empty() && beside.is_empty() {
+        if changed.is_empty() && deployment_files.is_empty() {
             return Ok(written);
         }
 
@@ -209,19 +210,20 @@ impl Writer {
         };
         written.warnings = left.into_iter().map(warning).collect();
         let is_marker = |path: &PathBuf| path.as_os_str() == ownership::FILE_NAME;
-        written.beside = beside.into_iter().filter(|path| !is_marker(path)).collect();
+        written.deployment_files =
+            deployment_files.into_iter().filter(|path| !is_marker(path)).collect();
         Ok(written)
     }
 
     /// Stages the changed deployment files, and returns their paths.
-    fn stage_beside(
+    fn stage_deployment_files(
         &self,
-        files: &CompanionFiles,
+        files: &DeploymentFiles,
         dirs: &[&Path],
     ) -> Result<Vec<PathBuf>, Diagnostics> {
-        companions::check(files, dirs)?;
-        let inspect = || -> Result<CompanionInspection, Diagnostics> {
-            let found = CompanionInspection::of(&self.site.out, files)?;
+        deployment_files::check(files, dirs)?;
+        let inspect = || -> Result<DeploymentInspection, Diagnostics> {
+            let found = DeploymentInspection::of(&self.site.out, files)?;
             let refused = found.refusals(&self.site.out, self.replace);
             if refused.is_empty() { Ok(found) } else { Err(refused) }
         };
@@ -234,7 +236,7 @@ impl Writer {
         }
 
         for (path, content) in found.changed(files) {
-            self.site.stage_beside(path, content)?;
+            self.site.stage_deployment_files(path, content)?;
         }
         let paths = [&found.missing, &found.stale, &found.extra].into_iter().flatten();
         let mut paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
@@ -297,7 +299,7 @@ pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written
     write_with(out, charts, None, replace)
 }
 
-/// Like [`write`], with exactly these deployment files `beside`; if they are not known, existing
+/// Like [`write`], with exactly these deployment files; if they are not known, existing
 /// ones are kept.
 ///
 /// # Errors
@@ -305,7 +307,7 @@ pub fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written
 pub fn write_with(
     out: &Path,
     charts: &[ChartFiles],
-    beside: Option<&CompanionFiles>,
+    deployment_files: Option<&DeploymentFiles>,
     replace: bool,
 ) -> Result<Written, Diagnostics> {
     check_charts(charts)?;
@@ -318,7 +320,7 @@ pub fn write_with(
             Err(found) => problems.append(found),
         }
     }
-    if problems.is_empty() { writer.finish(&staged, beside) } else { Err(problems) }
+    if problems.is_empty() { writer.finish(&staged, deployment_files) } else { Err(problems) }
 }
 
 /// Returns the reasons why the existing chart must not be overwritten.

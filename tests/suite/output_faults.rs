@@ -6,7 +6,7 @@
 #![cfg(unix)]
 
 use bundle2chart::diag::Diagnostics;
-use bundle2chart::output::{ChartFiles, CompanionFiles, Written, compare, write_with};
+use bundle2chart::output::{ChartFiles, DeploymentFiles, Written, compare, write_with};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -36,7 +36,7 @@ fn tree(name: &str) -> Vec<ChartFiles> {
 }
 
 /// Files beside the charts: one in both trees, one in a folder, one in only one of them.
-fn beside(name: &str) -> CompanionFiles {
+fn beside(name: &str) -> DeploymentFiles {
     let text = |path: &str| (path.to_owned(), format!("{name}\n").into_bytes());
     BTreeMap::from([text("all.yaml"), text("folder/part.yaml"), text(&format!("only-{name}.yaml"))])
 }

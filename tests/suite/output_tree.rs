@@ -5,7 +5,7 @@
 use bundle2chart::chart::chart_lock;
 use bundle2chart::diag::{Code, Diagnostics};
 use bundle2chart::output::{
-    Change, ChartFiles, CompanionFiles, Writer, Written, compare, write, write_with,
+    Change, ChartFiles, DeploymentFiles, Writer, Written, compare, write, write_with,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -137,7 +137,7 @@ fn touches_nothing_when_nothing_differs() {
 }
 
 #[test]
-fn puts_a_new_version_beside_the_old_one() {
+fn puts_a_new_version_next_to_the_old_one() {
     let home = Home::new();
     home.write(&[lws("1.0.0")]);
     let old = inode(&home.out().join("lws/1.0.0/templates/a.yaml"));
@@ -446,9 +446,9 @@ fn recovers_what_a_killed_build_left() {
 }
 
 #[test]
-fn completes_the_files_beside_the_charts_after_a_kill() {
+fn completes_the_deployment_files_after_a_kill() {
     let home = Home::new();
-    let beside = |text: &str, more: &[&str]| -> CompanionFiles {
+    let beside = |text: &str, more: &[&str]| -> DeploymentFiles {
         let paths = ["all.yaml", "folder/part.yaml"].iter().chain(more);
         paths.map(|path| ((*path).to_owned(), text.into())).collect()
     };
@@ -463,7 +463,7 @@ fn completes_the_files_beside_the_charts_after_a_kill() {
         let text = fs::read_to_string(other.out().join(path)).unwrap();
         home.put(&format!(".bundle2chart-stage/ready/{path}"), &text);
     }
-    assert!(write(beside("new", &[])).beside.is_empty());
+    assert!(write(beside("new", &[])).deployment_files.is_empty());
     let text = |path: &str| fs::read_to_string(home.out().join(path)).unwrap();
     assert_eq!([text("all.yaml"), text("folder/part.yaml")], ["new", "new"]);
     assert!(!home.out().join("gone").exists());

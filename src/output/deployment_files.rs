@@ -15,11 +15,11 @@ use std::io;
 use std::path::Path;
 
 /// Content by `/`-separated path relative to the output directory.
-pub type CompanionFiles = BTreeMap<String, Vec<u8>>;
+pub type DeploymentFiles = BTreeMap<String, Vec<u8>>;
 
 /// The differences between the existing files and those of a build.
 #[derive(Debug, Default)]
-pub(super) struct CompanionInspection {
+pub(super) struct DeploymentInspection {
     /// Files that are not there; the ownership file among them.
     pub(super) missing: Vec<String>,
     /// Files with other content; the ownership file among them.
@@ -36,10 +36,10 @@ pub(super) struct CompanionInspection {
     marker: String,
 }
 
-impl CompanionInspection {
+impl DeploymentInspection {
     /// Inspects the output directory `root` for `files`.
-    pub(super) fn of(root: &Path, files: &CompanionFiles) -> Result<Self, Diagnostics> {
-        let mut found = CompanionInspection::default();
+    pub(super) fn of(root: &Path, files: &DeploymentFiles) -> Result<Self, Diagnostics> {
+        let mut found = DeploymentInspection::default();
         let marker = root.join(ownership::FILE_NAME);
         let recorded = match fs::symlink_metadata(&marker) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -92,7 +92,7 @@ impl CompanionInspection {
             }
         }
 
-        let CompanionInspection { missing, stale, extra, edited, foreign, .. } = &mut found;
+        let DeploymentInspection { missing, stale, extra, edited, foreign, .. } = &mut found;
         for list in [missing, stale, extra, edited, foreign] {
             list.sort();
             list.dedup();
@@ -154,7 +154,7 @@ impl CompanionInspection {
     /// Returns the files to stage: the changed files, and always the ownership file.
     pub(super) fn changed<'a>(
         &'a self,
-        files: &'a CompanionFiles,
+        files: &'a DeploymentFiles,
     ) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         // Both are sorted.
         let lists = [&self.missing, &self.stale];
@@ -235,7 +235,7 @@ fn obstacle(root: &Path, path: &str) -> Result<Option<String>, Diagnostics> {
 }
 
 /// Rejects files whose paths are invalid or conflict with charts.
-pub(super) fn check(files: &CompanionFiles, dirs: &[&Path]) -> Result<(), Diagnostics> {
+pub(super) fn check(files: &DeploymentFiles, dirs: &[&Path]) -> Result<(), Diagnostics> {
     let around = dirs.iter().flat_map(|dir| dir.ancestors().map(move |around| (around, *dir)));
     let around: BTreeMap<&Path, &Path> = around.collect();
     let mut problems = Diagnostics::new();
