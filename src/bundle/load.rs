@@ -6,6 +6,7 @@ use super::{
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Origin, Value};
 use crate::source::BundleFiles;
+use crate::yaml::Cause;
 use crate::yaml::read::Documents;
 use indexmap::IndexMap;
 
@@ -237,21 +238,20 @@ pub(super) fn documents(
             Some(documents)
         }
         Err(problem) => {
-            let (code, hint) = if problem.limit {
-                (Code::ManifestLimit, "report this if it is a real bundle")
-            } else if problem.message.contains("tab") {
-                (Code::ManifestSyntax, "replace the tab with spaces")
-            } else if problem.message.contains("mapping values") {
-                let hint = "check the indentation of this line and the lines above";
-                (Code::ManifestSyntax, hint)
-            } else if file.starts_with(&format!("{}/", files.manifests_dir)) {
-                (
-                    Code::ManifestSyntax,
+            let is_manifest = file.starts_with(&format!("{}/", files.manifests_dir));
+            let hint = match problem.cause {
+                Cause::Limit => "report this if it is a real bundle",
+                Cause::Tab => "replace the tab with spaces",
+                Cause::Indentation => "check the indentation of this line and the lines above",
+                Cause::Syntax if is_manifest => {
                     "fix the file, or remove it if it is not a manifest: every file in the \
-                        manifests directory is parsed as YAML or JSON",
-                )
-            } else {
-                (Code::ManifestSyntax, "fix the file: it must be YAML or JSON")
+                     manifests directory is parsed as YAML or JSON"
+                }
+                Cause::Syntax => "fix the file: it must be YAML or JSON",
+            };
+            let code = match problem.cause {
+                Cause::Limit => Code::ManifestLimit,
+                _ => Code::ManifestSyntax,
             };
             let place = Place {
                 document: Some(problem.document),

@@ -37,7 +37,7 @@ fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
     Diagnostic::warning(
         Code::SharedCrd,
         format!(
-            "{these} {names} {verb} also in `{owner}`: Helm refuses to install what another release owns"
+            "{these} {names} {verb} also in `{owner}`: Helm refuses to install objects that another release owns"
         ),
     )
     .at(Place::span(member.config.span.clone()))

@@ -104,18 +104,35 @@ pub(crate) struct Error {
     pub message: Cow<'static, str>,
     /// The position.
     pub mark: Mark,
-    /// True if a limit was exceeded, false for a syntax error.
-    pub limit: bool,
+    /// The kind of error.
+    pub cause: Cause,
+}
+
+/// The kinds of errors, as far as their remedies differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A limit was exceeded.
+    Limit,
+    /// A tab in indentation.
+    Tab,
+    /// A `key: value` where the indentation does not allow one.
+    Indentation,
+    /// Any other syntax error.
+    Syntax,
 }
 
 impl Error {
     fn new(message: impl Into<Cow<'static, str>>, mark: Mark) -> Self {
-        Error { message: message.into(), mark, limit: false }
+        Error { message: message.into(), mark, cause: Cause::Syntax }
+    }
+
+    fn caused_by(self, cause: Cause) -> Self {
+        Error { cause, ..self }
     }
 
     fn too_deep(mark: Mark) -> Self {
         let message = format!("lists and maps nest more than {MAX_DEPTH} deep");
-        Error { message: message.into(), mark, limit: true }
+        Error { message: message.into(), mark, cause: Cause::Limit }
     }
 }
 

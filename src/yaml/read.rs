@@ -9,7 +9,7 @@ mod entries;
 mod merge;
 
 use super::scalar::{self, Scalar};
-use super::{Event, Events, Mark, Style};
+use super::{Cause, Event, Events, Mark, Style};
 use crate::ir::{Number, Value, push_key};
 use anchors::Anchored;
 use base64::Engine as _;
@@ -63,8 +63,8 @@ pub(crate) struct Problem {
     pub line: usize,
     /// 1-based column.
     pub column: usize,
-    /// True if a limit was exceeded, false for a syntax error.
-    pub limit: bool,
+    /// The kind of error.
+    pub cause: Cause,
 }
 
 /// The contents of a file.
@@ -83,7 +83,7 @@ pub(crate) fn read(text: &str) -> Result<Documents, Box<Problem>> {
     while let Some(next) = events.next() {
         builder.document = events.document();
         let (event, mark) =
-            next.map_err(|error| builder.problem(error.mark, error.message.into(), error.limit))?;
+            next.map_err(|error| builder.problem(error.mark, error.message.into(), error.cause))?;
         builder.event(event, mark)?;
     }
     Ok(builder.done)
@@ -243,13 +243,13 @@ impl<'t> Builder<'t> {
         } else {
             // The text itself may be a secret.
             let message = format!("the value does not match its tag `{}`", short_tag(tag));
-            Err(self.problem(mark, message, false))
+            Err(self.problem(mark, message, Cause::Syntax))
         }
     }
 
     fn not_json(&self, text: &str, mark: Mark) -> Box<Problem> {
         let message = format!("`{text}` is a YAML number that JSON and Kubernetes do not support");
-        self.problem(mark, message, false)
+        self.problem(mark, message, Cause::Syntax)
     }
 
     /// Adds a scalar to the innermost collection, as a key or a value.
@@ -274,7 +274,7 @@ impl<'t> Builder<'t> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             let message = format!("the file has more than {MAX_NODES} values");
-            return Err(self.problem(mark, message, true));
+            return Err(self.problem(mark, message, Cause::Limit));
         }
         if self.stack.is_empty() {
             self.line = mark.line;
@@ -324,7 +324,7 @@ impl<'t> Builder<'t> {
                     Some(name) => *key = Some(PendingKey { name: Name::Key(name), mark }),
                     None => {
                         let message = "a map key must be a string, number or boolean".to_owned();
-                        return Err(self.problem(mark, message, false));
+                        return Err(self.problem(mark, message, Cause::Syntax));
                     }
                 },
                 Some(PendingKey { name: Name::Merge, mark }) => {
@@ -369,13 +369,13 @@ impl<'t> Builder<'t> {
         });
     }
 
-    fn problem(&self, mark: Mark, message: String, limit: bool) -> Box<Problem> {
+    fn problem(&self, mark: Mark, message: String, cause: Cause) -> Box<Problem> {
         Box::new(Problem {
             message,
             document: self.document,
             line: mark.line,
             column: mark.column(self.text),
-            limit,
+            cause,
         })
     }
 }

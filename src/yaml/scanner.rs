@@ -7,7 +7,7 @@ mod plain;
 mod properties;
 mod quoted;
 
-use super::{Error, Mark};
+use super::{Cause, Error, Mark};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
@@ -255,7 +255,10 @@ impl<'t> Scanner<'t> {
             b'!' => self.fetch_tag(),
             b'|' | b'>' if self.flow == 0 => self.fetch_block_scalar(),
             b'\'' | b'"' => self.fetch_quoted(),
-            b'\t' => Err(Error::new("found a tab where indentation is expected", mark)),
+            b'\t' => {
+                Err(Error::new("found a tab where indentation is expected", mark)
+                    .caused_by(Cause::Tab))
+            }
             found @ (b'%' | b'@' | b'`' | b'|' | b'>') => Err(Error::new(
                 format!("a value cannot start with `{}` unless it is quoted", char::from(found)),
                 mark,
@@ -382,7 +385,7 @@ impl<'t> Scanner<'t> {
             if self.flow == 0 {
                 if !self.simple_key_allowed {
                     let message = "mapping values are not allowed in this context";
-                    return Err(Error::new(message, mark));
+                    return Err(Error::new(message, mark).caused_by(Cause::Indentation));
                 }
                 self.roll_indent(mark, None, TokenKind::BlockMappingStart);
             }

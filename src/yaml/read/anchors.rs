@@ -3,7 +3,7 @@
 use super::{Builder, Problem};
 use crate::ir::Value;
 use crate::yaml::scalar::Scalar;
-use crate::yaml::{MAX_DEPTH, Mark};
+use crate::yaml::{Cause, MAX_DEPTH, Mark};
 
 /// Limit for the memory that anchors and aliases can copy, approximately and in bytes.
 const MAX_COPIED: usize = 32 << 20;
@@ -98,13 +98,13 @@ impl Builder<'_> {
                 if self.stack.len() + size.depth > MAX_DEPTH {
                     let message =
                         format!("lists and maps are nested more than {MAX_DEPTH} levels deep");
-                    return Err(self.problem(mark, message, true));
+                    return Err(self.problem(mark, message, Cause::Limit));
                 }
                 self.place(value, mark)?;
             }
             None => {
                 let message = "an alias is inside the value that it refers to";
-                return Err(self.problem(mark, message.to_owned(), false));
+                return Err(self.problem(mark, message.to_owned(), Cause::Syntax));
             }
         }
         Ok(())
@@ -115,7 +115,7 @@ impl Builder<'_> {
         self.copied += size.bytes;
         if self.copied > MAX_COPIED {
             let message = format!("anchors and aliases repeat more than {MAX_COPIED} bytes");
-            return Err(self.problem(mark, message, true));
+            return Err(self.problem(mark, message, Cause::Limit));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::{Builder, Frame, Name, Problem};
 use crate::ir::Value;
-use crate::yaml::{Mark, Style};
+use crate::yaml::{Cause, Mark, Style};
 
 impl Builder<'_> {
     /// Returns true if the value of a `<<` is expected next.
@@ -12,7 +12,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn merges_no_map(&self, mark: Mark) -> Box<Problem> {
-        self.problem(mark, "`<<` must refer to a map".to_owned(), false)
+        self.problem(mark, "`<<` must refer to a map".to_owned(), Cause::Syntax)
     }
 }
 

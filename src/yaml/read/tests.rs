@@ -20,7 +20,7 @@ fn read_one(text: &str) -> Json {
 /// Message, line and column of the refusal, and whether it is a limit.
 fn refusal(text: &str) -> (String, usize, usize, bool) {
     let problem = read(text).expect_err(text);
-    (problem.message, problem.line, problem.column, problem.limit)
+    (problem.message, problem.line, problem.column, problem.cause == Cause::Limit)
 }
 
 #[test]

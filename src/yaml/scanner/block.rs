@@ -1,7 +1,7 @@
 //! Literal (`|`) and folded (`>`) scalars.
 
 use super::{Scanner, TokenKind};
-use crate::yaml::{Error, Mark};
+use crate::yaml::{Cause, Error, Mark};
 use std::borrow::Cow;
 
 /// The handling of trailing line breaks.
@@ -114,7 +114,7 @@ impl Scanner<'_> {
             deepest = deepest.max(self.mark().indentation());
             if inside(self) && self.byte(self.pos) == b'\t' {
                 let message = "found a tab character where an indentation space is expected";
-                return Err(Error::new(message, start));
+                return Err(Error::new(message, start).caused_by(Cause::Tab));
             }
             match self.skip_break() {
                 Some(text) => breaks.push_str(text),

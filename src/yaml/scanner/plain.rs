@@ -1,7 +1,7 @@
 //! Scalars without quotes.
 
 use super::{MAX_KEY, Scanner, TokenKind, blanks, column};
-use crate::yaml::{Error, Mark};
+use crate::yaml::{Cause, Error, Mark};
 use std::borrow::Cow;
 
 /// The rest of a line after a scalar.
@@ -144,7 +144,7 @@ impl<'t> Scanner<'t> {
                     let tab = self.byte(self.pos) == b'\t';
                     if tab && !breaks.is_empty() && column(self.mark()) < indent {
                         let message = "found a tab character that violates indentation";
-                        return Err(Error::new(message, start));
+                        return Err(Error::new(message, start).caused_by(Cause::Tab));
                     }
                     self.pos += 1;
                 } else if let Some(text) = self.skip_break() {
