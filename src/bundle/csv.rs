@@ -367,7 +367,7 @@ impl<'a> Reader<'a> {
             self.wrong_type(spec, "a map", format!("{path}.spec"));
             return false;
         }
-        let release = crate::ir::Release { namespace: "", values: &serde_json::Value::Null };
+        let release = crate::ir::Release::LITERAL;
         let mismatches = typed::mismatches::<DeploymentSpec>(release.value(spec));
         for mismatch in &mismatches {
             let at = format!("{path}.spec{}", mismatch.path);

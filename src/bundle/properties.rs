@@ -27,7 +27,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     let listed = file.value.get("properties").and_then(Value::as_seq);
     for item in listed.unwrap_or_default() {
         if let Some(kind) = item.get("type").and_then(Value::as_str) {
-            let release = Release { namespace: "", values: &Json::Null };
+            let release = Release::LITERAL;
             let value = item.get("value").map_or(Json::Null, |value| release.value(value));
             added.push(json!({"type": kind, "value": sorted(value)}));
         }

@@ -78,19 +78,11 @@ pub(super) fn missing_apis(
 ) -> Diagnostic {
     let names: Vec<String> = apis.iter().map(|(api, _)| api.to_string()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut shown: Vec<String> =
-        names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
-    if names.len() > MOST_NAMES {
-        shown.push(format!("{} more", names.len() - MOST_NAMES));
-    }
+    let shown = crate::diag::listed(&crate::diag::quoted(&names), MOST_NAMES);
     let mut message = format!(
         "`{}` requires {}, which no bundle provides",
         own.config.name,
-        if names.len() == 1 {
-            format!("the API {}", shown.concat())
-        } else {
-            format!("the APIs {}", shown.join(", "))
-        }
+        if names.len() == 1 { format!("the API {shown}") } else { format!("the APIs {shown}") }
     );
 
     let other_version = members.iter().find_map(|member| {

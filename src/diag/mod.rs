@@ -7,6 +7,7 @@ mod code;
 pub mod github;
 pub mod human;
 pub mod json;
+mod listing;
 mod location;
 #[cfg(test)]
 mod sample;
@@ -14,6 +15,7 @@ pub mod sarif;
 pub(crate) mod suggest;
 
 pub use code::Code;
+pub(crate) use listing::{listed, quoted};
 pub use location::{Locate, Location};
 
 use std::ops::Range;

@@ -1,6 +1,5 @@
 //! Properties of a bundle that depend on OpenShift or OLM.
 
-use super::layout;
 use crate::bundle::Bundle;
 use crate::diag::Diagnostics;
 use crate::images;
@@ -60,7 +59,7 @@ fn large_crds(bundle: &Bundle, findings: &mut Vec<String>) {
     if !large.is_empty() {
         findings.push(format!(
             "CRDs over 262,144 bytes need server-side apply: {}",
-            layout::few(&large)
+            crate::diag::listed(&large, 3)
         ));
     }
 }

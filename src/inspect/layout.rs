@@ -39,17 +39,6 @@ pub(super) fn cut(lead: &str, items: &[&str]) -> String {
     line(count)
 }
 
-/// Returns a few items of a list inside a sentence.
-pub(super) fn few(items: &[&str]) -> String {
-    const FEW: usize = 3;
-    match items {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] if items.len() <= FEW => format!("{} and {last}", first.join(", ")),
-        _ => format!("{} and {} more", items[..FEW - 1].join(", "), items.len() - (FEW - 1)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,12 +62,5 @@ mod tests {
         let long = "y".repeat(150);
         assert_eq!(cut("", &[&long, "b"]), format!("{long}, …"));
         assert_eq!(cut("a", &[]), "a");
-    }
-
-    #[test]
-    fn a_few_of_many() {
-        assert_eq!(few(&["a"]), "a");
-        assert_eq!(few(&["a", "b", "c"]), "a, b and c");
-        assert_eq!(few(&["a", "b", "c", "d"]), "a, b and 2 more");
     }
 }

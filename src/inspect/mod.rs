@@ -134,7 +134,7 @@ fn permissions(text: &mut Lines, bundle: &Bundle) {
             }
         }
         for (accounts, rules) in same {
-            text.push(format!("  {} {scope}", layout::few(&accounts)));
+            text.push(format!("  {} {scope}", crate::diag::listed(&accounts, 3)));
             text.append(rules::lines(rules.as_seq().unwrap_or_default(), 4));
         }
     }

@@ -47,7 +47,7 @@ impl Line {
         let (groups, resources) = (texts("apiGroups"), texts("resources"));
         let named = match texts("resourceNames").as_slice() {
             [] => String::new(),
-            names => format!(" named {}", layout::few(names)),
+            names => format!(" named {}", crate::diag::listed(names, 3)),
         };
         let mut what: IndexMap<String, IndexSet<String>> = IndexMap::new();
         for group in &groups {

@@ -18,6 +18,9 @@ pub struct Release<'a> {
 }
 
 impl Release<'_> {
+    /// For values without expressions, such as those that were read from a file.
+    pub const LITERAL: Release<'static> = Release { namespace: "", values: &Json::Null };
+
     /// Returns `object` as the API server would receive it, or `None` if its condition is false.
     pub fn object(&self, object: &Object) -> Option<Json> {
         if object.when.as_ref().is_some_and(|condition| !self.holds(condition)) {

@@ -9,7 +9,7 @@ use super::compare::{ChartState, Inspection, OWNERSHIP_LIMIT};
 use super::deployment_files::{self, DeploymentFiles, DeploymentInspection};
 use super::ownership::{self, Ownership, is_chart_path};
 use super::stage::{Lock, Site};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::diag::{self, Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::regular_file;
 use crate::source::sha256;
 use std::collections::{BTreeMap, BTreeSet};
@@ -448,13 +448,9 @@ fn differing(found: &Inspection) -> Vec<String> {
     all.into_iter().filter(|p| only_marker || *p != ownership::FILE_NAME).cloned().collect()
 }
 
-/// `a`, `a, b`, … and how many more.
+/// Returns a few quoted paths for a sentence.
 pub(super) fn name_some(paths: &[String]) -> String {
-    let named: Vec<_> = paths.iter().take(NAMED_FILES).map(|path| format!("`{path}`")).collect();
-    match paths.len().saturating_sub(NAMED_FILES) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    diag::listed(&diag::quoted(paths), NAMED_FILES)
 }
 
 /// Rejects charts with invalid paths.

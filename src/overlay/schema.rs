@@ -411,7 +411,7 @@ fn description(schema: Option<&Value>) -> Option<String> {
 }
 
 fn json(value: &Value) -> Json {
-    Release { namespace: "", values: &Json::Null }.value(value)
+    Release::LITERAL.value(value)
 }
 
 fn text<'v>(schema: &'v Map, key: &str) -> Option<&'v str> {

@@ -387,7 +387,7 @@ pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnos
             .at(Place::file(path))
             .hint("check the rendered template")
     })?;
-    let release = Release { namespace: "", values: &Json::Null };
+    let release = Release::LITERAL;
     Ok(documents.iter().map(|document| release.value(document)).filter(|d| !d.is_null()).collect())
 }
 
@@ -447,7 +447,7 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
                 .into()
         };
         let mut documents = crate::yaml::parse(&text).map_err(wrong)?;
-        let release = Release { namespace: "", values: &Json::Null };
+        let release = Release::LITERAL;
         match documents.pop().map(|document| release.value(&document)) {
             None => {}
             Some(over @ Json::Object(_)) if documents.is_empty() => merge(&mut values, &over),

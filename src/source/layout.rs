@@ -379,14 +379,8 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
 
     shown.sort();
     shown.dedup();
-    let more = shown.len().saturating_sub(MOST_NAMES);
-    let mut text =
-        shown.into_iter().take(MOST_NAMES).map(|(_, name)| name).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        text.push_str(&format!(" and {more} more"));
-    }
-
-    text
+    let names: Vec<String> = shown.into_iter().map(|(_, name)| name).collect();
+    crate::diag::listed(&names, MOST_NAMES)
 }
 
 /// Opens a regular file at `file` below `folder` without following symbolic links.

@@ -72,7 +72,7 @@ fn what_is_not_there_is_answered_with_what_is() {
     assert_error(
         &outcome,
         Code::ImageNotFound,
-        &["`quay.io/a/b:3.0`", "`a/b:1.0`, `a/b:1.1`, `x/b:7`, `y/q:3.0`, `z/z:9`"],
+        &["`quay.io/a/b:3.0`", "`a/b:1.0`, `a/b:1.1`, `x/b:7`, `y/q:3.0` and `z/z:9`"],
     );
     for number in 0..20 {
         layout.add(&image(&number.to_string()), Some(&format!("many:{number}")));

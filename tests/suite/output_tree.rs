@@ -162,7 +162,7 @@ fn refuses_new_content_under_an_old_version_unless_told_to_replace() {
     let problems = home.refused(&new, false);
     assert_eq!(codes(&problems), [Code::ChartVersionExists]);
     let problem = problems.iter().next().unwrap();
-    for part in ["lws/1.0.0", "`templates/a.yaml`, `templates/b.yaml`, `values.yaml`"] {
+    for part in ["lws/1.0.0", "`templates/a.yaml`, `templates/b.yaml` and `values.yaml`"] {
         assert!(problem.message.contains(part), "{}", problem.message);
     }
     assert!(problem.hint.as_ref().unwrap().contains("chart-version"));

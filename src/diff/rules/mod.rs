@@ -18,6 +18,8 @@ mod workload_pod;
 pub(super) use object::is_hook;
 pub(super) use workload::pod_template;
 
+pub(super) use crate::diag::listed;
+
 use super::identity::{Pair, Pairs};
 use super::path::Step;
 use super::tree::Edit;
@@ -234,16 +236,6 @@ pub(super) fn display_value(value: &Json) -> String {
         shown.push('…');
     }
     format!("`{}`", shown.replace('`', "'").replace(['\n', '\r'], " "))
-}
-
-/// Joins items: `a`, `a and b`, `a, b and 3 more`.
-pub(super) fn listed<S: AsRef<str>>(items: &[S], most: usize) -> String {
-    let shown: Vec<&str> = items.iter().take(most).map(AsRef::as_ref).collect();
-    match (items.len().saturating_sub(most), shown.as_slice()) {
-        (0, [rest @ .., last]) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        (0, _) => shown.join(", "),
-        (more, _) => format!("{} and {more} more", shown.join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -44,11 +44,7 @@ pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) 
     workloads::twice(unit, diagnostics);
 }
 
-/// Returns a few names of many.
+/// Returns a few of many names.
 fn few(names: &[&str]) -> String {
-    const SHOWN: usize = 4;
-    match names.len() {
-        0..=SHOWN => names.join(", "),
-        count => format!("{} and {} more", names[..SHOWN - 1].join(", "), count - SHOWN + 1),
-    }
+    crate::diag::listed(names, 4)
 }

@@ -344,17 +344,12 @@ fn reachable<'c>(entries: &'c [Entry], versions: &BTreeMap<&'c str, Version>) ->
     reached
 }
 
+/// Returns quoted names for a sentence.
 fn listed(names: &[&str]) -> String {
-    let mut text = names
-        .iter()
-        .take(MOST_LISTED)
-        .map(|name| format!("`{}`", name.escape_debug()))
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > MOST_LISTED {
-        text.push_str(&format!(" and {} more", names.len() - MOST_LISTED));
+    match names {
+        [] => "none".to_owned(),
+        names => crate::diag::listed(&crate::diag::quoted(names), MOST_LISTED),
     }
-    if text.is_empty() { "none".to_owned() } else { text }
 }
 
 #[cfg(test)]

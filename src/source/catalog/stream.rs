@@ -165,15 +165,11 @@ fn document(
     }
     let text = std::str::from_utf8(text)
         .map_err(|_| fault(1, "a document is not UTF-8 text".to_owned(), false))?;
-    let values = crate::yaml::parse(text).map_err(|error| {
-        // It names the line in the document.
-        let (line, why) = error.split_once(", column ").unwrap_or(("", error.as_str()));
-        let line = line.strip_prefix("line ").and_then(|line| line.parse().ok()).unwrap_or(1);
-        let why = why.split_once(": ").map_or(why, |(_, why)| why);
-        fault(line, why.to_owned(), why.contains("more than"))
+    let read = crate::yaml::read(text).map_err(|problem| {
+        fault(problem.line, problem.message, problem.cause == crate::yaml::Cause::Limit)
     })?;
-    let release = Release { namespace: "", values: &serde_json::Value::Null };
-    for value in values {
+    let release = Release::LITERAL;
+    for value in read.documents.into_iter().map(|document| document.value) {
         let json = release.value(&value).to_string();
         let head: Head = serde_json::from_str(&json).map_err(|error| {
             let text = error.to_string();

@@ -111,7 +111,7 @@ fn what_is_skipped_is_no_head() {
 #[test]
 fn several_heads_or_none_are_errors_that_list_them() {
     let two = contents("v1.0.0\nv1.1.0: replaces v1.0.0\nv2.0.0: replaces v1.0.0");
-    insta::assert_snapshot!(chosen(&two, None), @"channel-head: the channel `stable` has 2 heads: `v1.1.0`, `v2.0.0` | set `version` to select a bundle; OLM rejects this catalog");
+    insta::assert_snapshot!(chosen(&two, None), @"channel-head: the channel `stable` has 2 heads: `v1.1.0` and `v2.0.0` | set `version` to select a bundle; OLM rejects this catalog");
     let circle = contents("v1.0.0: replaces v1.1.0\nv1.1.0: replaces v1.0.0");
     insta::assert_snapshot!(chosen(&circle, None), @"channel-head: the channel `stable` has no head: every bundle is replaced or skipped by another one | set `channel` or `version` to select a bundle; OLM rejects this catalog");
     let empty = contents("");
@@ -137,7 +137,7 @@ fn a_range_takes_the_highest_that_upgrades_lead_from() {
     assert_eq!(chosen(&line, Some(">=1.2, <2")), "v1.10.0");
     assert_eq!(chosen(&line, Some(">=1.2")), "v2.0.0");
     assert_eq!(chosen(&line, Some(">=2.1.0-0")), "v2.1.0-rc.1");
-    insta::assert_snapshot!(chosen(&line, Some(">=2.1")), @"version-not-found: the channel `stable` has no version >=2.1 | it has `2.1.0-rc.1`, `2.0.0`, `1.10.0`, `1.9.0`; a range matches pre-releases (with `-`) only if it has a pre-release of the same version, as in `>=4.18.0-0`");
+    insta::assert_snapshot!(chosen(&line, Some(">=2.1")), @"version-not-found: the channel `stable` has no version >=2.1 | it has `2.1.0-rc.1`, `2.0.0`, `1.10.0` and `1.9.0`; a range matches pre-releases (with `-`) only if it has a pre-release of the same version, as in `>=4.18.0-0`");
     // Through skips and ranges too, but not beside the graph.
     let island = contents(
         "v1.0.0\nv1.1.0: skips v1.0.0, range >=0.5.0 <1.1.0\nv0.6.0\nv1.5.0: replaces v1.6.0\nv1.6.0: replaces v1.5.0",
@@ -164,7 +164,7 @@ fn equal_versions_are_not_guessed_between() {
     assert_eq!(chosen(&builds, Some("1.0.0+1")), "v1.0.0+1");
     assert_eq!(chosen(&builds, Some(">=1")), "v1.0.0+2");
     let same = contents("v1.0.0\nw1.0.0: replaces v1.0.0");
-    insta::assert_snapshot!(chosen(&same, Some(">=1")), @"ambiguous-version: the channel `stable` has 2 bundles with version 1.0.0: `v1.0.0`, `w1.0.0` | write the version with its build metadata (`1.0.0+2`), or set `image` to the bundle you want");
+    insta::assert_snapshot!(chosen(&same, Some(">=1")), @"ambiguous-version: the channel `stable` has 2 bundles with version 1.0.0: `v1.0.0` and `w1.0.0` | write the version with its build metadata (`1.0.0+2`), or set `image` to the bundle you want");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn near_channels_and_other_channels_are_named() {
     contents.bundles.insert("v2.0.0".to_owned(), bundle("v2.0.0", Some("2.0.0")));
     let found = choose(&contents, &source(Some("stabel"), None)).unwrap_err();
     let hint = found.iter().next().unwrap().hint.clone().unwrap();
-    assert_eq!(hint, "did you mean `stable`? it has `stable`, `stable-2`");
+    assert_eq!(hint, "did you mean `stable`? it has `stable` and `stable-2`");
     let text = chosen(&contents, Some("2.0.0"));
     assert!(text.contains("the channel `stable-2` has it"), "{text}");
     contents.default_channel = None;
