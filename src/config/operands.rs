@@ -154,10 +154,13 @@ impl Reader<'_> {
                 Some(at) => self.namespace(at).map(Some),
                 None => Some(None),
             };
+
             let Some((name, range)) = fields.text("service-account") else { continue };
             let named = |account: &&mut Account| account.name == name;
             let mut accounts: Vec<&mut Account> =
                 operands.accounts.iter_mut().filter(named).collect();
+
+            // Only ServiceAccounts that exist before the chart creates namespaces can be adopted.
             let in_release = accounts.iter().position(|account| account.namespace.is_none());
             let Some(index) = in_release else {
                 let (message, hint) = match accounts.first() {
@@ -175,6 +178,7 @@ impl Reader<'_> {
                 self.error(Code::InvalidValue, &range, message, hint);
                 continue;
             };
+
             if let (Some(release), Some(namespace), Some(account)) =
                 (release, namespace, accounts.get_mut(index))
             {

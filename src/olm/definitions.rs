@@ -205,6 +205,7 @@ fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     .hint(OLM_REFUSES),
                 );
             }
+
             let crd = bundle.crds.iter().find(|crd| crd.name() == name);
             let keeps = crd.and_then(|crd| crd.at(&["spec", "preserveUnknownFields"]));
             if let (Some(crd), Some(Value::Bool(true))) = (crd, keeps) {

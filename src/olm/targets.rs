@@ -78,6 +78,7 @@ impl Targets {
             );
             false
         };
+
         match options.watch.cloned().or_else(|| default_watch(csv)) {
             None => {
                 let message = if csv.install_modes.is_empty() {
@@ -110,6 +111,8 @@ impl Targets {
                         }
                     })
                     .collect();
+
+                // OLM requires a mode for each part: the operator's own namespace, and the others by number.
                 let mut fits = true;
                 if targets.contains(&Target::Release) {
                     fits &= needs(InstallMode::OwnNamespace, "its own namespace", diagnostics);

@@ -115,6 +115,7 @@ fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                 .hint("rename it: the API server would reject the Deployment"),
             );
         }
+
         if let Some(first) = seen.insert(name, path.clone()) {
             diagnostics.push(
                 Diagnostic::error(

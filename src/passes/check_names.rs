@@ -21,6 +21,7 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
                 .hint("exclude one of them with a filter"),
             );
         }
+
         let namespace = object.metadata("namespace").and_then(Value::as_str);
         if let Some((namespace, fault)) = namespace.and_then(|n| Some((n, label_fault(n, 63)?))) {
             let message =
@@ -31,6 +32,8 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
                     .hint(remediation_hint(object)),
             );
         }
+
+        // Names with expressions are known only when Helm renders them.
         let name = match object.metadata("name") {
             Some(Value::Text(name)) => name,
             _ => continue,

@@ -18,6 +18,7 @@ pub(super) fn pre_install_hooks(unit: &mut Unit, _: &Context, diagnostics: &mut 
         .filter(|object| object.kind() == "ServiceAccount" && !is_hook(object))
         .map(|object| object.name().to_owned())
         .collect();
+
     for object in &mut unit.objects {
         if object.phase != Phase::Before || !matches!(object.kind(), "Job" | "Pod") {
             continue;
@@ -25,6 +26,8 @@ pub(super) fn pre_install_hooks(unit: &mut Unit, _: &Context, diagnostics: &mut 
         if !is_hook(object) {
             hook(object);
         }
+
+        // Helm runs hooks before it installs the release, so nothing of the release exists yet.
         let account = object.account();
         if made_with.contains(account) {
             diagnostics.push(

@@ -222,6 +222,8 @@ impl Layout {
                         return self.the_one(named, all).map(|found| (found, None));
                     }
                 }
+
+                // No entry has a full name of the image: a tag or a part of the name may still match.
                 let named: Vec<_> = all.iter().filter(|entry| loose.matches(entry)).collect();
                 if named.is_empty() {
                     return Err(self.not_found(shown, all));

@@ -71,6 +71,8 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
     match (shape.as_slice(), &edit.old, &edit.new) {
         ([], Some(_), None) => {
             let served = versions(edit.old.as_ref());
+
+            // What happens to the CRD depends on where the old chart has it.
             let chart = context.sides.old.chart.as_ref();
             let templates = chart.and_then(|chart| chart.crds.get(&context.pair.id.name))
                 == Some(&Placement::Templates);

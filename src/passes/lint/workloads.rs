@@ -163,6 +163,8 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
                     _ => None,
                 }
             });
+
+            // Sorted, duplicates are neighbors.
             let mut items: Vec<String> = variables.chain(ports).collect();
             items.sort_unstable();
             let mut twice: Vec<&str> = items
@@ -174,6 +176,7 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
             if twice.is_empty() {
                 continue;
             }
+
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
             diagnostics.push(
                 Diagnostic::warning(
