@@ -3,7 +3,7 @@
 use super::Member;
 use crate::bundle::{Api, Dependency, Requirement};
 use crate::config::Source;
-use crate::diag::{Code, Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place, listed, quoted};
 use std::fmt::Write as _;
 
 /// Most names in a message.
@@ -78,7 +78,7 @@ pub(super) fn missing_apis(
 ) -> Diagnostic {
     let names: Vec<String> = apis.iter().map(|(api, _)| api.to_string()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let shown = crate::diag::listed(&crate::diag::quoted(&names), MOST_NAMES);
+    let shown = listed(&quoted(&names), MOST_NAMES);
     let mut message = format!(
         "`{}` requires {}, which no bundle provides",
         own.config.name,

@@ -1,7 +1,7 @@
 //! CRDs that several bundles of a configuration ship, as the ACK controllers do.
 
 use super::Member;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, quoted};
 use std::collections::BTreeMap;
 
 /// Returns a warning for each bundle whose CRDs an earlier one also ships: Helm refuses to install
@@ -27,7 +27,7 @@ pub(super) fn check(members: &[Member<'_>]) -> Diagnostics {
 }
 
 fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
-    let names = crds.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let names = quoted(crds).join(", ");
     let (these, verb) = if crds.len() == 1 { ("CRD", "is") } else { ("CRDs", "are") };
     let filter = crds
         .iter()

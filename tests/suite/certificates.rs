@@ -268,15 +268,7 @@ fn an_upgrade_keeps_the_certificate() {
     for helm in Helm::all() {
         let render = |server: &str| {
             let kubeconfig = temporary.path().join("kubeconfig");
-            let config = json!({
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [{"name": "c", "cluster": {"server": server}}],
-                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                "users": [{"name": "u", "user": {}}],
-                "current-context": "c",
-            });
-            std::fs::write(&kubeconfig, config.to_string()).expect("a kubeconfig");
+            std::fs::write(&kubeconfig, discovery::kubeconfig(server)).expect("a kubeconfig");
             let kubeconfig = kubeconfig.to_str().expect("UTF-8");
             let more =
                 ["--dry-run=server", "--disable-openapi-validation", "--kubeconfig", kubeconfig];

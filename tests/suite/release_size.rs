@@ -153,15 +153,7 @@ fn is_what_helm_stores() {
             let objects = documents(&helm.template(bundle, &folder, "home", &[]).expect_success());
             let (server, stored) = cluster(objects);
             let kubeconfig = out.join("kubeconfig");
-            let config = json!({
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [{"name": "c", "cluster": {"server": server}}],
-                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                "users": [{"name": "u", "user": {}}],
-                "current-context": "c",
-            });
-            std::fs::write(&kubeconfig, config.to_string()).expect("a kubeconfig");
+            std::fs::write(&kubeconfig, discovery::kubeconfig(&server)).expect("a kubeconfig");
             let run = helm.run([
                 "install".as_ref(),
                 bundle.as_ref(),

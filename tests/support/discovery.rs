@@ -35,3 +35,16 @@ pub(crate) fn resources(objects: &[Json], version: &str) -> Json {
     });
     json!({"kind": "APIResourceList", "groupVersion": version, "resources": resources.collect::<Vec<_>>()})
 }
+
+/// A kubeconfig with which Helm talks to such a server.
+pub(crate) fn kubeconfig(server: &str) -> String {
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {}}],
+        "current-context": "c",
+    });
+    config.to_string()
+}
