@@ -16,7 +16,7 @@ use bundle2chart::config::{BundleConfig, Config};
 use bundle2chart::diff::{self, Options, Side};
 use bundle2chart::ir::Release;
 use bundle2chart::lock::Lock;
-use bundle2chart::source::{self, Access, BundleFiles, Limits, Supply};
+use bundle2chart::source::{self, Access, BundleFiles, Limits, SourceResolver};
 use bundle2chart::{output, pipeline};
 use divan::Bencher;
 use serde_json::json;
@@ -175,9 +175,9 @@ fn configuration(folder: &Path, count: usize) -> Config {
 
 fn build(config: &Config, out: &Path) -> usize {
     let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-    let supply = Supply::of(config, Access { offline: true, ..Access::default() });
+    let sources = SourceResolver::of(config, Access { offline: true, ..Access::default() });
     let pipeline::Build { charts, diagnostics, .. } =
-        pipeline::build(config, &supply, &Lock::default(), &[], jobs);
+        pipeline::build(config, &sources, &Lock::default(), &[], jobs);
     assert!(!diagnostics.has_errors());
     output::write(out, &charts, false).expect("written").unchanged.len()
 }

@@ -26,7 +26,7 @@ use crate::lock::{Lock, Locked};
 use crate::output::ChartFiles;
 use crate::passes;
 use crate::serving;
-use crate::source::{BundleFiles, Reference, Supply};
+use crate::source::{BundleFiles, Reference, SourceResolver};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,19 +54,19 @@ pub struct Build<C = ChartFiles> {
 /// Images are read by the digest that `lock` has for them.
 pub fn build(
     config: &Config,
-    supply: &Supply,
+    sources: &SourceResolver,
     lock: &Lock,
     names: &[String],
     jobs: usize,
 ) -> Build {
-    build_with(config, supply, lock, names, jobs, |chart| chart)
+    build_with(config, sources, lock, names, jobs, |chart| chart)
 }
 
 /// [`build`], which passes each chart to `finish` on the thread that compiled it, so that only as
 /// many bundles and charts are in memory as there are threads.
 pub fn build_with<'c, C: Send>(
     config: &'c Config,
-    supply: &Supply,
+    sources: &SourceResolver,
     lock: &Lock,
     names: &[String],
     jobs: usize,
@@ -84,7 +84,7 @@ pub fn build_with<'c, C: Send>(
     };
     let mut hits: Hits = Vec::new();
     let mut members = Vec::new();
-    let work = |bundle: &&'c BundleConfig| build_one(config, supply, lock, bundle, &finish);
+    let work = |bundle: &&'c BundleConfig| build_one(config, sources, lock, bundle, &finish);
     for (bundle, (built, found)) in selected.iter().zip(in_parallel(&selected, jobs, work)) {
         build.diagnostics.append(found.for_bundle(&bundle.name));
         if let Some(built) = built {
@@ -134,7 +134,7 @@ pub fn build_with<'c, C: Send>(
 /// Locks bundles to what their sources lead to now, on up to `jobs` threads. What `old` records of
 /// a bundle is not decided otherwise.
 pub fn lock(
-    supply: &Supply,
+    sources: &SourceResolver,
     old: &Lock,
     bundles: &[&BundleConfig],
     jobs: usize,
@@ -142,7 +142,7 @@ pub fn lock(
     let mut diagnostics = Diagnostics::new();
     let mut entries = Vec::new();
     let work = |config: &&BundleConfig| {
-        let (files, mut found) = supply.fetch(&config.source, None);
+        let (files, mut found) = sources.fetch(&config.source, None);
         let Some(files) = files else { return (None, found) };
         let (bundle, mut problems) = bundle::load(&files);
         if let Some(bundle) = &bundle {
@@ -186,7 +186,7 @@ fn unknown(names: &[String], known: &[(&str, &Span)]) -> Diagnostics {
 /// reported.
 pub fn images(
     config: &Config,
-    supply: &Supply,
+    sources: &SourceResolver,
     lock: &Lock,
     names: &[String],
     jobs: usize,
@@ -194,7 +194,7 @@ pub fn images(
     let (selected, models, mut diagnostics) = select(config, names);
     let mut all = Vec::new();
     for (bundle, (listed, found)) in
-        selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(supply, lock, bundle)))
+        selected.iter().zip(in_parallel(&selected, jobs, |bundle| images_of(sources, lock, bundle)))
     {
         diagnostics.append(found.for_bundle(&bundle.name));
         all.extend(listed.map(|images| BundleImages { bundle: bundle.name.clone(), images }));
@@ -212,11 +212,11 @@ pub fn images(
 }
 
 fn images_of(
-    supply: &Supply,
+    sources: &SourceResolver,
     lock: &Lock,
     bundle: &BundleConfig,
 ) -> (Option<Vec<Image>>, Diagnostics) {
-    let (fetched, diagnostics) = compile_fetched(supply, lock, bundle);
+    let (fetched, diagnostics) = compile_fetched(sources, lock, bundle);
     let mut errors: Diagnostics =
         diagnostics.into_iter().filter(|found| found.severity == Severity::Error).collect();
     let Some((files, compiled)) = fetched else { return (None, errors) };
@@ -278,14 +278,14 @@ struct Built<'c, C> {
 
 /// Fetches a bundle, by its lock entry if there is one, and compiles it.
 fn compile_fetched(
-    supply: &Supply,
+    sources: &SourceResolver,
     lock: &Lock,
     bundle: &BundleConfig,
 ) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
     let entry = lock.entry(bundle);
-    let (files, mut diagnostics) = supply.fetch(&bundle.source, entry.and_then(Locked::pin));
+    let (files, mut diagnostics) = sources.fetch(&bundle.source, entry.and_then(Locked::pin));
     let Some(mut files) = files else { return (None, diagnostics) };
-    let (overlays, found) = supply.overlays(&bundle.overlays);
+    let (overlays, found) = sources.overlays(&bundle.overlays);
     diagnostics.append(found);
     files.overlays = overlays;
     let (compiled, found) = compile(&files, bundle);
@@ -300,12 +300,12 @@ fn compile_fetched(
 
 fn build_one<'c, C>(
     config: &Config,
-    supply: &Supply,
+    sources: &SourceResolver,
     lock: &Lock,
     bundle: &'c BundleConfig,
     finish: impl Fn(ChartFiles) -> C,
 ) -> (Option<Built<'c, C>>, Diagnostics) {
-    let (fetched, mut diagnostics) = compile_fetched(supply, lock, bundle);
+    let (fetched, mut diagnostics) = compile_fetched(sources, lock, bundle);
     let Some((files, mut compiled)) = fetched else { return (None, diagnostics) };
     let (locked, decided) = match lock.entry(bundle) {
         None => (Locked::new(bundle, &files, &compiled.bundle), None),

@@ -13,7 +13,7 @@ use crate::output::ownership::BUILD_REPORT;
 use crate::output::{self, ChartFiles, Comparison, DeploymentFiles, Staged, Writer, Written};
 use crate::pipeline;
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
-use crate::source::Supply;
+use crate::source::SourceResolver;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -61,9 +61,9 @@ impl Build {
             return Exit::Error;
         }
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
-        let supply = Supply::of(&config, access(global));
+        let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
-        let upgrades = Upgrades::new(&out, &config, &supply);
+        let upgrades = Upgrades::new(&out, &config, &sources);
         let target = if self.check {
             Target::Compare(&out)
         } else {
@@ -81,7 +81,7 @@ impl Build {
             }
         };
         let jobs = jobs.map_or(1, Into::into);
-        let built = pipeline::build_with(&config, &supply, &lock, &self.names, jobs, finish);
+        let built = pipeline::build_with(&config, &sources, &lock, &self.names, jobs, finish);
         diagnostics.append(built.diagnostics);
         if global.verbose > 0 {
             output.note(&built.counts.iter().collect());

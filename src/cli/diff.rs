@@ -10,7 +10,7 @@ use crate::diff::{self, ChangeSet, Class, Ignore, Options, Pattern, values};
 use crate::escape::Lines;
 use crate::lock;
 use crate::pipeline::operand::{self, Operands};
-use crate::source::{Limits, Supply};
+use crate::source::{Limits, SourceResolver};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
@@ -133,11 +133,11 @@ impl Diff {
         if let Some(config) = &config {
             output.configured(config);
         }
-        let supply = match &config {
-            Some(config) => Supply::of(config, access(global)),
+        let sources = match &config {
+            Some(config) => SourceResolver::of(config, access(global)),
             None => {
                 let (network, limits) = (Network::default(), Limits::default());
-                Supply::new(Path::new(""), &[], &[], &network, &limits, access(global))
+                SourceResolver::new(Path::new(""), &[], &[], &network, &limits, access(global))
             }
         };
         let configured = config.as_ref().map(Config::out);
@@ -157,7 +157,7 @@ impl Diff {
         let values = operand::read_values(&self.values).map_err(|found| diagnostics.append(found));
         let lock_path = lock::path_of(&global.config);
         let operands = Operands {
-            supply: &supply,
+            sources: &sources,
             config: config.as_ref(),
             lock: Some(&lock_path),
             out: &out,

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
-use crate::source::{Reference, Supply};
+use crate::source::{Reference, SourceResolver};
 use crate::{images, pipeline};
 use clap::ValueEnum;
 
@@ -68,9 +68,9 @@ impl Images {
             return Exit::Error;
         };
         output.configured(&config);
-        let supply = Supply::of(&config, access(global));
+        let sources = SourceResolver::of(&config, access(global));
         let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-        let (bundles, found) = pipeline::images(&config, &supply, &lock, &self.names, jobs);
+        let (bundles, found) = pipeline::images(&config, &sources, &lock, &self.names, jobs);
         diagnostics.append(found);
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);

@@ -9,7 +9,7 @@ use crate::diag::Diagnostics;
 use crate::escape;
 use crate::ir::Release;
 use crate::passes::LINTS;
-use crate::source::{self, Limits, Supply};
+use crate::source::{self, Limits, SourceResolver};
 use crate::{bundle, inspect, pipeline};
 use clap::builder::PossibleValuesParser;
 use std::path::Path;
@@ -51,20 +51,20 @@ impl Inspect {
             output.keep_stdout_for_result();
         }
         output.inspected(&self.bundle);
-        let supply = if global.config.exists() {
+        let sources = if global.config.exists() {
             let (config, diagnostics) = Config::read(&global.config);
             let Some(config) = config else {
                 output.diagnostics(&diagnostics);
                 return Exit::Error;
             };
             output.configured(&config);
-            Supply::of(&config, access(global))
+            SourceResolver::of(&config, access(global))
         } else {
             let (network, limits) = (Network::default(), Limits::default());
-            Supply::new(Path::new(""), &[], &[], &network, &limits, access(global))
+            SourceResolver::new(Path::new(""), &[], &[], &network, &limits, access(global))
         };
         let source = source::from_argument(&self.bundle);
-        let (files, mut diagnostics) = supply.fetch(&source, None);
+        let (files, mut diagnostics) = sources.fetch(&source, None);
         let Some(files) = files else {
             output.diagnostics(&diagnostics);
             return Exit::Error;

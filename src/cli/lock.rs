@@ -7,7 +7,7 @@ use crate::config::{BundleConfig, Config};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::change::{Change, changes};
-use crate::source::Supply;
+use crate::source::SourceResolver;
 use crate::{lock, pipeline};
 
 /// Resolve tags to digests and write bundles.lock.
@@ -58,8 +58,8 @@ impl LockCommand {
             .filter(|bundle| is_upgraded(bundle) || is_missing(bundle))
             .collect();
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
-        let supply = Supply::of(&config, access(global));
-        let (entries, found) = pipeline::lock(&supply, &old, &needed, jobs.map_or(1, Into::into));
+        let sources = SourceResolver::of(&config, access(global));
+        let (entries, found) = pipeline::lock(&sources, &old, &needed, jobs.map_or(1, Into::into));
         diagnostics.append(found);
         if diagnostics.has_errors() {
             return Err(diagnostics);

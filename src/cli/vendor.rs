@@ -8,7 +8,7 @@ use crate::config::{Config, MirrorTarget};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::{self, Lock, Locked};
-use crate::source::{Pin, Supply, Vendored};
+use crate::source::{Pin, SourceResolver, Vendored};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ impl Vendor {
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
-        let supply = Supply::of(&config, access(global));
+        let sources = SourceResolver::of(&config, access(global));
         // Bundles embedded in a catalog need no image. Several bundles can have the same image.
         let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
         images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));
@@ -52,11 +52,11 @@ impl Vendor {
         let (done, target) = match (&self.dir, &self.to) {
             (Some(dir), _) => {
                 let target = format!("oci-layout:{}", dir.display());
-                (supply.vendor_to_layout(&images, dir)?, target)
+                (sources.vendor_to_layout(&images, dir)?, target)
             }
             (None, to) => {
                 let to = to.as_deref().unwrap_or_default().trim_end_matches('/');
-                (supply.vendor_to_registry(&images, to)?, to.to_owned())
+                (sources.vendor_to_registry(&images, to)?, to.to_owned())
             }
         };
         output.diagnostics(&diagnostics);

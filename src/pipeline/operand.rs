@@ -9,7 +9,7 @@ use crate::diff::{ChartFacts, Placement, Side};
 use crate::ir::{Phase, Release};
 use crate::lock::{self, Locked};
 use crate::source::chart::{self as charts, ChartTree};
-use crate::source::{self, Pin, Supply};
+use crate::source::{self, Pin, SourceResolver};
 use crate::yaml::render;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub const NAMESPACE: &str = "release-namespace";
 /// Loads and renders operands.
 pub struct Operands<'a> {
     /// Reads bundles.
-    pub supply: &'a Supply,
+    pub sources: &'a SourceResolver,
     /// The configuration, which defines how bundles are compiled, if any.
     pub config: Option<&'a Config>,
     /// The lock of the configuration, for what a bundle was in a Git revision.
@@ -166,7 +166,7 @@ impl Operands<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<Side>, Diagnostics> {
         let text = source.text();
-        let (files, found) = self.supply.fetch(source, pin);
+        let (files, found) = self.sources.fetch(source, pin);
         diagnostics.append(found);
         let Some(mut files) = files else { return Ok(None) };
         let (loaded, found) = bundle::load(&files);
@@ -184,7 +184,7 @@ impl Operands<'_> {
             Some(known) => BundleConfig { source: source.clone(), ..known.clone() },
             None => BundleConfig::new(&loaded.package, source.clone()),
         };
-        let (overlays, found) = self.supply.overlays(&settings.overlays);
+        let (overlays, found) = self.sources.overlays(&settings.overlays);
         diagnostics.append(found);
         files.overlays = overlays;
         let (compiled, found) = super::compile(&files, &settings);

@@ -9,7 +9,7 @@ use crate::diff::{self, ChangeSet, Class, Options};
 use crate::escape::markdown;
 use crate::output::ChartFiles;
 use crate::output::ownership::{FILE_NAME, UPGRADE_REPORT};
-use crate::source::Supply;
+use crate::source::SourceResolver;
 use crate::source::chart as charts;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -70,9 +70,9 @@ pub struct Upgrades<'a> {
 
 impl<'a> Upgrades<'a> {
     /// Prepares the upgrades from the charts in the output directory `out`.
-    pub fn new(out: &'a Path, config: &'a Config, supply: &'a Supply) -> Self {
+    pub fn new(out: &'a Path, config: &'a Config, sources: &'a SourceResolver) -> Self {
         let operands = Operands {
-            supply,
+            sources,
             config: Some(config),
             lock: None,
             out,

@@ -24,7 +24,7 @@ mod overlays;
 mod process;
 mod reference;
 mod registry;
-mod supply;
+mod resolver;
 mod tarball;
 mod tree;
 mod vendor;
@@ -36,7 +36,7 @@ pub use limits::Limits;
 pub use manifests::manifests;
 pub use overlays::OverlayFile;
 pub use reference::Reference;
-pub use supply::{Pin, Supply};
+pub use resolver::{Pin, SourceResolver};
 pub use vendor::Vendored;
 
 use crate::config::{Mirror, Network, Source};
@@ -111,7 +111,7 @@ pub fn fetch(
     limits: &Limits,
 ) -> (Option<BundleFiles>, Diagnostics) {
     let access = Access { offline: true, ..Access::default() };
-    Supply::new(base, mirrors, &[], &Network::default(), limits, access).fetch(source, None)
+    SourceResolver::new(base, mirrors, &[], &Network::default(), limits, access).fetch(source, None)
 }
 
 /// Name of the text that findings about an argument point into.

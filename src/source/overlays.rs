@@ -1,6 +1,6 @@
 //! Files of overlays.
 
-use super::{Supply, failure, unreadable};
+use super::{SourceResolver, failure, unreadable};
 use crate::config::{Overlay, OverlaySource};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use crate::ir::Phase;
@@ -30,7 +30,7 @@ pub struct OverlayFile {
     pub span: Span,
 }
 
-impl Supply {
+impl SourceResolver {
     /// Returns the files of these overlays, in their order; all that cannot be read is reported.
     pub fn overlays(&self, overlays: &[Overlay]) -> (Vec<OverlayFile>, Diagnostics) {
         read(overlays, &self.base, self.limits.kept_file_bytes)

@@ -9,7 +9,7 @@ use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::ir::{Release, Unit, Value, value_keys};
 use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::pipeline::{self, Compiled};
-use bundle2chart::source::{self, Access, Limits, Supply};
+use bundle2chart::source::{self, Access, Limits, SourceResolver};
 use bundle2chart::yaml::render;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ fn compile(config: &Config, bundle: &BundleConfig) -> Compiled {
     let limits = Limits::default();
     let (files, _) = source::fetch(&bundle.source, &config.base, &config.mirrors, &limits);
     let mut files = files.expect("what was just read");
-    files.overlays = Supply::of(config, Access::default()).overlays(&bundle.overlays).0;
+    files.overlays = SourceResolver::of(config, Access::default()).overlays(&bundle.overlays).0;
     let (compiled, _) = pipeline::compile(&files, bundle);
     compiled.expect("what was just compiled")
 }

@@ -7,7 +7,7 @@ use bundle2chart::config::Network;
 use bundle2chart::diff::render::{html, json, markdown, text};
 use bundle2chart::diff::{self, ChangeSet, ChartFacts, Class, Options, Side};
 use bundle2chart::pipeline::operand::{NAMESPACE, Operands};
-use bundle2chart::source::{Access, Limits, Supply};
+use bundle2chart::source::{Access, Limits, SourceResolver};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +21,9 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/bundles");
 fn load(path: &str) -> Side {
     let access = Access { offline: true, ..Access::default() };
     let (network, limits) = (Network::default(), Limits::default());
-    let supply = Supply::new(Path::new(""), &[], &[], &network, &limits, access);
+    let sources = SourceResolver::new(Path::new(""), &[], &[], &network, &limits, access);
     let operands = Operands {
-        supply: &supply,
+        sources: &sources,
         config: None,
         lock: None,
         out: Path::new("nowhere"),

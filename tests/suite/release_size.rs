@@ -10,7 +10,7 @@ use bundle2chart::config::{Config, CrdPlacement, Layout, Operands};
 use bundle2chart::lock::Lock;
 use bundle2chart::output;
 use bundle2chart::pipeline;
-use bundle2chart::source::{Access, Supply};
+use bundle2chart::source::{Access, SourceResolver};
 use serde_json::{Value as Json, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -141,8 +141,8 @@ fn is_what_helm_stores() {
             configured.overlays.clear();
             configured.stub_crds.clear();
         }
-        let supply = Supply::of(&config, Access { offline: true, ..Access::default() });
-        let built = pipeline::build(&config, &supply, &Lock::default(), &[], 1);
+        let sources = SourceResolver::of(&config, Access { offline: true, ..Access::default() });
+        let built = pipeline::build(&config, &sources, &Lock::default(), &[], 1);
         assert!(!built.charts.is_empty(), "{:?}", built.diagnostics);
         let what = format!("{bundle} with {crds:?}, stripped: {strip}");
         let out = temporary.path().join(what.replace(['/', ' '], "-"));

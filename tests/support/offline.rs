@@ -5,13 +5,13 @@ use bundle2chart::diag::Diagnostics;
 use bundle2chart::lock::Lock;
 use bundle2chart::output::ChartFiles;
 use bundle2chart::pipeline::{self, Build};
-use bundle2chart::source::{Access, Supply};
+use bundle2chart::source::{Access, SourceResolver};
 
 /// The charts of the named bundles; all when none is named.
 pub(crate) fn build(config: &Config, names: &[&str]) -> (Vec<ChartFiles>, Diagnostics) {
-    let supply = Supply::of(config, Access { offline: true, ..Access::default() });
+    let sources = SourceResolver::of(config, Access { offline: true, ..Access::default() });
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let Build { charts, diagnostics, .. } =
-        pipeline::build(config, &supply, &Lock::default(), &names, 2);
+        pipeline::build(config, &sources, &Lock::default(), &names, 2);
     (charts, diagnostics)
 }

@@ -16,7 +16,7 @@ mod place;
 mod stream;
 
 use super::limits::Limits;
-use super::supply::{self, Supply};
+use super::resolver::{self, SourceResolver};
 use super::{BundleFiles, ImageIdentity, failure};
 use crate::config::CatalogSource;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
@@ -49,11 +49,11 @@ pub struct Selected {
 /// Findings have places in the configuration, or in a file of the catalog.
 pub fn select(
     source: &CatalogSource,
-    supply: &Supply,
+    sources: &SourceResolver,
     digest: Option<&str>,
 ) -> (Option<Selected>, Diagnostics) {
-    let limits = &supply.limits;
-    let opened = place::open(&source.catalog.text, supply, digest);
+    let limits = &sources.limits;
+    let opened = place::open(&source.catalog.text, sources, digest);
     let outcome = opened.and_then(|(catalog, mut found)| {
         let (selected, more) = select_in(&catalog, source, limits)?;
         found.append(more);
@@ -72,7 +72,7 @@ fn placed(
     };
     let place = |found: Diagnostic| match found.place.span {
         Some(_) => found,
-        None => supply::place(found, &source.catalog.span),
+        None => resolver::place(found, &source.catalog.span),
     };
     (selected, found.into_iter().map(place).collect())
 }

@@ -6,7 +6,7 @@ use crate::regular_file;
 use crate::source::image::{self, Blobs};
 use crate::source::layout::{self, Layout, Wanted};
 use crate::source::limits::{Limits, exceeded, in_bytes, is_exceeded};
-use crate::source::supply::{Located, Supply};
+use crate::source::resolver::{Located, SourceResolver};
 use crate::source::{ImageIdentity, failure, local, unreadable};
 use oci_spec::image::Descriptor;
 use std::cell::Cell;
@@ -45,10 +45,10 @@ pub(super) type Visit<'a> = dyn FnMut(&str, Item<'_>) -> io::Result<()> + 'a;
 /// reference.
 pub(super) fn open<'s>(
     text: &str,
-    supply: &'s Supply,
+    sources: &'s SourceResolver,
     digest: Option<&str>,
 ) -> Result<(Catalog<'s>, Diagnostics), Diagnostics> {
-    let (base, limits) = (supply.base.as_path(), &supply.limits);
+    let (base, limits) = (sources.base.as_path(), &sources.limits);
     let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
     let found = local::find(text, base);
     let is_layout = |path: &Path| path.join(layout::MARKER).is_file();
@@ -78,7 +78,7 @@ pub(super) fn open<'s>(
             "check the path: relative paths are relative to the directory of the configuration file",
         )),
         _ => {
-            let Located { blobs, root, notes } = supply.open(text, digest)?;
+            let Located { blobs, root, notes } = sources.open(text, digest)?;
             Ok((Catalog::Image { blobs, root: Box::new(root), by_reference: true }, notes))
         }
     }

@@ -4,7 +4,7 @@ mod layout;
 
 use super::image::{Blobs, Document, read_document, read_small};
 use super::reference::Reference;
-use super::{Pin, Supply, failure};
+use super::{Pin, SourceResolver, failure};
 use crate::diag::{Code, Diagnostics};
 use layout::LayoutWriter;
 use oci_spec::image::Descriptor;
@@ -42,7 +42,7 @@ struct Image<'s> {
     parts: Vec<Descriptor>,
 }
 
-impl Supply {
+impl SourceResolver {
     /// Copies images into the layout in `folder`, relative to the configuration. Other images in
     /// the layout are kept.
     ///
@@ -139,12 +139,12 @@ impl Supply {
 
 impl Image<'_> {
     /// Returns a blob in a temporary file, at its start, when it is what its descriptor says.
-    fn checked(&self, part: &Descriptor, supply: &Supply) -> Result<File, Diagnostics> {
+    fn checked(&self, part: &Descriptor, sources: &SourceResolver) -> Result<File, Diagnostics> {
         let name = format!("the blob {}", part.digest());
         let unwritable = |error: io::Error| super::unreadable(&name, &error);
         let mut file = tempfile::tempfile().map_err(unwritable)?;
         super::image::copy(self.blobs.as_ref(), part, &name, &mut file)?;
-        supply.access.tell(1, || format!("{}: copied", part.digest()));
+        sources.access.tell(1, || format!("{}: copied", part.digest()));
         file.seek(SeekFrom::Start(0)).map_err(unwritable)?;
         Ok(file)
     }

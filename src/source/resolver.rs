@@ -1,4 +1,4 @@
-//! Resolves sources: directories, layouts, mirrors, registries, in this order.
+//! [`SourceResolver`]: finds the bytes of a source in directories, layouts, mirrors, registries, in this order.
 
 use super::access::Access;
 use super::cache::Cache;
@@ -17,7 +17,7 @@ use std::str::FromStr as _;
 use std::sync::{Arc, OnceLock};
 
 /// Reads sources as a configuration says. May be used from several threads.
-pub struct Supply {
+pub struct SourceResolver {
     pub(super) base: PathBuf,
     mirrors: Vec<Mirror>,
     registries: Vec<Registry>,
@@ -47,7 +47,7 @@ pub(super) struct Located<'s> {
     pub(super) notes: Diagnostics,
 }
 
-impl Supply {
+impl SourceResolver {
     /// Relative paths start from `base`.
     pub fn new(
         base: &Path,
@@ -57,7 +57,7 @@ impl Supply {
         limits: &Limits,
         access: Access,
     ) -> Self {
-        Supply {
+        SourceResolver {
             base: base.to_owned(),
             mirrors: mirrors.to_vec(),
             registries: registries.to_vec(),
@@ -70,7 +70,7 @@ impl Supply {
 
     /// Creates a resolver for a configuration, with the default limits.
     pub fn of(config: &Config, access: Access) -> Self {
-        Supply::new(
+        SourceResolver::new(
             &config.base,
             &config.mirrors,
             &config.registries,
