@@ -1,7 +1,10 @@
 //! Diagnostics: what is wrong, where, why, and what to do about it.
 //!
-//! Every stage reports through [`Diagnostics`]; a stage collects all that it finds and never stops
-//! at the first problem. Only [`human`], [`json`], [`github`] and [`sarif`] turn them into text.
+//! Every stage reports to a [`Diagnostics`], its last parameter, and returns its value: an `Option`
+//! if it may fail. A stage collects all that it finds and never stops at the first problem. An
+//! operation that one error ends, such as reading a file, returns `Result<T, Fatal>`, which
+//! [`Diagnostics::report`] takes at one place. Only [`human`], [`json`], [`github`] and [`sarif`]
+//! turn diagnostics into text.
 
 mod code;
 pub mod github;
@@ -12,11 +15,13 @@ mod location;
 #[cfg(test)]
 mod sample;
 pub mod sarif;
+mod sink;
 pub(crate) mod suggest;
 
 pub use code::Code;
 pub(crate) use listing::{listed, quoted};
 pub use location::{Locate, Location};
+pub use sink::{Diagnostics, Fatal, Mark};
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -188,87 +193,14 @@ impl Diagnostic {
         self
     }
 
+    /// Returns the place and the related places.
+    pub(crate) fn places_mut(&mut self) -> impl Iterator<Item = &mut Place> {
+        std::iter::once(&mut self.place).chain(self.related.iter_mut().map(|(place, _)| place))
+    }
+
     /// Sets what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
-    }
-}
-
-/// Findings in the order in which they were made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Diagnostics {
-    list: Vec<Diagnostic>,
-}
-
-impl Diagnostics {
-    /// Creates an empty list.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds one.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
-        self.list.push(diagnostic);
-    }
-
-    /// Adds all of `other`.
-    pub fn append(&mut self, other: Diagnostics) {
-        self.list.extend(other.list);
-    }
-
-    /// Returns true if there is an error.
-    pub fn has_errors(&self) -> bool {
-        self.list.iter().any(|d| d.severity == Severity::Error)
-    }
-
-    /// Counts the findings of this severity.
-    pub fn count(&self, severity: Severity) -> usize {
-        self.list.iter().filter(|d| d.severity == severity).count()
-    }
-
-    /// Returns the findings.
-    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
-        self.list.iter()
-    }
-
-    /// Returns true if there are no findings.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    /// Names the bundle in every finding that does not name one yet.
-    pub fn for_bundle(mut self, name: &str) -> Self {
-        for d in &mut self.list {
-            d.place.bundle.get_or_insert_with(|| name.to_owned());
-        }
-        self
-    }
-}
-
-impl Extend<Diagnostic> for Diagnostics {
-    fn extend<T: IntoIterator<Item = Diagnostic>>(&mut self, iter: T) {
-        self.list.extend(iter);
-    }
-}
-
-impl From<Diagnostic> for Diagnostics {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Diagnostics { list: vec![diagnostic] }
-    }
-}
-
-impl IntoIterator for Diagnostics {
-    type Item = Diagnostic;
-    type IntoIter = std::vec::IntoIter<Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.list.into_iter()
-    }
-}
-
-impl FromIterator<Diagnostic> for Diagnostics {
-    fn from_iter<T: IntoIterator<Item = Diagnostic>>(iter: T) -> Self {
-        Diagnostics { list: iter.into_iter().collect() }
     }
 }

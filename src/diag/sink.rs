@@ -1,0 +1,198 @@
+//! The sink: the one way in which findings leave a stage.
+
+use super::{Diagnostic, Severity};
+
+/// The error of an operation that cannot continue after it, such as reading a file or asking a
+/// registry: `Result<T, Fatal>`. Boxed because a diagnostic is large and errors are rare.
+pub type Fatal = Box<Diagnostic>;
+
+/// A position in [`Diagnostics`]: everything reported later is _since_ this mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(usize);
+
+/// Findings in the order in which they were made.
+///
+/// Stages add to the list of their caller. A stage that depends on its own findings takes a
+/// [`Mark`] first, because the list already has those of earlier stages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Creates an empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Adds all of `other`, which another thread collected.
+    pub fn append(&mut self, other: Diagnostics) {
+        self.list.extend(other.list);
+    }
+
+    /// Returns the value of an operation, or adds the error that ended it.
+    pub fn report<T>(&mut self, result: Result<T, Fatal>) -> Option<T> {
+        result.map_err(|fatal| self.push(*fatal)).ok()
+    }
+
+    /// Returns the position after the last finding.
+    pub fn mark(&self) -> Mark {
+        Mark(self.list.len())
+    }
+
+    /// Returns the findings since `mark`, for stages that complete them, for example with lines.
+    pub fn since(&mut self, mark: Mark) -> &mut [Diagnostic] {
+        self.list.get_mut(mark.0..).unwrap_or_default()
+    }
+
+    /// Returns true if there is an error since `mark`.
+    pub fn has_errors_since(&self, mark: Mark) -> bool {
+        has_errors(self.list.get(mark.0..).unwrap_or_default())
+    }
+
+    /// Returns true if there is an error.
+    pub fn has_errors(&self) -> bool {
+        has_errors(&self.list)
+    }
+
+    /// Keeps only the findings since `mark` that `keep` accepts.
+    pub fn retain_since(&mut self, mark: Mark, mut keep: impl FnMut(&Diagnostic) -> bool) {
+        let mut index = 0;
+        self.list.retain(|diagnostic| {
+            index += 1;
+            index <= mark.0 || keep(diagnostic)
+        });
+    }
+
+    /// Names the bundle in every finding since `mark` that does not name one yet.
+    pub fn name_bundle(&mut self, mark: Mark, name: &str) {
+        for diagnostic in self.since(mark) {
+            diagnostic.place.bundle.get_or_insert_with(|| name.to_owned());
+        }
+    }
+
+    /// Names the bundle in every finding that does not name one yet.
+    pub fn for_bundle(mut self, name: &str) -> Self {
+        self.name_bundle(Mark(0), name);
+        self
+    }
+
+    /// Counts the findings of this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.list.iter().filter(|d| d.severity == severity).count()
+    }
+
+    /// Returns the findings.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    /// Returns true if there are no findings.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+fn has_errors(list: &[Diagnostic]) -> bool {
+    list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+}
+
+impl Extend<Diagnostic> for Diagnostics {
+    fn extend<T: IntoIterator<Item = Diagnostic>>(&mut self, iter: T) {
+        self.list.extend(iter);
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Diagnostics { list: vec![diagnostic] }
+    }
+}
+
+impl From<Fatal> for Diagnostics {
+    fn from(fatal: Fatal) -> Self {
+        Diagnostics::from(*fatal)
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<T: IntoIterator<Item = Diagnostic>>(iter: T) -> Self {
+        Diagnostics { list: iter.into_iter().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Code;
+
+    fn error(message: &str) -> Diagnostic {
+        Diagnostic::error(Code::InvalidName, message)
+    }
+
+    fn note(message: &str) -> Diagnostic {
+        Diagnostic::note(Code::InvalidName, message)
+    }
+
+    fn messages(diagnostics: &Diagnostics) -> Vec<&str> {
+        diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect()
+    }
+
+    #[test]
+    fn errors_before_a_mark_do_not_count() {
+        let mut diagnostics = Diagnostics::from(error("of an earlier stage"));
+        let mark = diagnostics.mark();
+        diagnostics.push(note("of this stage"));
+        assert!(!diagnostics.has_errors_since(mark));
+        assert!(diagnostics.has_errors());
+
+        diagnostics.push(error("of this stage"));
+        assert!(diagnostics.has_errors_since(mark));
+    }
+
+    #[test]
+    fn a_fatal_error_is_added_and_a_value_is_returned() {
+        let mut diagnostics = Diagnostics::new();
+        assert_eq!(diagnostics.report(Ok(1)), Some(1));
+        assert!(diagnostics.is_empty());
+        assert_eq!(diagnostics.report::<u8>(Err(error("unreadable").into())), None);
+        assert_eq!(messages(&diagnostics), ["unreadable"]);
+    }
+
+    #[test]
+    fn bundles_are_named_since_the_mark_only_and_once() {
+        let mut diagnostics = Diagnostics::from(note("before"));
+        let mark = diagnostics.mark();
+        diagnostics.push(note("unnamed"));
+        let mut named = note("named");
+        named.place.bundle = Some("other".to_owned());
+        diagnostics.push(named);
+        diagnostics.name_bundle(mark, "own");
+
+        let bundles: Vec<_> = diagnostics.iter().map(|d| d.place.bundle.as_deref()).collect();
+        assert_eq!(bundles, [None, Some("own"), Some("other")]);
+    }
+
+    #[test]
+    fn findings_before_a_mark_are_retained() {
+        let mut diagnostics = Diagnostics::from(note("before"));
+        let mark = diagnostics.mark();
+        diagnostics.extend([note("note"), error("error")]);
+        diagnostics.retain_since(mark, |diagnostic| diagnostic.severity == Severity::Error);
+        assert_eq!(messages(&diagnostics), ["before", "error"]);
+    }
+}
