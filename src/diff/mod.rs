@@ -5,6 +5,7 @@
 //! every edit ([`rules`]) and builds the upgrade plan ([`plan`]). Secrets are redacted before the
 //! comparison ([`redact`]), so that no renderer can print them.
 
+pub mod harm;
 pub mod identity;
 pub mod plan;
 pub mod redact;
