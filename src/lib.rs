@@ -86,6 +86,8 @@ pub mod olm;
 #[doc(hidden)]
 pub mod overlay;
 #[doc(hidden)]
+pub mod package;
+#[doc(hidden)]
 pub mod passes;
 mod regular_file;
 #[doc(hidden)]

@@ -11,6 +11,8 @@ mod init;
 mod inspect;
 mod lock;
 mod output;
+mod package;
+mod push;
 mod repository;
 mod vendor;
 
@@ -79,6 +81,10 @@ enum Command {
     Vendor(vendor::Vendor),
     /// Compile bundles to Helm charts.
     Build(build::Build),
+    /// Package charts as .tgz files, and write charts.lock.
+    Package(package::Package),
+    /// Push charts to an OCI registry, and write charts.lock.
+    Push(push::Push),
     /// Show the changes of an upgrade.
     Diff(diff::Diff),
     /// Show the contents of a bundle.
@@ -176,6 +182,8 @@ fn run(cli: &Cli) -> ExitCode {
         Command::Build(build) => build.run(&cli.global, &mut output),
         Command::Lock(lock) => lock.run(&cli.global, &mut output),
         Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
+        Command::Package(package) => package.run(&cli.global, &mut output),
+        Command::Push(push) => push.run(&cli.global, &mut output),
         Command::Diff(diff) => diff.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
         Command::Images(images) => images.run(&cli.global, &mut output),

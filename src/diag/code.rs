@@ -290,6 +290,9 @@ codes! {
     WatchChanged "watch-changed"
         "A new operator version changes the default install mode, and `watch` is not set."
         "Without `watch`, the bundle's install modes decide: AllNamespaces if supported, else OwnNamespace. A version that adds AllNamespaces would turn the operator's Roles into ClusterRoles, with access to Secrets in all namespaces if its rules include Secrets. bundles.lock records the install mode; if the default changes, the build stops until `watch` is set.";
+    TagExists "tag-exists"
+        "The tag of a chart exists in the registry with another digest."
+        "A released chart must not change: clusters that install it by tag would get another one. Raise `chart-version` of the bundle in bundles.toml to give the new content its own tag. `push --replace` moves the tag; use it only if the old chart was never installed. A chart that was packaged with `helm package` always has another digest, because such packages contain the time of packaging.";
     // --- source: catalogs -----------------------------------------------------------------
     NotACatalog "not-a-catalog"
         "The source is not a file-based catalog."

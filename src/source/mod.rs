@@ -6,6 +6,7 @@
 
 mod access;
 mod archive;
+mod artifact;
 mod cache;
 pub mod catalog;
 pub mod chart;
@@ -32,6 +33,7 @@ mod vendor;
 pub(crate) use digest::{digest_of_parts, hexadecimal, sha256};
 
 pub use access::{Access, Download, Environment, Reporter};
+pub use artifact::OciArtifact;
 pub use limits::Limits;
 pub use manifests::manifests;
 pub use overlays::OverlayFile;

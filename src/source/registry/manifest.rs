@@ -37,6 +37,18 @@ impl Repository<'_> {
         found
     }
 
+    /// Returns the digest that a tag has now, `None` if there is no such tag. Neither the cache nor
+    /// earlier results are used. The request asks for the permission to push: registries deny
+    /// repositories that do not exist yet to everyone else.
+    pub(in crate::source) fn tag_digest(&self, tag: &str) -> Result<Option<Digest>, Diagnostics> {
+        let _slot = self.client.slots.take();
+        match self.with_retries(|| self.fetch_manifest(tag, None, true)) {
+            Ok((descriptor, _)) => Ok(Some(descriptor.digest().clone())),
+            Err(Failure::NotFound(_)) => Ok(None),
+            Err(failure) => Err(failure.diagnostic(&self.host.name).into()),
+        }
+    }
+
     fn find_manifest(
         &self,
         reference: &Reference,
@@ -63,7 +75,7 @@ impl Repository<'_> {
             Err(Failure::Reported(Box::new(missing(shown))))
         } else {
             let _slot = self.client.slots.take();
-            self.with_retries(|| self.fetch_manifest(wanted, reference.digest.as_ref()))
+            self.with_retries(|| self.fetch_manifest(wanted, reference.digest.as_ref(), false))
         };
         let (descriptor, bytes) = fetched.map_err(|failure| {
             let failure = match failure {
@@ -79,13 +91,16 @@ impl Repository<'_> {
         Ok(descriptor)
     }
 
+    /// Fetches a manifest by tag or digest; with `push`, with credentials that may push.
     fn fetch_manifest(
         &self,
         wanted: &str,
         digest: Option<&Digest>,
+        push: bool,
     ) -> Result<(Descriptor, Vec<u8>), Failure> {
         let path = format!("manifests/{wanted}");
-        let response = self.send(&Request::get(&path, vec![accepted()]))?;
+        let request = Request { push, ..Request::get(&path, vec![accepted()]) };
+        let response = self.send(&request)?;
         let place = shown(&response.from);
         let limit = self.limits.document_bytes;
         let too_much = || {

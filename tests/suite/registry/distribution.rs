@@ -47,6 +47,15 @@ impl Distribution {
     /// # Panics
     /// When there is no server and it cannot be installed.
     pub(crate) fn start() -> Self {
+        Distribution::start_with(true)
+    }
+
+    /// The same without TLS, for programs that never use it for this machine.
+    pub(crate) fn start_plain() -> Self {
+        Distribution::start_with(false)
+    }
+
+    fn start_with(tls: bool) -> Self {
         install();
         let folder = tempfile::tempdir().expect("a folder");
         let file = |name: &str| folder.path().join(name);
@@ -60,13 +69,14 @@ impl Distribution {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = free.local_addr().expect("an address").to_string();
         drop(free);
+        let (cert, key) = (file("cert.pem"), file("key.pem"));
+        let cert = format!("  tls: {{certificate: {}, key: {}}}\n", cert.display(), key.display());
         let config = format!(
             "version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {root}}}}}\n\
-             http:\n  addr: {address}\n  tls: {{certificate: {cert}, key: {key}}}\n\
+             http:\n  addr: {address}\n{tls}\
              auth: {{htpasswd: {{realm: lamps, path: {htpasswd}}}}}\n",
             root = file("data").display(),
-            cert = file("cert.pem").display(),
-            key = file("key.pem").display(),
+            tls = if tls { cert.as_str() } else { "" },
             htpasswd = file("htpasswd").display(),
         );
         fs::write(file("config.yml"), config).expect("a file");

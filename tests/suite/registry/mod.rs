@@ -1,5 +1,6 @@
 //! Registries: the real one, and one that misbehaves in every way that we know.
 
+mod charts;
 mod credentials;
 mod distribution;
 mod end_to_end;

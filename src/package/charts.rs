@@ -1,0 +1,242 @@
+//! The charts in the output directory.
+
+use super::{Package, archive, artifact};
+use crate::diag::suggest;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, quoted};
+use crate::ir::Release;
+use crate::output::ownership::{FILE_NAME, Ownership, UPGRADE_REPORT};
+use crate::regular_file;
+use crate::source::chart::{self as charts, ChartTree};
+use crate::source::sha256;
+use crate::yaml;
+use semver::Version;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Bytes of an ownership file that are read; a longer one is damaged.
+const OWNERSHIP_BYTES: u64 = 8 << 20;
+
+/// A directory with a chart that bundle2chart wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartDirectory {
+    /// Name of the chart.
+    pub name: String,
+    /// Version of the chart.
+    pub version: String,
+    /// The directory.
+    pub path: PathBuf,
+    /// The files that bundle2chart wrote.
+    ownership: Ownership,
+}
+
+/// Returns the charts in the output directory that bundle2chart wrote, sorted by name and version:
+/// `NAME/VERSION` or, in the flat layout, `NAME`.
+///
+/// `None` if there is no chart, or if an ownership file is invalid.
+pub fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
+    let mut found = Vec::new();
+    let mut complete = true;
+    for name in charts::folders(out) {
+        let folder = out.join(&name);
+        let versions = charts::folders(&folder).into_iter().map(|version| folder.join(version));
+        let is_flat = charts::is_chart(&folder);
+        let folders: Vec<PathBuf> = if is_flat { vec![folder] } else { versions.collect() };
+        for path in folders.into_iter().filter(|path| path.join(FILE_NAME).is_file()) {
+            match ownership(&path, diagnostics) {
+                Some(ownership) => found.push(ChartDirectory {
+                    name: name.clone(),
+                    version: ownership.version.clone(),
+                    path,
+                    ownership,
+                }),
+                None => complete = false,
+            }
+        }
+    }
+
+    if complete && found.is_empty() {
+        diagnostics.push(
+            Diagnostic::error(Code::ChartNotFound, format!("no charts in `{}`", out.display()))
+                .hint("run `bundle2chart build`"),
+        );
+        return None;
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.precedence().cmp(&b.precedence())));
+    complete.then_some(found)
+}
+
+fn ownership(folder: &Path, diagnostics: &mut Diagnostics) -> Option<Ownership> {
+    let path = folder.join(FILE_NAME);
+    let shown = path.display().to_string();
+    let invalid = |why: String| {
+        Diagnostic::error(Code::OwnershipFile, format!("cannot use `{shown}`: {why}"))
+            .at(Place::file(&shown))
+            .hint("restore it from Git, or delete the chart's directory and build again")
+    };
+    let text = regular_file::read(&path, OWNERSHIP_BYTES).map_err(|error| error.to_string());
+    let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(|error| error.to_string()));
+    let parsed = text.and_then(|text| {
+        Ownership::parse(&text).map_err(|line| format!("line {line} is not valid"))
+    });
+    parsed.map_err(|why| diagnostics.push(invalid(why))).ok()
+}
+
+/// Returns the indexes of the selected charts; `names` are as in [`super::packages`]. `None` if there
+/// is no chart of a name.
+pub(super) fn select(
+    charts: &[ChartDirectory],
+    names: &[String],
+    out: &Path,
+    diagnostics: &mut Diagnostics,
+) -> Option<BTreeSet<usize>> {
+    let newest = |name: &str| charts.iter().rposition(|chart| chart.name == name);
+    if names.is_empty() {
+        return Some(charts.iter().filter_map(|chart| newest(&chart.name)).collect());
+    }
+    let mut selected = BTreeSet::new();
+    let mut complete = true;
+
+    for argument in names {
+        // Paths of charts are what a shell completes.
+        let inside = Path::new(argument).strip_prefix(out).ok().and_then(Path::to_str);
+        let text = inside.unwrap_or(argument).trim_end_matches('/');
+        let found = match text.split_once(['@', '/']) {
+            Some((name, version)) => {
+                charts.iter().position(|chart| chart.name == name && chart.version == version)
+            }
+            None => newest(text),
+        };
+        match found {
+            Some(index) => {
+                selected.insert(index);
+            }
+            None => {
+                diagnostics.push(not_found(charts, argument, text, out));
+                complete = false;
+            }
+        }
+    }
+
+    complete.then_some(selected)
+}
+
+fn not_found(charts: &[ChartDirectory], argument: &str, text: &str, out: &Path) -> Diagnostic {
+    let name = text.split(['@', '/']).next().unwrap_or(text);
+    let versions: Vec<&str> = charts
+        .iter()
+        .filter(|chart| chart.name == name)
+        .map(|chart| chart.version.as_str())
+        .collect();
+    let hint = if versions.is_empty() {
+        let mut names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+        names.dedup();
+        suggest::hint(name, &names, "charts")
+    } else {
+        format!("use one of the versions {}", quoted(&versions).join(", "))
+    };
+    let argument = argument.escape_debug();
+    let message = format!("chart `{argument}` not found in `{}`", out.display());
+    Diagnostic::error(Code::ChartNotFound, message).hint(hint)
+}
+
+impl ChartDirectory {
+    /// Returns the order of versions: semantic versions after everything that is none.
+    fn precedence(&self) -> (Option<Version>, &str) {
+        (Version::parse(&self.version).ok(), &self.version)
+    }
+
+    /// Packages the chart, without the ownership file and the upgrade report, which `.helmignore`
+    /// excludes too.
+    ///
+    /// `None` if the directory differs from what bundle2chart wrote: a package cannot be reviewed
+    /// like a directory in Git, so nothing else may get into it.
+    pub(super) fn package(&self, diagnostics: &mut Diagnostics) -> Option<Package> {
+        let files = self.files(diagnostics)?;
+        let metadata = self.metadata(&files, diagnostics)?;
+        let archive = match archive::tgz(&self.name, &files) {
+            Ok(archive) => archive,
+            Err(error) => {
+                let message = format!("cannot package `{}`: {error}", self.path.display());
+                diagnostics.push(
+                    Diagnostic::error(Code::ChartUnreadable, message)
+                        .at(Place::file(self.path.display().to_string()))
+                        .hint("delete the chart's directory and build again"),
+                );
+                return None;
+            }
+        };
+
+        Some(Package {
+            name: self.name.clone(),
+            version: self.version.clone(),
+            artifact: artifact::artifact(&metadata, &archive),
+            archive,
+        })
+    }
+
+    /// Returns the files of the package, checked against the ownership file.
+    fn files(&self, diagnostics: &mut Diagnostics) -> Option<ChartTree> {
+        let read = charts::refuse_links(&self.path).and_then(|()| charts::read_folder(&self.path));
+        let mut files = match read {
+            Ok(files) => files,
+            Err(problems) => {
+                diagnostics.append(problems);
+                return None;
+            }
+        };
+        files.remove(FILE_NAME);
+        let place = |file: &str| Place::file(self.path.join(file).display().to_string());
+        let mut complete = true;
+        let mut report = |diagnostic| {
+            diagnostics.push(diagnostic);
+            complete = false;
+        };
+
+        for (path, sum) in &self.ownership.sums {
+            let what = match files.get(path) {
+                None => "is missing",
+                Some(content) if sha256(content) != *sum => "was edited",
+                Some(_) => continue,
+            };
+            let message = format!("`{}` {what}", self.path.join(path).display());
+            report(
+                Diagnostic::error(Code::ChartEdited, message)
+                    .at(place(path))
+                    .hint("restore it with `bundle2chart build --replace`"),
+            );
+        }
+        for path in files.keys().filter(|path| !self.ownership.sums.contains_key(*path)) {
+            let message =
+                format!("`{}` was not written by bundle2chart", self.path.join(path).display());
+            report(
+                Diagnostic::error(Code::ForeignFile, message)
+                    .at(place(path))
+                    .hint("move the file out of the chart, or declare it as an overlay"),
+            );
+        }
+
+        files.remove(UPGRADE_REPORT);
+        complete.then_some(files)
+    }
+
+    /// Returns Chart.yaml as JSON.
+    fn metadata(&self, files: &ChartTree, diagnostics: &mut Diagnostics) -> Option<Json> {
+        let path = self.path.join("Chart.yaml").display().to_string();
+        let text = files.get("Chart.yaml").and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let parsed = text
+            .ok_or_else(|| "it is missing or not UTF-8 text".to_owned())
+            .and_then(|text| yaml::parse(text).map_err(|why| why.to_string()));
+        let metadata = parsed.and_then(|documents| {
+            let value = documents.first().map(|document| Release::LITERAL.value(document));
+            let value = value.filter(|value| value["version"] == self.version.as_str());
+            value.ok_or_else(|| format!("it does not have version {}", self.version))
+        });
+        let invalid = |why: String| {
+            Diagnostic::error(Code::ChartUnreadable, format!("cannot use `{path}`: {why}"))
+                .at(Place::file(&path))
+                .hint("delete the chart's directory and build again")
+        };
+        metadata.map_err(|why| diagnostics.push(invalid(why))).ok()
+    }
+}

@@ -1,0 +1,100 @@
+//! Packages charts: in, the chart directories in the output directory; out, for each chart the bytes
+//! of its `.tgz`, and the OCI artifact that Helm installs it from.
+//!
+//! Packages are a pure function of the chart's files. Names, order, modes and times in the archive
+//! are fixed, and the compressor is a part of this program, so the bytes and the digests are the
+//! same on any machine. [`record`] writes the digests to `charts.lock` in the output directory.
+
+mod archive;
+mod artifact;
+mod charts;
+mod file;
+pub mod push;
+pub mod record;
+
+pub use charts::{ChartDirectory, charts_in};
+
+use crate::diag::Diagnostics;
+use crate::source::OciArtifact;
+use record::{Record, Recorded};
+use std::io;
+use std::path::Path;
+
+/// A packaged chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Name of the chart.
+    pub name: String,
+    /// Version of the chart.
+    pub version: String,
+    /// The content of the `.tgz`.
+    pub archive: Vec<u8>,
+    /// The OCI artifact, whose layer is the `.tgz`.
+    pub artifact: OciArtifact,
+}
+
+/// The packages that a command selects, and the record of all charts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packages {
+    /// The selected packages, sorted by name and version.
+    pub selected: Vec<Package>,
+    /// The digests of all charts in the output directory, whether selected or not.
+    pub record: Record,
+}
+
+impl Package {
+    /// Returns the name of the package's file, as `helm package` has it.
+    pub fn file_name(&self) -> String {
+        format!("{}-{}.tgz", self.name, self.version)
+    }
+
+    /// Returns the tag of the artifact: the version, with `_` for `+`, which tags cannot have. Helm
+    /// translates it in the same way.
+    pub fn tag(&self) -> String {
+        self.version.replace('+', "_")
+    }
+
+    /// Writes the package to `folder`, which is created if it is missing; returns false if the file
+    /// was there with the same bytes.
+    ///
+    /// # Errors
+    /// If the directory or the file cannot be written.
+    pub fn write(&self, folder: &Path) -> io::Result<bool> {
+        file::write(&folder.join(self.file_name()), &self.archive)
+    }
+
+    fn recorded(&self) -> Recorded {
+        Recorded {
+            name: self.name.clone(),
+            version: self.version.clone(),
+            package: (self.artifact.layer_digest().to_owned(), self.archive.len() as u64),
+            manifest: self.artifact.digest.clone(),
+        }
+    }
+}
+
+/// Packages the charts in the output directory `out`. `names` selects charts, as `NAME` for the
+/// highest version or `NAME@VERSION`; without names, the highest version of every chart is selected.
+///
+/// `None` if a chart cannot be packaged, for example because a file was edited; all such charts are
+/// reported.
+pub fn packages(out: &Path, names: &[String], diagnostics: &mut Diagnostics) -> Option<Packages> {
+    let charts = charts_in(out, diagnostics)?;
+    let selected = charts::select(&charts, names, out, diagnostics)?;
+    let mut packages = Packages { selected: Vec::new(), record: Record::default() };
+    let mut complete = true;
+
+    for (index, chart) in charts.iter().enumerate() {
+        // A faulty chart does not hide the faults of the next one.
+        let Some(package) = chart.package(diagnostics) else {
+            complete = false;
+            continue;
+        };
+        packages.record.charts.push(package.recorded());
+        if selected.contains(&index) {
+            packages.selected.push(package);
+        }
+    }
+
+    complete.then_some(packages)
+}

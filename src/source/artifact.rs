@@ -1,0 +1,145 @@
+//! OCI artifacts that are pushed: a configuration, a layer and a manifest, in memory.
+
+use super::reference::Reference;
+use super::supply::Supply;
+use super::{sha256, unreadable};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use oci_spec::image::{Descriptor, Digest, MediaType};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::str::FromStr as _;
+
+/// An artifact with one layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OciArtifact {
+    config: Blob,
+    layer: Blob,
+    /// The manifest.
+    pub manifest: Vec<u8>,
+    /// Digest of the manifest.
+    pub digest: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Blob {
+    media_type: String,
+    content: Vec<u8>,
+    digest: String,
+}
+
+impl Blob {
+    fn new((media_type, content): (&str, Vec<u8>)) -> Self {
+        let digest = digest_of(&content);
+        Blob { media_type: media_type.to_owned(), content, digest }
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        let Blob { media_type, content, digest } = self;
+        json!({ "mediaType": media_type, "digest": digest, "size": content.len() })
+    }
+}
+
+fn digest_of(content: &[u8]) -> String {
+    format!("sha256:{}", sha256(content))
+}
+
+impl OciArtifact {
+    /// Creates the artifact and its manifest: the same bytes for the same arguments. `config` and
+    /// `layer` are a media type and a content.
+    pub fn new(
+        config: (&str, Vec<u8>),
+        layer: (&str, Vec<u8>),
+        annotations: &BTreeMap<String, String>,
+    ) -> Self {
+        let (config, layer) = (Blob::new(config), Blob::new(layer));
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MediaType::ImageManifest.to_string(),
+            "config": config.to_json(),
+            "layers": [layer.to_json()],
+            "annotations": annotations,
+        });
+        let manifest = manifest.to_string().into_bytes();
+        OciArtifact { config, layer, digest: digest_of(&manifest), manifest }
+    }
+
+    /// Returns the digest of the layer.
+    pub fn layer_digest(&self) -> &str {
+        &self.layer.digest
+    }
+}
+
+impl Supply {
+    /// Returns the digest that a tag has in its registry, `Some(None)` if there is no such tag.
+    /// Mirrors are not used, because artifacts are not pushed to them.
+    ///
+    /// `None` if the registry does not answer, or refuses.
+    pub fn tag_digest(
+        &self,
+        reference: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Option<String>> {
+        let found = self.target(reference).and_then(|(target, tag)| {
+            let repository = self.client()?.repository(&target.name, &self.limits)?;
+            repository.tag_digest(&tag)
+        });
+        let found = found.map_err(|problems| diagnostics.append(problems)).ok()?;
+        Some(found.map(|digest| digest.to_string()))
+    }
+
+    /// Pushes an artifact under the tag of `reference`, whatever the tag was before. Blobs that the
+    /// repository has are not sent again.
+    ///
+    /// `None` if the registry does not accept it; the tag is then as before.
+    pub fn push_artifact(
+        &self,
+        artifact: &OciArtifact,
+        reference: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<()> {
+        let pushed = self.target(reference).and_then(|(target, tag)| {
+            let repository = self.client()?.repository(&target.name, &self.limits)?;
+            for blob in [&artifact.layer, &artifact.config] {
+                let descriptor = descriptor(&blob.media_type, &blob.content, &blob.digest)?;
+                repository.push_blob(&descriptor, || in_file(&blob.content))?;
+            }
+            let manifest = MediaType::ImageManifest.to_string();
+            let descriptor = descriptor(&manifest, &artifact.manifest, &artifact.digest)?;
+            repository.push_manifest(&descriptor, Some(&tag), &artifact.manifest)
+        });
+        pushed.map_err(|problems| diagnostics.append(problems)).ok()
+    }
+
+    /// Returns the repository and the tag to push to.
+    fn target(&self, reference: &str) -> Result<(Reference, String), Diagnostics> {
+        if self.access.offline {
+            let message = format!("cannot push `{reference}` with --offline");
+            return Err(Diagnostic::error(Code::Offline, message)
+                .hint("run the command without `--offline`")
+                .into());
+        }
+        let reference = Reference::parse(reference)?;
+        let tag = reference.tag.clone().unwrap_or_default();
+        Ok((reference, tag))
+    }
+}
+
+fn descriptor(media_type: &str, content: &[u8], digest: &str) -> Result<Descriptor, Diagnostics> {
+    let digest = Digest::from_str(digest).map_err(|error| {
+        Diagnostic::error(Code::BlobMismatch, format!("cannot compute the digest: {error}"))
+    })?;
+    Ok(Descriptor::new(MediaType::from(media_type), content.len() as u64, digest))
+}
+
+/// Returns a temporary file with the content, at its start.
+fn in_file(content: &[u8]) -> Result<File, Diagnostics> {
+    let write = || -> io::Result<File> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(content)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    };
+    write().map_err(|error| unreadable("a temporary file", &error))
+}
