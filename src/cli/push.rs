@@ -9,7 +9,7 @@ use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::package;
 use crate::package::push::{self, ChartRegistry, Remote, TagState};
-use crate::source::Supply;
+use crate::source::SourceResolver;
 use std::path::PathBuf;
 
 /// Push charts to an OCI registry, and write charts.lock.
@@ -60,16 +60,16 @@ impl Push {
         output.configured(&config);
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
-        let supply = Supply::of(&config, access(global));
+        let resolver = SourceResolver::of(&config, access(global));
 
-        let remotes = registry.look_up(&packages.selected, &supply, diagnostics);
+        let remotes = registry.look_up(&packages.selected, &resolver, diagnostics);
         if diagnostics.has_errors() {
             return None;
         }
         if self.check {
             return Some(check(&remotes, output));
         }
-        push::push(&remotes, self.replace, &supply, diagnostics)?;
+        push::push(&remotes, self.replace, &resolver, diagnostics)?;
 
         output.list(&remotes.iter().map(Remote::pinned).collect());
         let pushed = remotes.iter().filter(|remote| remote.is_pushed()).count();

@@ -2,7 +2,7 @@
 
 use super::Package;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::source::{Reference, Supply};
+use crate::source::{Reference, SourceResolver};
 
 /// The scheme that Helm requires for registries.
 const SCHEME: &str = "oci://";
@@ -59,13 +59,13 @@ impl ChartRegistry {
     pub fn look_up<'p>(
         &self,
         packages: &'p [Package],
-        supply: &Supply,
+        resolver: &SourceResolver,
         diagnostics: &mut Diagnostics,
     ) -> Vec<Remote<'p>> {
         let mut remotes = Vec::new();
         for package in packages {
             let reference = format!("{}/{}:{}", self.start, package.name, package.tag());
-            let Some(found) = supply.tag_digest(&reference, diagnostics) else { continue };
+            let Some(found) = resolver.tag_digest(&reference, diagnostics) else { continue };
             let state = match found {
                 None => TagState::Missing,
                 Some(digest) if digest == package.artifact.digest => TagState::Same,
@@ -96,7 +96,7 @@ impl Remote<'_> {
 pub fn push(
     remotes: &[Remote<'_>],
     replace: bool,
-    supply: &Supply,
+    resolver: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
     let mut refused = false;
@@ -120,7 +120,7 @@ pub fn push(
     }
 
     for remote in remotes.iter().filter(|remote| remote.is_pushed()) {
-        supply.push_artifact(&remote.package.artifact, &remote.reference, diagnostics)?;
+        resolver.push_artifact(&remote.package.artifact, &remote.reference, diagnostics)?;
     }
     Some(())
 }

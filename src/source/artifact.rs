@@ -1,7 +1,7 @@
 //! OCI artifacts that are pushed: a configuration, a layer and a manifest, in memory.
 
 use super::reference::Reference;
-use super::supply::Supply;
+use super::resolver::SourceResolver;
 use super::{sha256, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use oci_spec::image::{Descriptor, Digest, MediaType};
@@ -71,7 +71,7 @@ impl OciArtifact {
     }
 }
 
-impl Supply {
+impl SourceResolver {
     /// Returns the digest that a tag has in its registry, `Some(None)` if there is no such tag.
     /// Mirrors are not used, because artifacts are not pushed to them.
     ///
