@@ -13,6 +13,7 @@
 )]
 
 use bundle2chart::config::{BundleConfig, Config};
+use bundle2chart::diag::Diagnostics;
 use bundle2chart::diff::{self, Options, Side};
 use bundle2chart::ir::Release;
 use bundle2chart::lock::Lock;
@@ -40,7 +41,9 @@ fn root() -> PathBuf {
 
 fn mesh() -> BundleFiles {
     let source = source::from_argument(root().join(MESH).to_str().expect("a UTF-8 path"));
-    source::fetch(&source, Path::new(""), &[], &Limits::default()).0.expect("the mesh bundle")
+    let limits = Limits::default();
+    source::fetch(&source, Path::new(""), &[], &limits, &mut Diagnostics::new())
+        .expect("the mesh bundle")
 }
 
 /// What everything else is measured against: reading the bundle's YAML and nothing more.
@@ -61,7 +64,8 @@ fn diff_sides(bencher: Bencher) {
         let files = mesh();
         let source = source::from_argument("mesh");
         let config = BundleConfig::new("mesh-operator", source);
-        let compiled = pipeline::compile(&files, &config).0.expect("it compiles");
+        let compiled =
+            pipeline::compile(&files, &config, &mut Diagnostics::new()).expect("it compiles");
         let values = compiled.unit.default_values();
         let release = Release { namespace: "ns", values: &values };
         let objects: Vec<serde_json::Value> =
@@ -143,7 +147,11 @@ fn compile_in_memory(bencher: Bencher) {
     let source = source::from_argument("mesh");
     bencher.bench(|| {
         let config = BundleConfig::new("mesh-operator", source.clone());
-        pipeline::compile(&files, &config).0.expect("it compiles").unit.objects.len()
+        pipeline::compile(&files, &config, &mut Diagnostics::new())
+            .expect("it compiles")
+            .unit
+            .objects
+            .len()
     });
 }
 

@@ -16,6 +16,7 @@
     reason = "a benchmark"
 )]
 
+use bundle2chart::diag::Diagnostics;
 use bundle2chart::source::{self, Limits};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -98,8 +99,8 @@ fn compile(folder: &Path) -> Result<PathBuf, String> {
 fn write_manifests(folder: &Path) -> Vec<PathBuf> {
     let registry = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/registry");
     let image = format!("{}:registry.example.com/{MESH}", registry.display());
-    let (files, _) =
-        source::fetch(&source::from_argument(&image), Path::new(""), &[], &Limits::default());
+    let (source, limits) = (source::from_argument(&image), Limits::default());
+    let files = source::fetch(&source, Path::new(""), &[], &limits, &mut Diagnostics::new());
     let files = files.expect("the mesh bundle");
     let write = |(name, content): (&String, &Vec<u8>)| {
         let path = folder.join(name);

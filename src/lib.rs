@@ -11,8 +11,9 @@
 //!
 //! ```
 //! use bundle2chart::config::BundleConfig;
-//! use bundle2chart::source::{self, BundleFiles};
+//! use bundle2chart::diag::Diagnostics;
 //! use bundle2chart::pipeline;
+//! use bundle2chart::source::{self, BundleFiles};
 //!
 //! let csv = "
 //! apiVersion: operators.coreos.com/v1alpha1
@@ -42,7 +43,8 @@
 //!     ..BundleFiles::default()
 //! };
 //! let config = BundleConfig::new("lamp", source::from_argument("lamp"));
-//! let (compiled, diagnostics) = pipeline::compile(&files, &config);
+//! let mut diagnostics = Diagnostics::new();
+//! let compiled = pipeline::compile(&files, &config, &mut diagnostics);
 //! assert!(!diagnostics.has_errors());
 //! let mut kinds: Vec<String> =
 //!     compiled.unwrap().unit.objects.iter().map(|object| object.kind().to_owned()).collect();

@@ -12,7 +12,7 @@ pub use settings_changed::{crds_moved, watch_changed};
 
 use compile::check_package;
 
-use crate::bundle::{self, Bundle};
+use crate::bundle::{self, Bundle, Positions};
 use crate::chart::{self, Chart, Description};
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig, Source};
 use crate::config::{CRDS_SUFFIX, OPERANDS_SUFFIX};
@@ -118,9 +118,9 @@ pub fn build_with<'c, C: Send>(
     // A filter of [defaults] is used if it matches in any bundle, and any bundle may provide a
     // dependency, so all must have been built.
     if names.is_empty() && !build.diagnostics.has_errors() {
-        build.diagnostics.append(dependencies::check(&members));
+        dependencies::check(&members, &mut build.diagnostics);
         let counts = hits.iter().map(|(filter, count)| (filter, *count));
-        build.diagnostics.append(passes::unused_filters(counts));
+        passes::unused_filters(counts, &mut build.diagnostics);
     }
     if build.diagnostics.has_errors() {
         build.charts.clear();
@@ -142,14 +142,17 @@ pub fn lock(
     let mut diagnostics = Diagnostics::new();
     let mut entries = Vec::new();
     let work = |config: &&BundleConfig| {
-        let (files, mut found) = sources.fetch(&config.source, None);
-        let Some(files) = files else { return (None, found) };
-        let (bundle, mut problems) = bundle::load(&files);
+        let mut found = Diagnostics::new();
+        let Some(files) = sources.fetch(&config.source, None, &mut found) else {
+            return (None, found);
+        };
+        let start = found.mark();
+        let bundle = bundle::load(&files, &mut found);
         if let Some(bundle) = &bundle {
-            problems.append(check_package(config, bundle));
-            problems.append(old.check_decisions(config, bundle));
+            check_package(config, bundle, &mut found);
+            old.check_decisions(config, bundle, &mut found);
         }
-        found.append(bundle::locate(problems, &files));
+        bundle::locate(found.since(start), &files);
         (bundle.and_then(|bundle| Locked::new(config, &files, &bundle)), found)
     };
     for (bundle, (entry, found)) in bundles.iter().zip(in_parallel(bundles, jobs, work)) {
@@ -223,8 +226,11 @@ fn images_of(
     let own = own_image(&files, &bundle.source);
     let mut images = images::collect(&compiled.unit.objects, &compiled.bundle, own.as_deref());
     let uses = images.iter_mut().flat_map(|image| &mut image.uses);
-    bundle::complete_all(uses.map(|used| &mut used.place), &files);
-    errors.append(bundle::locate_inline(images::check(&images, &compiled.bundle), &files));
+    let mut positions = Positions::new(&files);
+    uses.for_each(|used| positions.complete(&mut used.place));
+    let start = errors.mark();
+    images::check(&images, &compiled.bundle, &mut errors);
+    positions.locate(errors.since(start));
     (Some(images), errors)
 }
 
@@ -283,16 +289,17 @@ fn compile_fetched(
     bundle: &BundleConfig,
 ) -> (Option<(BundleFiles, Compiled)>, Diagnostics) {
     let entry = lock.entry(bundle);
-    let (files, mut diagnostics) = sources.fetch(&bundle.source, entry.and_then(Locked::pin));
-    let Some(mut files) = files else { return (None, diagnostics) };
-    let (overlays, found) = sources.overlays(&bundle.overlays);
-    diagnostics.append(found);
-    files.overlays = overlays;
-    let (compiled, found) = compile(&files, bundle);
-    diagnostics.append(found);
+    let mut diagnostics = Diagnostics::new();
+    let pin = entry.and_then(Locked::pin);
+    let Some(mut files) = sources.fetch(&bundle.source, pin, &mut diagnostics) else {
+        return (None, diagnostics);
+    };
+    files.overlays = sources.overlays(&bundle.overlays, &mut diagnostics);
+    let compiled = compile(&files, bundle, &mut diagnostics);
     if let Some(compiled) = &compiled {
-        let changed = lock.check_decisions(bundle, &compiled.bundle);
-        diagnostics.append(bundle::locate(changed, &files));
+        let start = diagnostics.mark();
+        lock.check_decisions(bundle, &compiled.bundle, &mut diagnostics);
+        bundle::locate(diagnostics.since(start), &files);
     }
     let compiled = compiled.filter(|_| !diagnostics.has_errors());
     (compiled.map(|compiled| (files, compiled)), diagnostics)
@@ -307,22 +314,24 @@ fn build_one<'c, C>(
 ) -> (Option<Built<'c, C>>, Diagnostics) {
     let (fetched, mut diagnostics) = compile_fetched(sources, lock, bundle);
     let Some((files, mut compiled)) = fetched else { return (None, diagnostics) };
+    let start = diagnostics.mark();
     let (locked, decided) = match lock.entry(bundle) {
         None => (Locked::new(bundle, &files, &compiled.bundle), None),
         Some(entry) => {
-            diagnostics.append(entry.check(bundle, &files));
+            entry.check(bundle, &files, &mut diagnostics);
             (None, entry.with_decisions(bundle, &compiled.bundle))
         }
     };
     let Some(version) = chart_version(&compiled.bundle, bundle, &mut diagnostics) else {
-        return (None, bundle::locate(diagnostics, &files));
+        bundle::locate(diagnostics.since(start), &files);
+        return (None, diagnostics);
     };
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     let layout = config.output.layout;
     let crds = crds_of(&compiled.unit);
     let charts = lay_out(&mut compiled, bundle, &version, &origin, layout);
     diagnostics.append(release_size::check(&charts, bundle, |changed| {
-        let (compiled, _) = compile(&files, changed);
+        let compiled = compile(&files, changed, &mut Diagnostics::new());
         let charts = |mut compiled| lay_out(&mut compiled, changed, &version, &origin, layout);
         compiled.map(charts).unwrap_or_default()
     }));

@@ -1,8 +1,7 @@
 //! Files to a [`Bundle`].
 
-use super::{
-    Bundle, ClusterServiceVersion, Requirements, locate, position, properties, requirements,
-};
+use super::position::Positions;
+use super::{Bundle, ClusterServiceVersion, Requirements, properties, requirements};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Origin, Value};
 use crate::source::BundleFiles;
@@ -13,18 +12,20 @@ use indexmap::IndexMap;
 const PACKAGE: &str = "operators.operatorframework.io.bundle.package.v1";
 const MEDIATYPE: &str = "operators.operatorframework.io.bundle.mediatype.v1";
 
-/// Reads all files of a bundle. All problems are reported; there is no bundle if any of them is an
-/// error.
+/// Reads all files of a bundle. All problems are reported, with lines; there is no bundle if any of
+/// them is an error.
 ///
 /// OLM: operator-controller, bundle source: every file of manifests/ in lexical order, every
 /// document of it, Lists flattened, routed by kind alone. In contrast to OLM, several CSVs are an
 /// error (OLM silently uses the last one).
-pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
-    let mut diagnostics = Diagnostics::new();
-    let annotations = annotations(files, &mut diagnostics);
-    let readable = !diagnostics.has_errors();
+pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle> {
+    let start = diagnostics.mark();
+    let annotations = annotations(files, diagnostics);
+    let readable = !diagnostics.has_errors_since(start);
     let mut objects = Vec::new();
-    read_manifests(files, &mut objects, &mut diagnostics);
+    read_manifests(files, &mut objects, diagnostics);
+    // With unreadable files the CSV may be in one of them, and its error is enough.
+    let complete = !diagnostics.has_errors_since(start);
 
     let mut csvs = Vec::new();
     let mut crds = Vec::new();
@@ -37,8 +38,8 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
             _ => others.push(object),
         }
     }
-    let mut csv = single_csv(csvs, files, &mut diagnostics)
-        .and_then(|object| ClusterServiceVersion::read(object, &mut diagnostics));
+    let mut csv = single_csv(csvs, files, complete, diagnostics)
+        .and_then(|object| ClusterServiceVersion::read(object, diagnostics));
 
     if let Some(mediatype) = annotations.get(MEDIATYPE).filter(|m| *m != "registry+v1") {
         diagnostics.push(
@@ -60,16 +61,20 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
         );
     }
     let mut requirements = match &csv {
-        Some(csv) => requirements::read(files, csv, &crds, &mut diagnostics),
+        Some(csv) => requirements::read(files, csv, &crds, diagnostics),
         None => Requirements::default(),
     };
     if let Some(csv) = &mut csv {
         properties::annotate(&mut csv.object, files);
     }
-    // They are talked about when the files are gone.
-    let places = requirements.dependencies.iter_mut().map(|dependency| &mut dependency.place);
-    position::complete_all(places, files);
-    let bundle = csv.filter(|_| !diagnostics.has_errors()).map(|csv| Bundle {
+    // Dependencies are checked after all bundles are compiled, when the files are no longer there.
+    let mut positions = Positions::new(files);
+    for dependency in &mut requirements.dependencies {
+        positions.complete(&mut dependency.place);
+    }
+    positions.locate(diagnostics.since(start));
+
+    csv.filter(|_| !diagnostics.has_errors_since(start)).map(|csv| Bundle {
         package,
         annotations,
         requirements,
@@ -84,8 +89,7 @@ pub fn load(files: &BundleFiles) -> (Option<Bundle>, Diagnostics) {
             .filter(|name| *name != "annotations.yaml")
             .cloned()
             .collect(),
-    });
-    (bundle, locate(diagnostics, files))
+    })
 }
 
 /// The objects of all manifests, in order.
@@ -267,12 +271,11 @@ pub(super) fn documents(
     }
 }
 
-/// Returns the objects of a file that is no bundle's, in their order, and what is wrong with it.
-/// Documents that are no objects, such as values of Helm, and kustomizations are passed over.
-pub fn manifests(file: &str, bytes: &[u8]) -> (Vec<Object>, Diagnostics) {
-    let mut diagnostics = Diagnostics::new();
+/// Returns the objects of a manifest outside of bundles, in their order. Documents that are not
+/// objects, such as Helm values, and kustomizations are skipped.
+pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec<Object> {
     let mut objects = Vec::new();
-    let read = documents(file, bytes, &BundleFiles::default(), &mut diagnostics);
+    let read = documents(file, bytes, &BundleFiles::default(), diagnostics);
     for document in read.into_iter().flat_map(|read| read.documents) {
         let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -290,9 +293,9 @@ pub fn manifests(file: &str, bytes: &[u8]) -> (Vec<Object>, Diagnostics) {
             overlay: false,
         };
         let lines = &document.item_lines;
-        flatten(document.value, &position, lines, &mut objects, &mut diagnostics);
+        flatten(document.value, &position, lines, &mut objects, diagnostics);
     }
-    (objects, diagnostics)
+    objects
 }
 
 /// The place of a document.
@@ -412,9 +415,11 @@ fn fill_list_item(item: &mut Map, kind: &str, api_version: Option<&Value>) {
     }
 }
 
+/// Returns the only CSV; a missing one is reported if the manifests are `complete`.
 fn single_csv(
     mut csvs: Vec<Object>,
     files: &BundleFiles,
+    complete: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<Object> {
     if csvs.len() > 1 {
@@ -432,8 +437,7 @@ fn single_csv(
         return None;
     }
     let csv = csvs.pop();
-    // With unreadable files the CSV may be in one of them: one error says it all.
-    if csv.is_none() && !diagnostics.has_errors() {
+    if csv.is_none() && complete {
         diagnostics.push(
             Diagnostic::error(
                 Code::CsvMissing,

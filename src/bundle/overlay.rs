@@ -7,11 +7,10 @@ use crate::ir::{Object, Origin, steps};
 use crate::source::{BundleFiles, OverlayFile};
 
 /// Returns the objects of all overlays, in order, each with the phase of its overlay.
-pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
-    let mut diagnostics = Diagnostics::new();
+pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Object> {
     let mut objects = Vec::new();
     for file in &files.overlays {
-        let Some(read) = documents(&file.name, &file.content, files, &mut diagnostics) else {
+        let Some(read) = documents(&file.name, &file.content, files, diagnostics) else {
             continue;
         };
         let first = objects.len();
@@ -23,13 +22,8 @@ pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
                 path: String::new(),
                 overlay: true,
             };
-            flatten(
-                document.value,
-                &position,
-                &document.item_lines,
-                &mut objects,
-                &mut diagnostics,
-            );
+            let lines = &document.item_lines;
+            flatten(document.value, &position, lines, &mut objects, diagnostics);
         }
         for object in objects.iter_mut().skip(first) {
             object.phase = file.phase;
@@ -41,37 +35,20 @@ pub fn overlays(files: &BundleFiles) -> (Vec<Object>, Diagnostics) {
         }
     }
 
-    (objects, diagnostics)
+    objects
 }
 
-/// Maps places in inline overlays to places in the configuration.
-pub fn locate_inline(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
-    if files.overlays.iter().all(|file| file.inline.is_none()) {
-        return diagnostics;
-    }
-    diagnostics
-        .into_iter()
-        .map(|mut diagnostic| {
-            let related = diagnostic.related.iter_mut().map(|(place, _)| place);
-            for place in std::iter::once(&mut diagnostic.place).chain(related) {
-                let file = files.overlays.iter().find(|f| place.file.as_ref() == Some(&f.name));
-                if let Some((file, inline)) =
-                    file.and_then(|file| Some((file, file.inline.as_ref()?)))
-                {
-                    let span = within(file, inline, place);
-                    *place = Place {
-                        span: Some(span),
-                        file: None,
-                        line: None,
-                        column: None,
-                        document: None,
-                        ..place.clone()
-                    };
-                }
-            }
-            diagnostic
-        })
-        .collect()
+/// Maps a place in an inline overlay to its place in the configuration; other places stay.
+pub(super) fn map_inline(place: &mut Place, files: &BundleFiles) {
+    let file = files.overlays.iter().find(|file| place.file.as_ref() == Some(&file.name));
+    let Some((file, inline)) = file.and_then(|file| Some((file, file.inline.as_ref()?))) else {
+        return;
+    };
+
+    // A span replaces the position in the file, which only exists in memory.
+    let span = within(file, inline, place);
+    place.span = Some(span);
+    (place.file, place.document, place.line, place.column) = (None, None, None, None);
 }
 
 /// Returns the place in the configuration: the key that is meant, the rest of its line, or all of

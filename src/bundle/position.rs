@@ -1,54 +1,60 @@
 //! Maps a JSON path to its line. Only used when there is a finding for the path, because parsing
 //! does not keep the positions of millions of values.
 
-use crate::diag::{Diagnostics, Place};
+use super::overlay;
+use crate::diag::{Diagnostic, Place};
 use crate::ir::{Step, steps};
 use crate::source::BundleFiles;
 use crate::yaml::{Event, Events, Mark};
 use std::collections::BTreeMap;
 
 /// Completes the places of findings that name a file of the bundle and a JSON path in it, but no
-/// column: they get the line and column of the deepest part of the path that is there.
-pub fn locate(diagnostics: Diagnostics, files: &BundleFiles) -> Diagnostics {
-    let mut read = BTreeMap::new();
-    diagnostics
-        .into_iter()
-        .map(|mut diagnostic| {
-            let related = diagnostic.related.iter_mut().map(|(place, _)| place);
-            for place in std::iter::once(&mut diagnostic.place).chain(related) {
-                complete(place, files, &mut read);
-            }
-            diagnostic
-        })
-        .collect()
+/// column: they get the line and column of the deepest part of the path that exists. Places in
+/// inline overlays become places in bundles.toml.
+pub fn locate(found: &mut [Diagnostic], files: &BundleFiles) {
+    Positions::new(files).locate(found);
 }
 
-/// The same for places that no finding has yet.
-pub(crate) fn complete_all<'p>(places: impl Iterator<Item = &'p mut Place>, files: &BundleFiles) {
-    let mut read = BTreeMap::new();
-    places.for_each(|place| complete(place, files, &mut read));
+/// The positions in a bundle's files; each file is parsed once, when a place names it first.
+pub(crate) struct Positions<'f> {
+    files: &'f BundleFiles,
+    read: BTreeMap<String, (&'f str, Vec<Document>)>,
 }
 
-/// A file that was read, with its text.
-type Read<'f> = (&'f str, Vec<Document>);
-
-fn complete<'f>(place: &mut Place, files: &'f BundleFiles, read: &mut BTreeMap<String, Read<'f>>) {
-    let (Some(file), Some(path), None, None) =
-        (&place.file, &place.path, place.column, &place.span)
-    else {
-        return;
-    };
-    if !read.contains_key(file) {
-        let text = content(file, files).and_then(|bytes| std::str::from_utf8(bytes).ok());
-        let text = text.unwrap_or_default();
-        read.insert(file.clone(), (text, documents(text)));
+impl<'f> Positions<'f> {
+    /// Returns the positions of these files, without parsing any.
+    pub(crate) fn new(files: &'f BundleFiles) -> Self {
+        Positions { files, read: BTreeMap::new() }
     }
-    let wanted = place.document.unwrap_or(1);
-    let Some((text, documents)) = read.get(file) else { return };
-    if let Some(document) = documents.iter().find(|document| document.number == wanted) {
-        let mark = document.root.find(&steps(path));
-        place.line = Some(mark.line);
-        place.column = Some(mark.column(text));
+
+    /// Completes the places of findings.
+    pub(crate) fn locate(&mut self, found: &mut [Diagnostic]) {
+        for place in found.iter_mut().flat_map(Diagnostic::places_mut) {
+            self.complete(place);
+            overlay::map_inline(place, self.files);
+        }
+    }
+
+    /// Completes a place, which stays a place in the bundle's files.
+    pub(crate) fn complete(&mut self, place: &mut Place) {
+        let (Some(file), Some(path), None, None) =
+            (&place.file, &place.path, place.column, &place.span)
+        else {
+            return;
+        };
+        if !self.read.contains_key(file) {
+            let text = content(file, self.files).and_then(|bytes| std::str::from_utf8(bytes).ok());
+            let text = text.unwrap_or_default();
+            self.read.insert(file.clone(), (text, documents(text)));
+        }
+
+        let wanted = place.document.unwrap_or(1);
+        let Some((text, documents)) = self.read.get(file) else { return };
+        if let Some(document) = documents.iter().find(|document| document.number == wanted) {
+            let mark = document.root.find(&steps(path));
+            place.line = Some(mark.line);
+            place.column = Some(mark.column(text));
+        }
     }
 }
 
@@ -166,7 +172,7 @@ fn documents(text: &str) -> Vec<Document> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::{Code, Diagnostic};
+    use crate::diag::Code;
 
     fn at(text: &str, document: usize, path: &str) -> Option<(usize, usize)> {
         let files = BundleFiles {
@@ -176,9 +182,9 @@ mod tests {
         };
         let place =
             Place { document: Some(document), ..Place::file("manifests/a.yaml").path(path) };
-        let found = locate(Diagnostic::error(Code::CsvFieldType, "x").at(place).into(), &files);
-        let place = found.iter().next().map(|d| d.place.clone()).unwrap();
-        place.line.zip(place.column)
+        let mut found = [Diagnostic::error(Code::CsvFieldType, "x").at(place)];
+        locate(&mut found, &files);
+        found[0].place.line.zip(found[0].place.column)
     }
 
     const TEXT: &str = "\
@@ -205,7 +211,7 @@ spec:
     }
 
     #[test]
-    fn what_is_missing_is_where_it_would_be() {
+    fn missing_keys_are_located_at_their_parent() {
         assert_eq!(at(TEXT, 2, ".spec.list[1].none.deeper"), Some((7, 5)));
         assert_eq!(at(TEXT, 2, ".none"), Some((4, 1)));
         assert_eq!(at(TEXT, 2, ".spec.list[9]"), Some((5, 3)));

@@ -49,10 +49,7 @@ impl Build {
         };
         output.configured(&config);
         let lock_path = lock::path_of(&global.config);
-        let lock = lock::read(&lock_path).unwrap_or_else(|problems| {
-            diagnostics.append(problems);
-            Lock::default()
-        });
+        let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
         if self.locked {
             diagnostics.append(not_locked(&lock, &config, &self.names, &lock_path));
         }
@@ -130,7 +127,7 @@ impl Build {
                 diagnostics.append(written.warnings);
                 // Written last, so that the lock file never has a bundle that was not built.
                 let locked = match stale {
-                    Some(path) => lock::write(path, &new_lock),
+                    Some(path) => lock::write(path, &new_lock).map_err(Diagnostics::from),
                     None => Ok(false),
                 };
                 locked.map(|changed| {

@@ -36,11 +36,10 @@ impl CheckServing {
         let mut diagnostics = Diagnostics::new();
         let mut manifests = Vec::new();
         for path in &self.paths {
-            let (files, found) = source::manifests(path, &Limits::default());
-            diagnostics.append(found);
-            for (name, bytes) in files {
-                let (objects, found) = bundle::manifests(&name, &bytes);
-                diagnostics.extend(found.into_iter().map(with_template_hint));
+            for (name, bytes) in source::manifests(path, &Limits::default(), &mut diagnostics) {
+                let start = diagnostics.mark();
+                let objects = bundle::manifests(&name, &bytes, &mut diagnostics);
+                diagnostics.since(start).iter_mut().for_each(add_template_hint);
                 let values = serde_json::Value::Null;
                 let release = Release { namespace: "", values: &values };
                 manifests.extend(objects.iter().filter_map(|object| {
@@ -86,8 +85,8 @@ impl CheckServing {
     }
 }
 
-/// Returns a hint for unreadable files that look like Helm templates.
-fn with_template_hint(mut diagnostic: Diagnostic) -> Diagnostic {
+/// Adds a hint to errors in files that look like Helm templates.
+fn add_template_hint(diagnostic: &mut Diagnostic) {
     let in_templates =
         diagnostic.place.file.as_deref().is_some_and(|file| file.contains("templates"));
     if diagnostic.severity == Severity::Error && in_templates {
@@ -96,7 +95,6 @@ fn with_template_hint(mut diagnostic: Diagnostic) -> Diagnostic {
                 .to_owned(),
         );
     }
-    diagnostic
 }
 
 /// Returns the list of checks, one per line.

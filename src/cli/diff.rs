@@ -154,7 +154,7 @@ impl Diff {
             }
         };
         let options = self.options(config.as_ref(), diagnostics);
-        let values = operand::read_values(&self.values).map_err(|found| diagnostics.append(found));
+        let values = diagnostics.report(operand::read_values(&self.values));
         let lock_path = lock::path_of(&global.config);
         let operands = Operands {
             sources: &sources,
@@ -162,7 +162,7 @@ impl Diff {
             lock: Some(&lock_path),
             out: &out,
             namespace: &self.namespace,
-            values: values.ok()?,
+            values: values?,
             helm: true,
         };
         let (old, found) = operands.load(old, self.rev.as_deref());

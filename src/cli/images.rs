@@ -4,7 +4,6 @@ use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
 use crate::config::Config;
-use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::source::{Reference, SourceResolver};
@@ -59,10 +58,8 @@ impl Images {
         }
 
         let (config, mut diagnostics) = Config::read(&global.config);
-        let lock = lock::read(&lock::path_of(&global.config)).unwrap_or_else(|problems| {
-            diagnostics.append(problems);
-            Lock::default()
-        });
+        let read = lock::read(&lock::path_of(&global.config));
+        let lock: Lock = diagnostics.report(read).unwrap_or_default();
         let Some(config) = config.filter(|_| !diagnostics.has_errors()) else {
             output.diagnostics(&diagnostics);
             return Exit::Error;
@@ -77,21 +74,21 @@ impl Images {
             return Exit::Error;
         }
 
-        let (text, found) = match (self.format, &self.mirror) {
+        let text = match (self.format, &self.mirror) {
             (Format::List, _) => {
                 output.list(&images::list(&bundles));
                 output.diagnostics(&diagnostics);
                 return Exit::Clean;
             }
-            (Format::Json, _) => (images::json(&bundles), Diagnostics::new()),
-            (Format::Skopeo, _) => images::skopeo(&bundles),
-            (Format::Imageset, _) => images::image_set(&bundles),
+            (Format::Json, _) => images::json(&bundles),
+            (Format::Skopeo, _) => images::skopeo(&bundles, &mut diagnostics),
+            (Format::Imageset, _) => images::image_set(&bundles, &mut diagnostics),
             (Format::Idms, mirror) => {
-                images::mirror_set(&bundles, mirror.as_deref().unwrap_or_default())
+                let mirror = mirror.as_deref().unwrap_or_default();
+                images::mirror_set(&bundles, mirror, &mut diagnostics)
             }
         };
 
-        diagnostics.append(found);
         output.keep_stdout_for_result();
         output.document(&text);
         output.diagnostics(&diagnostics);

@@ -64,14 +64,13 @@ impl Inspect {
             SourceResolver::new(Path::new(""), &[], &[], &network, &limits, access(global))
         };
         let source = source::from_argument(&self.bundle);
-        let (files, mut diagnostics) = sources.fetch(&source, None);
-        let Some(files) = files else {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
-        };
-        let (loaded, found) = bundle::load(&files);
-        let Some(loaded) = loaded else {
-            diagnostics.append(found);
+        let mut diagnostics = Diagnostics::new();
+        let files = sources.fetch(&source, None, &mut diagnostics);
+        let loaded = files.and_then(|files| {
+            let bundle = bundle::load(&files, &mut diagnostics)?;
+            Some((files, bundle))
+        });
+        let Some((files, loaded)) = loaded else {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         };
@@ -79,9 +78,8 @@ impl Inspect {
         settings.namespace.clone_from(&self.namespace);
         settings.watch.clone_from(&self.watch);
         settings.certificates = CertificateProvider::named(&self.certificates).unwrap_or_default();
-        let (compiled, found) =
-            pipeline::compile_loaded((Some(loaded.clone()), found), &files, &settings);
-        diagnostics.append(found);
+        let compiled =
+            pipeline::compile_loaded(loaded.clone(), &files, &settings, &mut diagnostics);
         if self.objects {
             let Some(compiled) = compiled else {
                 output.diagnostics(&diagnostics);

@@ -29,22 +29,30 @@ pub(super) struct LockCommand {
 
 impl LockCommand {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        self.locked(global, output).unwrap_or_else(|problems| {
-            output.diagnostics(&problems);
+        let mut diagnostics = Diagnostics::new();
+        self.update(global, output, &mut diagnostics).unwrap_or_else(|| {
+            output.diagnostics(&diagnostics);
             Exit::Error
         })
     }
 
-    fn locked(&self, global: &Global, output: &mut Output) -> Result<Exit, Diagnostics> {
-        let (config, mut diagnostics) = Config::read(&global.config);
-        let Some(config) = config else { return Err(diagnostics) };
+    /// Updates the lock file and prints the changes; `None` after an error that is not printed yet.
+    fn update(
+        &self,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Exit> {
+        let (config, found) = Config::read(&global.config);
+        diagnostics.append(found);
+        let config = config?;
         output.configured(&config);
         let path = lock::path_of(&global.config);
-        let old = lock::read(&path)?;
+        let old = diagnostics.report(lock::read(&path))?;
         let upgrade = self.upgrade.as_deref();
         diagnostics.append(pipeline::unknown_names(&config, upgrade.unwrap_or_default()));
         if diagnostics.has_errors() {
-            return Err(diagnostics);
+            return None;
         }
         let is_upgraded = |bundle: &&BundleConfig| {
             upgrade.is_some_and(|names| names.is_empty() || names.contains(&bundle.name))
@@ -62,21 +70,21 @@ impl LockCommand {
         let (entries, found) = pipeline::lock(&sources, &old, &needed, jobs.map_or(1, Into::into));
         diagnostics.append(found);
         if diagnostics.has_errors() {
-            return Err(diagnostics);
+            return None;
         }
         let new = old.updated(&config, entries);
         let changes = changes(&old, &new);
         let mut lines = Lines::new();
         changes.iter().map(Change::describe).for_each(|change| lines.append(change));
         output.list(&lines);
-        output.diagnostics(&diagnostics);
+        output.diagnostics(diagnostics);
         let locked = new.bundles.len();
         if changes.is_empty() {
             output.note(&Lines::from_iter([format!(
                 "{}: unchanged, {locked} locked",
                 path.display()
             )]));
-            return Ok(Exit::Clean);
+            return Some(Exit::Clean);
         }
 
         if self.check {
@@ -85,16 +93,19 @@ impl LockCommand {
                 "{}: {count} would change, {locked} locked",
                 path.display()
             )]));
-            return Ok(Exit::Findings);
+            return Some(Exit::Findings);
         }
 
-        lock::write(&path, &new)?;
+        if let Err(fatal) = lock::write(&path, &new) {
+            output.diagnostics(&Diagnostics::from(fatal));
+            return Some(Exit::Error);
+        }
         let count = changes.len();
         output.note(&Lines::from_iter([format!(
             "{}: {count} changed, {locked} locked",
             path.display()
         )]));
 
-        Ok(Exit::Clean)
+        Some(Exit::Clean)
     }
 }

@@ -28,46 +28,54 @@ pub(super) struct Vendor {
 
 impl Vendor {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        self.copy(global, output).unwrap_or_else(|problems| {
-            output.diagnostics(&problems);
+        let mut diagnostics = Diagnostics::new();
+        self.copy(global, output, &mut diagnostics).unwrap_or_else(|| {
+            output.diagnostics(&diagnostics);
             Exit::Error
         })
     }
 
-    fn copy(&self, global: &Global, output: &mut Output) -> Result<Exit, Diagnostics> {
-        let (config, mut diagnostics) = Config::read(&global.config);
-        let Some(config) = config else { return Err(diagnostics) };
+    /// Copies the images and prints a summary; `None` after an error.
+    fn copy(
+        &self,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Exit> {
+        let (config, found) = Config::read(&global.config);
+        diagnostics.append(found);
+        let config = config?;
         output.configured(&config);
         let path = lock::path_of(&global.config);
-        let lock = lock::read(&path)?;
+        let lock = diagnostics.report(lock::read(&path))?;
         diagnostics.append(not_locked(&lock, &config, &[], &path));
         if diagnostics.has_errors() {
-            return Err(diagnostics);
+            return None;
         }
         let sources = SourceResolver::of(&config, access(global));
         // Bundles embedded in a catalog need no image. Several bundles can have the same image.
         let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
         images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));
         images.dedup_by_key(|pin| (pin.reference, pin.digest));
-        let (done, target) = match (&self.dir, &self.to) {
+        let (copied, target) = match (&self.dir, &self.to) {
             (Some(dir), _) => {
                 let target = format!("oci-layout:{}", dir.display());
-                (sources.vendor_to_layout(&images, dir)?, target)
+                (sources.vendor_to_layout(&images, dir, diagnostics), target)
             }
             (None, to) => {
                 let to = to.as_deref().unwrap_or_default().trim_end_matches('/');
-                (sources.vendor_to_registry(&images, to)?, to.to_owned())
+                (sources.vendor_to_registry(&images, to, diagnostics), to.to_owned())
             }
         };
-        output.diagnostics(&diagnostics);
-        let Vendored { images, copied, bytes } = done;
+        let Vendored { images, copied, bytes } = diagnostics.report(copied)?;
+        output.diagnostics(diagnostics);
         output.note(&Lines::from_iter([format!(
             "{target}: {images} image{}, {copied} blobs copied ({} KiB)",
             if images == 1 { "" } else { "s" },
             bytes.div_ceil(1024)
         )]));
         output.note(&advice(&config, &lock, &target));
-        Ok(Exit::Clean)
+        Some(Exit::Clean)
     }
 }
 

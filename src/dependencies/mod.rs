@@ -49,19 +49,23 @@ impl<'c> Member<'c> {
 }
 
 /// Checks all bundles of a configuration against each other.
-pub fn check(members: &[Member<'_>]) -> Diagnostics {
-    let mut found = shared_crds::check(members);
+pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
+    shared_crds::check(members, diagnostics);
     let mut used = BTreeSet::new();
     let before = installed_before(members);
     for (index, member) in members.iter().enumerate() {
         let mut checker = Checker { members, before: &before, index, used: &mut used };
-        found.append(checker.check().for_bundle(&member.config.name));
+        let start = diagnostics.mark();
+        checker.check(diagnostics);
+        diagnostics.name_bundle(start, &member.config.name);
     }
+
+    // `provided` is often in `[defaults]`, so each entry is judged once, after all bundles.
     let mut reported = BTreeSet::new();
     for Text { text, span } in members.iter().flat_map(|member| &member.config.provided) {
         let start = span.range.start;
         if !used.contains(&start) && reported.insert(start) {
-            found.push(
+            diagnostics.push(
                 Diagnostic::warning(
                     Code::UnusedProvided,
                     format!("no bundle depends on `{text}`, which is in `provided`"),
@@ -71,7 +75,6 @@ pub fn check(members: &[Member<'_>]) -> Diagnostics {
             );
         }
     }
-    found
 }
 
 /// The result for a requirement.
@@ -80,7 +83,7 @@ enum Outcome {
     /// Satisfied by one bundle of each of these lists.
     Met(Vec<Vec<usize>>),
     Unmet,
-    /// Nobody can tell here.
+    /// Not decidable at build time.
     Unknown,
 }
 
@@ -99,8 +102,7 @@ impl<'m> Checker<'m, '_> {
         &self.members[self.index]
     }
 
-    fn check(&mut self) -> Diagnostics {
-        let mut found = Diagnostics::new();
+    fn check(&mut self, diagnostics: &mut Diagnostics) {
         let mut missing: BTreeMap<&str, Vec<(&Api, &Dependency)>> = BTreeMap::new();
         let mut later: BTreeMap<usize, &Dependency> = BTreeMap::new();
         for dependency in &self.own().requirements.dependencies {
@@ -116,30 +118,28 @@ impl<'m> Checker<'m, '_> {
                     missing.entry(&api.group).or_default().push((api, dependency));
                 }
                 (Outcome::Unmet, _) => {
-                    found.push(messages::missing(self.members, self.own(), dependency))
+                    diagnostics.push(messages::missing(self.members, self.own(), dependency))
                 }
-                (Outcome::Unknown, _) => found.push(messages::unchecked(dependency)),
+                (Outcome::Unknown, _) => diagnostics.push(messages::unchecked(dependency)),
             }
         }
 
         for apis in missing.values() {
-            found.push(messages::missing_apis(self.members, self.own(), apis));
+            diagnostics.push(messages::missing_apis(self.members, self.own(), apis));
         }
         if self.own().cert_manager {
-            self.check_cert_manager(&mut found);
+            self.check_cert_manager(diagnostics);
         }
         for (provider, dependency) in later {
             let need = dependency.requirement.to_string();
             let place = Some(&dependency.place);
-            found.push(messages::order(self.own(), &self.members[provider], &need, place));
+            diagnostics.push(messages::order(self.own(), &self.members[provider], &need, place));
         }
-
-        found
     }
 
     /// OLM makes certificates itself; a chart with certificates of cert-manager needs that in the
     /// cluster, which no bundle declares.
-    fn check_cert_manager(&mut self, found: &mut Diagnostics) {
+    fn check_cert_manager(&mut self, diagnostics: &mut Diagnostics) {
         let certificate = Api {
             group: "cert-manager.io".to_owned(),
             version: "v1".to_owned(),
@@ -152,10 +152,12 @@ impl<'m> Checker<'m, '_> {
             Outcome::Met(needed) => {
                 for provider in needed.iter().filter_map(|providers| self.to_add(providers)) {
                     let provider = &self.members[provider];
-                    found.push(messages::order(self.own(), provider, "cert-manager", None));
+                    diagnostics.push(messages::order(self.own(), provider, "cert-manager", None));
                 }
             }
-            Outcome::Unmet | Outcome::Unknown => found.push(messages::cert_manager(self.own())),
+            Outcome::Unmet | Outcome::Unknown => {
+                diagnostics.push(messages::cert_manager(self.own()))
+            }
         }
     }
 

@@ -4,11 +4,10 @@ use super::Member;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, quoted};
 use std::collections::BTreeMap;
 
-/// Returns a warning for each bundle whose CRDs an earlier one also ships: Helm refuses to install
+/// Reports a warning for each bundle whose CRDs an earlier one also ships: Helm refuses to install
 /// an object that another release owns (Helm: `pkg/action`, `existingResourceConflict`).
-pub(super) fn check(members: &[Member<'_>]) -> Diagnostics {
+pub(super) fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
     let mut owners: BTreeMap<&str, &Member<'_>> = BTreeMap::new();
-    let mut found = Diagnostics::new();
     for member in members {
         let mut shared: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for crd in &member.crds {
@@ -19,11 +18,10 @@ pub(super) fn check(members: &[Member<'_>]) -> Diagnostics {
                 }
             }
         }
-        let warnings: Diagnostics =
-            shared.iter().map(|(owner, crds)| warning(member, owner, crds)).collect();
-        found.append(warnings.for_bundle(&member.config.name));
+        let start = diagnostics.mark();
+        diagnostics.extend(shared.iter().map(|(owner, crds)| warning(member, owner, crds)));
+        diagnostics.name_bundle(start, &member.config.name);
     }
-    found
 }
 
 fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {

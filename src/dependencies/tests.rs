@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::Config;
-use crate::diag::{SourceText, human};
+use crate::diag::{Diagnostics, SourceText, human};
 use crate::ir::VersionRange;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,9 @@ fn found_with(config: &str, dependencies: Vec<Dependency>, cert_manager: bool) -
     }
     members[0].requirements.dependencies = dependencies;
     members[0].cert_manager = cert_manager;
-    check(&members)
+    let mut found = Diagnostics::new();
+    check(&members, &mut found);
+    found
 }
 
 const ALL: &str = "[[bundle]]\nname = \"lamp\"\npath = \"a\"\n#lamp\n\n\

@@ -40,6 +40,14 @@ impl Diagnostics {
         result.map_err(|fatal| self.push(*fatal)).ok()
     }
 
+    /// Returns the last of several problems as the error of an operation, after adding the others;
+    /// `Ok` if there are none.
+    pub fn fail_with(&mut self, mut problems: Vec<Diagnostic>) -> Result<(), Fatal> {
+        let Some(last) = problems.pop() else { return Ok(()) };
+        self.list.append(&mut problems);
+        Err(last.into())
+    }
+
     /// Returns the position after the last finding.
     pub fn mark(&self) -> Mark {
         Mark(self.list.len())
@@ -171,6 +179,15 @@ mod tests {
         assert!(diagnostics.is_empty());
         assert_eq!(diagnostics.report::<u8>(Err(error("unreadable").into())), None);
         assert_eq!(messages(&diagnostics), ["unreadable"]);
+    }
+
+    #[test]
+    fn the_last_of_several_problems_is_fatal() {
+        let mut diagnostics = Diagnostics::new();
+        assert!(diagnostics.fail_with(Vec::new()).is_ok());
+        let fatal = diagnostics.fail_with(vec![error("one"), error("two")]).unwrap_err();
+        assert_eq!(fatal.message, "two");
+        assert_eq!(messages(&diagnostics), ["one"]);
     }
 
     #[test]

@@ -91,8 +91,8 @@ pub fn json(bundles: &[BundleImages]) -> String {
 /// Formats the images for `skopeo sync --src yaml --dest docker`. Without `--all`, skopeo copies
 /// one platform of an index and fails if the digest is that of the index; without `--scoped`, it
 /// only keeps the last segment of a repository's path, so that images of two operators may collide.
-pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
-    let (references, found) = references(bundles);
+pub fn skopeo(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String {
+    let references = references(bundles, diagnostics);
     let mut hosts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
     for Wanted { reference, .. } in references.values() {
         let (host, repository) = reference.name.split_once('/').unwrap_or_default();
@@ -106,12 +106,12 @@ pub fn skopeo(bundles: &[BundleImages]) -> (String, Diagnostics) {
     });
     let note = "# skopeo sync --all --preserve-digests --scoped --src yaml --dest docker FILE \
                 HOST/PREFIX\n";
-    (format!("{note}{}", plain(&hosts.collect())), found)
+    format!("{note}{}", plain(&hosts.collect()))
 }
 
 /// Formats the images for `oc mirror --v2 --config`.
-pub fn image_set(bundles: &[BundleImages]) -> (String, Diagnostics) {
-    let (references, found) = references(bundles);
+pub fn image_set(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String {
+    let references = references(bundles, diagnostics);
     let images = references.keys().map(|name| Value::map([("name", Value::text(name))]));
     let mirror = Value::map([("additionalImages", Value::Seq(images.collect()))]);
     let root = Map::from_iter([
@@ -119,15 +119,15 @@ pub fn image_set(bundles: &[BundleImages]) -> (String, Diagnostics) {
         ("kind".to_owned(), "ImageSetConfiguration".into()),
         ("mirror".to_owned(), mirror),
     ]);
-    (plain(&root), found)
+    plain(&root)
 }
 
 /// Creates an ImageDigestMirrorSet that makes nodes pull from `mirror`, a host with an optional
 /// prefix. Below it, repositories are either without their host, as `oc mirror` writes them, or
 /// with it, as `skopeo sync --scoped` does; nodes try both. OpenShift mirrors references by digest
 /// only; others are skipped with a warning.
-pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostics) {
-    let (references, mut found) = references(bundles);
+pub fn mirror_set(bundles: &[BundleImages], mirror: &str, diagnostics: &mut Diagnostics) -> String {
+    let references = references(bundles, diagnostics);
     let mirror = mirror.trim_end_matches('/');
     let mut repositories = BTreeSet::new();
     for (text, Wanted { reference, place }) in &references {
@@ -136,7 +136,7 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostic
             continue;
         }
         let message = format!("`{text}` is skipped: an ImageDigestMirrorSet mirrors digests only");
-        found.push(
+        diagnostics.push(
             Diagnostic::warning(Code::ImageNotPinned, message)
                 .at(place.clone())
                 .hint("add an ImageTagMirrorSet for it, or use a bundle with digests"),
@@ -156,7 +156,7 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str) -> (String, Diagnostic
         ("metadata".to_owned(), Value::map([("name", Value::text("bundle2chart"))])),
         ("spec".to_owned(), spec),
     ]);
-    (plain(&root), found)
+    plain(&root)
 }
 
 /// An image to copy, and the place of its first use.
@@ -167,9 +167,8 @@ struct Wanted {
 
 /// Returns the images to copy, by reference: all except those that are only in annotations.
 /// References without a registry are skipped with a warning.
-fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostics) {
+fn references(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> BTreeMap<String, Wanted> {
     let mut references = BTreeMap::new();
-    let mut found = Diagnostics::new();
     for BundleImages { bundle, images } in bundles {
         for image in images {
             let is_bundle = image.uses.iter().any(|used| used.kind == UseKind::Bundle);
@@ -184,17 +183,17 @@ fn references(bundles: &[BundleImages]) -> (BTreeMap<String, Wanted>, Diagnostic
                         .entry(image.reference.clone())
                         .or_insert(Wanted { reference, place });
                 }
-                Err(problems) => found.extend(problems.into_iter().map(|problem| {
+                Err(problem) => {
                     let message = format!("an image is skipped: {}", problem.message);
-                    Diagnostic::warning(problem.code, message)
-                        .at(place.clone())
-                        .hint("use a full reference: short names resolve differently on each node")
-                })),
+                    diagnostics.push(Diagnostic::warning(problem.code, message).at(place).hint(
+                        "use a full reference: short names resolve differently on each node",
+                    ));
+                }
             }
         }
     }
 
-    (references, found)
+    references
 }
 
 /// Formats a map without expressions as plain YAML.

@@ -203,11 +203,10 @@ fn is_by_digest(text: &str) -> bool {
 }
 
 /// Reports images that cannot be mirrored.
-pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
-    let mut found = Diagnostics::new();
+pub fn check(images: &[Image], bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let pulled = || images.iter().filter(|image| image.is_pulled());
     for image in pulled().filter(|image| !image.is_pinned()) {
-        found.push(
+        diagnostics.push(
             Diagnostic::warning(
                 Code::ImageNotPinned,
                 format!("`{}` is not pinned by digest", image.reference),
@@ -231,15 +230,13 @@ pub fn check(images: &[Image], bundle: &Bundle) -> Diagnostics {
                 if undeclared.len() == 1 { "" } else { "s" }
             );
             let diagnostic = Diagnostic::warning(Code::ImageNotDeclared, message);
-            found.push(diagnostic.at(place(first)).hint(hint));
+            diagnostics.push(diagnostic.at(place(first)).hint(hint));
         }
-        _ => found.extend(undeclared.into_iter().map(|image| {
+        _ => diagnostics.extend(undeclared.into_iter().map(|image| {
             let message = format!("`{}` is not in `relatedImages`", image.reference);
             Diagnostic::warning(Code::ImageNotDeclared, message).at(place(image)).hint(hint)
         })),
     }
-
-    found
 }
 
 /// Returns the place of the first use.

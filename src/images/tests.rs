@@ -36,7 +36,8 @@ spec:
         ..BundleFiles::default()
     };
     let config = BundleConfig::new("lamp", source::from_argument("lamp"));
-    let (compiled, found) = pipeline::compile(&files, &config);
+    let mut found = Diagnostics::new();
+    let compiled = pipeline::compile(&files, &config, &mut found);
     let compiled = compiled.unwrap_or_else(|| panic!("{found:#?}"));
     let own = format!("quay.io/lamps/bundle@{}", digest(0));
     (collect(&compiled.unit.objects, &compiled.bundle, Some(&own)), compiled.bundle)
@@ -68,13 +69,19 @@ fn all_uses() -> (Vec<Image>, Bundle) {
     images_of(&pod, &related, annotations)
 }
 
+fn checked(images: &[Image], bundle: &Bundle) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    check(images, bundle, &mut found);
+    found
+}
+
 #[test]
 fn images_are_found_wherever_they_are_used() {
     let (images, bundle) = all_uses();
     let bundles = [BundleImages { bundle: "lamp".to_owned(), images: images.clone() }];
     insta::assert_snapshot!(list(&bundles));
     insta::assert_snapshot!("images_as_json", json(&bundles));
-    let shown: Vec<String> = check(&images, &bundle)
+    let shown: Vec<String> = checked(&images, &bundle)
         .iter()
         .map(|d| {
             format!("{}: {} ({})", d.code.as_str(), d.message, d.place.path.as_deref().unwrap())
@@ -94,13 +101,16 @@ fn tools_get_their_formats() {
         images: images_of("{containers: [{name: a, image: busybox}]}", "[]", "{}").0,
     };
     let bundles = [BundleImages { bundle: "lamp".to_owned(), images }, short];
-    let shown = |(text, found): (String, Diagnostics)| {
+    let shown = |format: &dyn Fn(&mut Diagnostics) -> String| {
+        let mut found = Diagnostics::new();
+        let text = format(&mut found);
         let found: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
         format!("{text}---\n{}", found.join("\n"))
     };
-    insta::assert_snapshot!("skopeo", shown(skopeo(&bundles)));
-    insta::assert_snapshot!("image_set", shown(image_set(&bundles)));
-    insta::assert_snapshot!("mirror_set", shown(mirror_set(&bundles, "mirror.example.com/ocp/")));
+    insta::assert_snapshot!("skopeo", shown(&|found| skopeo(&bundles, found)));
+    insta::assert_snapshot!("image_set", shown(&|found| image_set(&bundles, found)));
+    let mirror = "mirror.example.com/ocp/";
+    insta::assert_snapshot!("mirror_set", shown(&|found| mirror_set(&bundles, mirror, found)));
 }
 
 #[test]
@@ -170,7 +180,7 @@ fn what_is_listed_by_digest_may_be_used_with_a_tag_too() {
             &format!("[{{name: a, image: '{}'}}]", image(listed)),
             "{}",
         );
-        let found = check(&images, &bundle);
+        let found = checked(&images, &bundle);
         assert!(found.is_empty(), "{found:#?}");
     }
 }
@@ -182,7 +192,7 @@ fn a_bundle_without_related_images_gets_one_warning() {
         digest(1)
     );
     let (images, bundle) = images_of(&pod, "[]", "{}");
-    let found = check(&images, &bundle);
+    let found = checked(&images, &bundle);
     let [only] = found.iter().collect::<Vec<_>>()[..] else { panic!("{found:#?}") };
     assert!(only.message.contains("no `relatedImages`, but pods use 2 images"), "{only:?}");
 }

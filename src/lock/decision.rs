@@ -15,26 +15,29 @@ impl Decisions {
     }
 }
 
-/// Returns an error for each recorded decision that the bundle would change.
-pub(super) fn check(entry: &Locked, config: &BundleConfig, bundle: &Bundle) -> Diagnostics {
-    let mut found = Diagnostics::new();
+/// Reports an error for each recorded decision that the bundle would change.
+pub(super) fn check(
+    entry: &Locked,
+    config: &BundleConfig,
+    bundle: &Bundle,
+    diagnostics: &mut Diagnostics,
+) {
     let Decisions { package, watch } = &entry.decisions;
 
     if let Some(package) = package
         && config.package.is_none()
         && *package != bundle.package
     {
-        found.push(other_package(entry, package, config, bundle));
+        diagnostics.push(other_package(entry, package, config, bundle));
         // A different operator is reported as such; its install mode is not a change of this one.
-        return found;
+        return;
     }
     if let (Some(before), None) = (watch, &config.watch)
         && let Some(now) = olm::default_watch(&bundle.csv)
         && *before != now
     {
-        found.push(other_watch(before, &now, config, bundle));
+        diagnostics.push(other_watch(before, &now, config, bundle));
     }
-    found
 }
 
 fn other_package(

@@ -2,7 +2,7 @@
 
 use super::Lock;
 use super::format::{self, REVISION};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::diag::{Code, Diagnostic, Fatal, Place, SourceText, Span};
 use crate::regular_file;
 use std::fs;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -21,11 +21,11 @@ pub fn path_of(config: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When it cannot be read, or is no lock file of a version that this program knows.
-pub fn read(path: &Path) -> Result<Lock, Diagnostics> {
+pub fn read(path: &Path) -> Result<Lock, Fatal> {
     read_any(path).map(|read| read.lock)
 }
 
-fn read_any(path: &Path) -> Result<format::Read, Diagnostics> {
+fn read_any(path: &Path) -> Result<format::Read, Fatal> {
     let name = path.display().to_string();
     let text = match content(path) {
         Ok(text) => text,
@@ -37,7 +37,7 @@ fn read_any(path: &Path) -> Result<format::Read, Diagnostics> {
     parse_any(name, text)
 }
 
-fn parse_any(name: String, text: String) -> Result<format::Read, Diagnostics> {
+fn parse_any(name: String, text: String) -> Result<format::Read, Fatal> {
     format::parse(&text).map_err(|fault| {
         let source = Arc::new(SourceText { name, text });
         invalid(&fault.message).at(Place::span(Span::new(&source, fault.range))).into()
@@ -48,7 +48,7 @@ fn parse_any(name: String, text: String) -> Result<format::Read, Diagnostics> {
 ///
 /// # Errors
 /// When it is no lock file of a version that this program knows.
-pub fn parse(name: String, text: String) -> Result<Lock, Diagnostics> {
+pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
     parse_any(name, text).map(|read| read.lock)
 }
 
@@ -66,7 +66,7 @@ fn content(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 /// If it cannot be written, or if writing would lose data of a later version.
-pub fn write(path: &Path, lock: &Lock) -> Result<bool, Diagnostics> {
+pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
     let name = path.display().to_string();
     let text = format::text(lock);
     if content(path).is_ok_and(|old| old == text) {

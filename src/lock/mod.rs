@@ -133,20 +133,22 @@ impl Locked {
         Some(Pin { reference: &image.reference, digest: &image.identity.digest, is_catalog })
     }
 
-    /// Returns an error if the files differ from the locked ones. Images are read by digest, so
+    /// Reports an error if the files differ from the locked ones. Images are read by digest, so
     /// this only applies to files embedded in a local catalog.
-    pub fn check(&self, config: &BundleConfig, files: &BundleFiles) -> Diagnostics {
-        let Bytes::Embedded { digest, .. } = &self.bytes else { return Diagnostics::new() };
+    pub fn check(&self, config: &BundleConfig, files: &BundleFiles, diagnostics: &mut Diagnostics) {
+        let Bytes::Embedded { digest, .. } = &self.bytes else { return };
         if files.image.is_none() && files.digest() == *digest {
-            return Diagnostics::new();
+            return;
         }
-        Diagnostic::error(
-            Code::LockStale,
-            format!("the locked content of `{}` is no longer in the catalog", self.csv),
-        )
-        .at(Place::span(config.source.span().clone()))
-        .hint(format!("run `bundle2chart lock --upgrade {}` to use the current content", self.name))
-        .into()
+        let name = &self.name;
+        diagnostics.push(
+            Diagnostic::error(
+                Code::LockStale,
+                format!("the locked content of `{}` is no longer in the catalog", self.csv),
+            )
+            .at(Place::span(config.source.span().clone()))
+            .hint(format!("run `bundle2chart lock --upgrade {name}` to use the current content")),
+        );
     }
 }
 
@@ -158,11 +160,17 @@ impl Lock {
         self.bundles.iter().find(|entry| entry.name == config.name && entry.config_hash == hash)
     }
 
-    /// Returns an error for each decision of the bundle that bundles.toml leaves to it and that
+    /// Reports an error for each decision of the bundle that bundles.toml leaves to it and that
     /// differs from the recorded one, whatever source the entry of this name is about.
-    pub fn check_decisions(&self, config: &BundleConfig, bundle: &Bundle) -> Diagnostics {
-        let recorded = self.bundles.iter().find(|entry| entry.name == config.name);
-        recorded.map_or_else(Diagnostics::new, |entry| decision::check(entry, config, bundle))
+    pub fn check_decisions(
+        &self,
+        config: &BundleConfig,
+        bundle: &Bundle,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if let Some(recorded) = self.bundles.iter().find(|entry| entry.name == config.name) {
+            decision::check(recorded, config, bundle, diagnostics);
+        }
     }
 
     /// Returns the bundles, of those named (all when none is), that have no entry and need one.

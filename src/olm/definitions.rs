@@ -13,21 +13,19 @@ const OLM_REFUSES: &str =
     "OLM rejects this too: fix the CSV, or use another version of the operator";
 
 /// Runs every check and reports all findings.
-pub(super) fn validate(bundle: &Bundle) -> Diagnostics {
-    let mut diagnostics = Diagnostics::new();
+pub(super) fn validate(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let webhooks = &bundle.csv.webhooks;
-    install_modes(bundle, &mut diagnostics);
-    servers_exist(bundle, &mut diagnostics);
-    unique(bundle, &mut diagnostics);
-    one_server(bundle, &mut diagnostics);
-    names(bundle, &mut diagnostics);
-    converted_once(bundle, &mut diagnostics);
-    converted_crds(bundle, &mut diagnostics);
+    install_modes(bundle, diagnostics);
+    servers_exist(bundle, diagnostics);
+    unique(bundle, diagnostics);
+    one_server(bundle, diagnostics);
+    names(bundle, diagnostics);
+    converted_once(bundle, diagnostics);
+    converted_crds(bundle, diagnostics);
     for webhook in webhooks.iter().filter(|webhook| webhook.kind != WebhookKind::Conversion) {
-        rules(bundle, webhook, &mut diagnostics);
+        rules(bundle, webhook, diagnostics);
     }
-    required_fields(bundle, &mut diagnostics);
-    diagnostics
+    required_fields(bundle, diagnostics);
 }
 
 fn place(bundle: &Bundle, entry: &str, key: &str) -> Place {

@@ -61,17 +61,19 @@ pub struct Lowered {
 /// what is wrong with them.
 ///
 /// CRDs are most of a bundle, so they and the other shipped objects are moved out of it.
-pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostics) {
-    let mut diagnostics = validate::validate(bundle);
-    diagnostics.append(definitions::validate(bundle));
-    let targets = Targets::choose(&bundle.csv, options, &mut diagnostics);
+pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagnostics) -> Lowered {
+    let start = diagnostics.mark();
+    validate::validate(bundle, diagnostics);
+    definitions::validate(bundle, diagnostics);
+    let targets = Targets::choose(&bundle.csv, options, diagnostics);
     let (mut crds, mut shipped) =
         (std::mem::take(&mut bundle.crds), std::mem::take(&mut bundle.objects));
-    let servers = webhook_server::servers(bundle, &mut diagnostics);
-    let Some(targets) = targets.filter(|_| !diagnostics.has_errors()) else {
+    let servers = webhook_server::servers(bundle, diagnostics);
+    let Some(targets) = targets.filter(|_| !diagnostics.has_errors_since(start)) else {
         // Return the shipped objects, so that their problems are reported too.
-        return (Lowered { objects: shipped, values: Vec::new() }, diagnostics);
+        return Lowered { objects: shipped, values: Vec::new() };
     };
+
     let certificates = Certificates { provider: options.certificates, issuer: options.issuer };
     let mut lowered = Lowered::default();
     let objects = &mut lowered.objects;
@@ -81,7 +83,8 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
     if options.aggregate_roles {
         objects.extend(aggregate::roles(bundle, &crds));
     }
-    deployment::report_operator_condition(bundle, &mut diagnostics);
+
+    deployment::report_operator_condition(bundle, diagnostics);
     for entry in &bundle.csv.deployments {
         let server = servers.iter().find(|server| server.deployment.name == entry.name);
         let mount = server.map(|server| (server, &certificates));
@@ -89,19 +92,21 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>) -> (Lowered, Diagnostic
         overrides::apply(options.pods, &mut deployment);
         objects.push(deployment);
     }
+
     for server in &servers {
         let mut service = server.service();
         certificates.annotate_service(server, &mut service);
         objects.push(service);
         objects.extend(certificates.objects(server));
         lowered.values.extend(certificates.values(server));
-        certificates.report(server, &mut diagnostics);
+        certificates.report(server, diagnostics);
     }
     objects.extend(webhook::configurations(bundle, &servers, &targets, &certificates));
     objects.extend(apiservice::objects(bundle, options.chart, &servers, &certificates));
     webhook::convert(&mut crds, &bundle.csv.webhooks, &servers, &certificates);
-    webhook_server::replace_shipped(&servers, &mut shipped, &mut diagnostics);
+    webhook_server::replace_shipped(&servers, &mut shipped, diagnostics);
+
     objects.append(&mut crds);
     objects.append(&mut shipped);
-    (lowered, diagnostics)
+    lowered
 }

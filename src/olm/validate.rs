@@ -10,14 +10,12 @@ use crate::source::Reference;
 use indexmap::IndexMap;
 
 /// Runs every check and reports all findings.
-pub(super) fn validate(bundle: &Bundle) -> Diagnostics {
-    let mut diagnostics = Diagnostics::new();
-    deployment_names(bundle, &mut diagnostics);
-    unique_crds(bundle, &mut diagnostics);
-    owned_crds_exist(bundle, &mut diagnostics);
-    crd_versions(bundle, &mut diagnostics);
-    mismatches(bundle, &mut diagnostics);
-    diagnostics
+pub(super) fn validate(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    deployment_names(bundle, diagnostics);
+    unique_crds(bundle, diagnostics);
+    owned_crds_exist(bundle, diagnostics);
+    crd_versions(bundle, diagnostics);
+    mismatches(bundle, diagnostics);
 }
 
 /// Annotations of a CSV and of pods that OLM writes or reads.

@@ -16,14 +16,18 @@ const MOST_FINDINGS: usize = 20;
 
 /// Checks the overlays among `objects`, and the bundle's own custom resources, before they contain
 /// expressions.
-pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Diagnostics {
+pub fn check(
+    objects: &[Object],
+    placement: CrdPlacement,
+    scopes: &Scopes,
+    diagnostics: &mut Diagnostics,
+) {
     let definitions = Definitions::of(objects.iter());
-    let mut found = Diagnostics::new();
     let overlays = objects.iter().filter(|o| matches!(o.origin, Origin::Overlay { .. }));
     for object in overlays {
         match (object.group(), object.kind()) {
-            ("apiextensions.k8s.io", "CustomResourceDefinition") => crd(object, &mut found),
-            (OLM, _) => found.push(
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => crd(object, diagnostics),
+            (OLM, _) => diagnostics.push(
                 Diagnostic::error(
                     Code::OverlayInvalid,
                     format!("{} is an OLM object, which charts do not use", object.label()),
@@ -34,25 +38,23 @@ pub fn check(objects: &[Object], placement: CrdPlacement, scopes: &Scopes) -> Di
             _ => {}
         }
         if scope(object, &definitions, scopes) == Some(Scope::Cluster) {
-            no_namespace(object, &mut found);
+            no_namespace(object, diagnostics);
         }
         match definitions.of_object(object) {
             Some(definition) => {
-                custom(object, definition, &mut found);
-                together(object, definition, placement, &mut found);
+                custom(object, definition, diagnostics);
+                together(object, definition, placement, diagnostics);
             }
             None if is_built_in(object) || object.group() == OLM => {}
-            None => unknown(object, &definitions, &mut found),
+            None => unknown(object, &definitions, diagnostics),
         }
     }
 
     for object in objects.iter().filter(|object| is_shipped(object)) {
         if let Some(definition) = definitions.of_object(object) {
-            custom(object, definition, &mut found);
+            custom(object, definition, diagnostics);
         }
     }
-
-    found
 }
 
 /// Returns the custom resources that require the CRDs of their kinds in an earlier release, before
@@ -83,25 +85,25 @@ fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagno
     diagnostic.at(object.place().path(path)).hint(hint)
 }
 
-fn crd(object: &Object, found: &mut Diagnostics) {
+fn crd(object: &Object, diagnostics: &mut Diagnostics) {
     if object.api_version() != "apiextensions.k8s.io/v1" {
         let message =
             format!("{} has removed apiVersion `{}`", object.label(), object.api_version());
         let hint = "convert it to apiextensions.k8s.io/v1".to_owned();
-        found.push(invalid(object, ".apiVersion", message, hint));
+        diagnostics.push(invalid(object, ".apiVersion", message, hint));
     }
 }
 
-fn no_namespace(object: &Object, found: &mut Diagnostics) {
+fn no_namespace(object: &Object, diagnostics: &mut Diagnostics) {
     if object.metadata("namespace").is_some() {
         let message = format!("{} has a namespace, but its kind is cluster-scoped", object.label());
         let hint = "remove `metadata.namespace`".to_owned();
-        found.push(invalid(object, ".metadata.namespace", message, hint));
+        diagnostics.push(invalid(object, ".metadata.namespace", message, hint));
     }
 }
 
 /// A custom resource against its CRD.
-fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics) {
+fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagnostics) {
     let versions: Vec<_> = definition.versions().collect();
     let served: Vec<&str> = versions.iter().filter(|v| v.served).map(|v| v.name).collect();
     let wanted = object.api_version().rsplit('/').next().unwrap_or_default();
@@ -110,7 +112,7 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
         let message = format!("{} does not serve version `{wanted}`", definition.crd.label());
         let hint = suggest::hint(wanted, &served, "served versions");
         let diagnostic = invalid(object, ".apiVersion", message, hint);
-        found.push(diagnostic.related(definition.crd.place(), "the definition"));
+        diagnostics.push(diagnostic.related(definition.crd.place(), "the definition"));
         return;
     };
 
@@ -119,7 +121,7 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
             "{}: `status` is set by the operator and dropped by the API server",
             object.label()
         );
-        found.push(invalid(object, ".status", message, "remove `status`".to_owned()));
+        diagnostics.push(invalid(object, ".status", message, "remove `status`".to_owned()));
     }
 
     let Some(schema) = version.schema else { return };
@@ -129,12 +131,12 @@ fn custom(object: &Object, definition: &Definition<'_>, found: &mut Diagnostics)
     let more = faults.len().saturating_sub(MOST_FINDINGS);
     for fault in faults.into_iter().take(MOST_FINDINGS) {
         let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);
-        found.push(invalid(object, &fault.path, message, fault.hint));
+        diagnostics.push(invalid(object, &fault.path, message, fault.hint));
     }
 
     if more > 0 {
         let message = format!("{}: {more} more errors", object.label());
-        found.push(invalid(object, "", message, "check the kind of this object".to_owned()));
+        diagnostics.push(invalid(object, "", message, "check the kind of this object".to_owned()));
     }
 }
 
@@ -144,7 +146,7 @@ fn together(
     object: &Object,
     definition: &Definition<'_>,
     placement: CrdPlacement,
-    found: &mut Diagnostics,
+    diagnostics: &mut Diagnostics,
 ) {
     let crd = definition.crd;
     let first = match placement {
@@ -162,7 +164,7 @@ fn together(
         _ => !first,
     };
     if late {
-        found.push(
+        diagnostics.push(
             Diagnostic::error(
                 Code::OverlayPhase,
                 format!("{} would be installed in the same release as its CRD", object.label()),
@@ -181,12 +183,12 @@ fn together(
 }
 
 /// A kind that nothing here defines.
-fn unknown(object: &Object, definitions: &Definitions<'_>, found: &mut Diagnostics) {
+fn unknown(object: &Object, definitions: &Definitions<'_>, diagnostics: &mut Diagnostics) {
     let near = suggest::nearest(object.kind(), &definitions.kinds_of(object.group()));
     if let Some(kind) = near {
         let message =
             format!("no CRD of the bundle defines kind `{}` of {}", object.kind(), object.group());
-        found.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
+        diagnostics.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
         return;
     }
     let message =
@@ -198,5 +200,5 @@ fn unknown(object: &Object, definitions: &Definitions<'_>, found: &mut Diagnosti
                 with an unknown kind",
         ),
     };
-    found.push(diagnostic.at(object.place()));
+    diagnostics.push(diagnostic.at(object.place()));
 }

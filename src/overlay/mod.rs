@@ -15,7 +15,7 @@ mod stubs;
 pub use check::{check, kept_apart};
 pub(crate) use definitions::Definitions;
 pub use operands::{create_namespaces, namespace_value, operands};
-pub use patch::{Patched, patch, unused_patches};
+pub use patch::{Patched, patch};
 pub(crate) use providers::provider;
 pub(crate) use scope::{is_built_in, scope};
 pub use stubs::stubs;

@@ -10,39 +10,45 @@ use crate::jq::{Input, Session, Stopped};
 pub struct Patched {
     /// The objects, in their order.
     pub objects: Vec<Object>,
-    /// Number of objects that each patch matched.
+    /// Number of objects that each patch matched; shorter than the list of patches after an error.
     pub hits: Vec<usize>,
-    /// Patches that failed.
-    pub diagnostics: Diagnostics,
 }
 
 /// Applies every patch to the objects that it matches, one patch after the other. Filters of
 /// patches see objects as they are in `release`; patches see what only Helm knows as placeholders.
-/// From `first` on, the programs of `session` are the filter and the program of each patch.
+/// From `first` on, the programs of `session` are the filter and the program of each patch. Patches
+/// that fail, or match nothing, are reported.
 pub fn patch(
     objects: Vec<Object>,
     patches: &[PatchConfig],
     release: &Release<'_>,
     session: &mut Session,
     first: usize,
+    diagnostics: &mut Diagnostics,
 ) -> Patched {
+    let start = diagnostics.mark();
     let programs = patches.iter().flat_map(|config| [&config.matches, &config.patch]);
     let errors = session.errors().iter().skip(first);
-    let diagnostics: Diagnostics = programs
-        .zip(errors)
-        .filter_map(|(program, error)| Some(program.unusable(error.clone()?)))
-        .collect();
-    let mut patched = Patched { objects, hits: Vec::with_capacity(patches.len()), diagnostics };
-    if patched.diagnostics.has_errors() {
+    let unusable = programs.zip(errors);
+    diagnostics
+        .extend(unusable.filter_map(|(program, error)| Some(program.unusable(error.clone()?))));
+    let mut patched = Patched { objects, hits: Vec::with_capacity(patches.len()) };
+    if diagnostics.has_errors_since(start) {
         return patched;
     }
 
     for (index, config) in patches.iter().enumerate() {
         let matches = first + 2 * index;
-        if !apply(&mut patched, config, release, session, matches) {
+        if !apply(&mut patched, config, release, session, matches, diagnostics) {
             break;
         }
     }
+    // A patch that matches nothing because another one failed is no second problem.
+    if !diagnostics.has_errors_since(start) {
+        let unused = patches.iter().zip(&patched.hits).filter(|(_, hits)| **hits == 0);
+        diagnostics.extend(unused.map(|(patch, _)| matched_nothing(patch)));
+    }
+
     patched
 }
 
@@ -54,6 +60,7 @@ fn apply(
     release: &Release<'_>,
     session: &mut Session,
     matches: usize,
+    diagnostics: &mut Diagnostics,
 ) -> bool {
     let mut hits = 0;
     for object in &mut patched.objects {
@@ -64,7 +71,7 @@ fn apply(
         let answers = match session.conditions(&[matches], &Input::new(object, release)) {
             Ok(answers) => answers,
             Err(over) => {
-                patched.diagnostics.push(stopped(over));
+                diagnostics.push(stopped(over));
                 return false;
             }
         };
@@ -73,7 +80,7 @@ fn apply(
             Some(Ok(false)) | None => continue,
             Some(Err(failure)) => {
                 let diagnostic = config.matches.failed(&object.label(), &failure);
-                patched.diagnostics.push(diagnostic.related(object.place(), failure.to_string()));
+                diagnostics.push(diagnostic.related(object.place(), failure.to_string()));
                 continue;
             }
         }
@@ -81,13 +88,13 @@ fn apply(
         let changed = match session.patch(matches + 1, &config.patch.text, &object.root) {
             Ok(changed) => changed,
             Err(over) => {
-                patched.diagnostics.push(stopped(over));
+                diagnostics.push(stopped(over));
                 return false;
             }
         };
         match changed.map_err(failed).and_then(|root| replaced(object, root)) {
             Ok(changed) => *object = changed,
-            Err((reason, hint)) => patched.diagnostics.push(
+            Err((reason, hint)) => diagnostics.push(
                 Diagnostic::error(
                     Code::PatchFailed,
                     format!("patch `{}` fails on {}: {reason}", config.patch.text, object.label()),
@@ -133,16 +140,10 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
     ))
 }
 
-/// Returns a warning for each patch that matched nothing.
-pub fn unused_patches(patches: &[PatchConfig], hits: &[usize]) -> Diagnostics {
-    let unused = patches.iter().zip(hits).filter(|(_, hits)| **hits == 0);
-    unused
-        .map(|(patch, _)| {
-            let message = format!("patch for `{}` matched no objects", patch.matches.text);
-            Diagnostic::warning(Code::UnusedPatch, message).at(patch.matches.place()).hint(
-                "check its spelling (kinds start with an upper-case letter), or remove it if \
-                        the bundle no longer ships the object",
-            )
-        })
-        .collect()
+fn matched_nothing(patch: &PatchConfig) -> Diagnostic {
+    let message = format!("patch for `{}` matched no objects", patch.matches.text);
+    Diagnostic::warning(Code::UnusedPatch, message).at(patch.matches.place()).hint(
+        "check its spelling (kinds start with an upper-case letter), or remove it if the bundle \
+            no longer ships the object",
+    )
 }

@@ -18,8 +18,6 @@ pub struct Filtered {
     pub include_hits: Vec<usize>,
     /// Number of matched objects for each `exclude` filter.
     pub exclude_hits: Vec<usize>,
-    /// Filters that failed, or left too little.
-    pub diagnostics: Diagnostics,
 }
 
 /// Keeps the objects that match any of `include` (all, if there are none), and drops those that
@@ -27,24 +25,27 @@ pub struct Filtered {
 /// `session` are these filters, in this order.
 ///
 /// Every filter runs on every object, so that matches can be counted. A filter that fails on an
-/// object is an error; one that exceeds its budget stops immediately. Removing all objects is an
-/// error; removing all Deployments or all CRDs is a warning.
+/// object is an error, but the result is complete enough to find more: it counts as false. `None`
+/// after filters that do not compile, exceed their budget or remove all objects. Removing all
+/// Deployments or all CRDs is a warning.
 pub fn filter(
     objects: Vec<Object>,
     include: &[Filter],
     exclude: &[Filter],
     release: &Release<'_>,
     session: &mut Session,
-) -> Filtered {
+    diagnostics: &mut Diagnostics,
+) -> Option<Filtered> {
     let filters: Vec<&Filter> = include.iter().chain(exclude).collect();
     if filters.is_empty() {
-        return Filtered { objects, ..Filtered::default() };
+        return Some(Filtered { objects, ..Filtered::default() });
     }
+    let start = diagnostics.mark();
     let unusable = filters.iter().zip(session.errors());
-    let unusable: Diagnostics =
-        unusable.filter_map(|(filter, error)| Some(filter.unusable(error.clone()?))).collect();
-    if unusable.has_errors() {
-        return Filtered { objects, diagnostics: unusable, ..Filtered::default() };
+    diagnostics
+        .extend(unusable.filter_map(|(filter, error)| Some(filter.unusable(error.clone()?))));
+    if diagnostics.has_errors_since(start) {
+        return None;
     }
 
     let programs: Vec<usize> = (0..filters.len()).collect();
@@ -54,11 +55,9 @@ pub fn filter(
         let answers = match session.conditions(&programs, &Input::new(object, release)) {
             Ok(answers) => answers,
             Err(stopped) => {
-                let diagnostics = filters
-                    .get(stopped.program)
-                    .map(|filter| filter.stopped(object, &stopped.excess));
-                let diagnostics = diagnostics.into_iter().collect();
-                return Filtered { objects, diagnostics, ..Filtered::default() };
+                let filter = filters.get(stopped.program);
+                diagnostics.extend(filter.map(|filter| filter.stopped(object, &stopped.excess)));
+                return None;
             }
         };
         let answers: Vec<bool> = questions
@@ -72,14 +71,17 @@ pub fn filter(
     let hits: Vec<usize> = questions.iter().map(|question| question.hits).collect();
     let (include_hits, exclude_hits) = hits.split_at(include.len());
     let (include_hits, exclude_hits) = (include_hits.to_vec(), exclude_hits.to_vec());
-    let mut diagnostics: Diagnostics =
-        questions.into_iter().filter_map(Question::failure).collect();
-    if !diagnostics.has_errors() {
-        diagnostics.append(losses(&objects, &fates, &filters));
+    diagnostics.extend(questions.into_iter().filter_map(Question::failure));
+    // A filter that fails has removed nothing for a reason.
+    if !diagnostics.has_errors_since(start) {
+        report_losses(&objects, &fates, &filters, diagnostics);
+        if diagnostics.has_errors_since(start) {
+            return None;
+        }
     }
     let mut kept = fates.iter().map(|fate| *fate == Fate::Kept);
     let objects = objects.into_iter().filter(|_| kept.next().unwrap_or_default()).collect();
-    Filtered { objects, include_hits, exclude_hits, diagnostics }
+    Some(Filtered { objects, include_hits, exclude_hits })
 }
 
 /// The outcome of the filters for an object.
@@ -108,7 +110,12 @@ impl Fate {
 }
 
 /// Reports filters that removed everything, all Deployments, or all CRDs.
-fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostics {
+fn report_losses(
+    objects: &[Object],
+    fates: &[Fate],
+    filters: &[&Filter],
+    diagnostics: &mut Diagnostics,
+) {
     let lost =
         |plural: &str, severity: fn(Code, String) -> Diagnostic, meant: &dyn Fn(&str) -> bool| {
             let of_kind = objects.iter().zip(fates).filter(|(object, _)| meant(object.kind()));
@@ -146,33 +153,35 @@ fn losses(objects: &[Object], fates: &[Fate], filters: &[&Filter]) -> Diagnostic
     let hint = "check the filters: a filter is a condition on each object, such as `.kind == \
         \"Route\"`";
     if let Some(nothing) = lost("objects", Diagnostic::error, &|_| true) {
-        return nothing.hint(hint).into();
+        diagnostics.push(nothing.hint(hint));
+        return;
     }
     let deployments = lost("Deployments", Diagnostic::warning, &|kind| kind == "Deployment");
     let crds = lost("CRDs", Diagnostic::warning, &|kind| kind == "CustomResourceDefinition");
-    deployments.into_iter().chain(crds).collect()
+    diagnostics.extend(deployments.into_iter().chain(crds));
 }
 
-/// Returns a warning for each filter that matches no object of any bundle.
+/// Reports each filter that matches no object of any bundle.
 ///
 /// `hits` contains every filter that ran with its matches, for all bundles. Filters of `[defaults]`
 /// occur once per bundle; a match in any of them is enough.
-pub fn unused_filters<'a>(hits: impl IntoIterator<Item = (&'a Filter, usize)>) -> Diagnostics {
+pub fn unused_filters<'a>(
+    hits: impl IntoIterator<Item = (&'a Filter, usize)>,
+    diagnostics: &mut Diagnostics,
+) {
     let mut sums: BTreeMap<(&str, usize), (&Filter, usize)> = BTreeMap::new();
     for (filter, count) in hits {
         let place = (filter.span.source.name.as_str(), filter.span.range.start);
         sums.entry(place).or_insert((filter, 0)).1 += count;
     }
-    sums.into_values()
-        .filter(|(_, count)| *count == 0)
-        .map(|(filter, _)| {
-            let message = format!("filter `{}` matched no objects", filter.text);
-            Diagnostic::warning(Code::UnusedFilter, message).at(filter.place()).hint(
-                "check its spelling (kinds start with an upper-case letter), or remove it if the \
-                    bundles no longer ship the objects",
-            )
-        })
-        .collect()
+    let unused = sums.into_values().filter(|(_, count)| *count == 0);
+    diagnostics.extend(unused.map(|(filter, _)| {
+        let message = format!("filter `{}` matched no objects", filter.text);
+        Diagnostic::warning(Code::UnusedFilter, message).at(filter.place()).hint(
+            "check its spelling (kinds start with an upper-case letter), or remove it if the \
+                bundles no longer ship the objects",
+        )
+    }));
 }
 
 /// A filter and its failures.
@@ -266,13 +275,17 @@ mod tests {
             .collect()
     }
 
-    fn run(objects: Vec<Object>, include: &[&str], exclude: &[&str]) -> Filtered {
+    fn run(objects: Vec<Object>, include: &[&str], exclude: &[&str]) -> (Filtered, Diagnostics) {
         let values = json!({});
         let release = Release { namespace: "ns", values: &values };
         let programs = include.iter().chain(exclude);
         let programs = programs.map(|text| (Purpose::Filter, (*text).to_owned())).collect();
         let mut session = Session::start(programs).unwrap();
-        filter(objects, &filters(include), &filters(exclude), &release, &mut session)
+        let mut found = Diagnostics::new();
+        let (include, exclude) = (filters(include), filters(exclude));
+        let filtered =
+            filter(objects, &include, &exclude, &release, &mut session, &mut found).unwrap();
+        (filtered, found)
     }
 
     fn labels(filtered: &Filtered) -> Vec<String> {
@@ -283,25 +296,26 @@ mod tests {
     fn exclude_wins_over_include_and_hits_are_counted() {
         let objects =
             || vec![object("Route", "a", 1), object("Role", "b", 5), object("Route", "c", 9)];
-        let all = run(objects(), &[], &[]);
+        let (all, _) = run(objects(), &[], &[]);
         assert_eq!(labels(&all), ["Route/a", "Role/b", "Route/c"]);
 
-        let some = run(
+        let (some, found) = run(
             objects(),
             &[".kind == \"Route\"", ".kind == \"Job\""],
             &[".metadata.name == \"c\"", ".metadata.namespace == \"ns\" and .kind == \"Role\""],
         );
         assert_eq!(labels(&some), ["Route/a"]);
         assert_eq!((some.include_hits, some.exclude_hits), (vec![2, 0], vec![1, 1]));
-        assert!(some.diagnostics.is_empty());
+        assert!(found.is_empty());
     }
 
     #[test]
     fn an_object_that_is_not_always_present_is_filtered_too() {
         let mut secret = object("Secret", "pull", 1);
         secret.when = Some(Condition::Set(ValuesPath::new(["create"])));
-        let filtered = run(vec![secret], &[], &[".kind == \"Secret\""]);
-        assert!(filtered.objects.is_empty());
+        let secrets = vec![secret, object("Role", "kept", 9)];
+        let (filtered, _) = run(secrets, &[], &[".kind == \"Secret\""]);
+        assert_eq!(labels(&filtered), ["Role/kept"]);
     }
 
     #[test]
@@ -311,8 +325,8 @@ mod tests {
             .enumerate()
             .map(|(index, name)| object("Role", name, 10 * index + 1))
             .collect();
-        let filtered = run(objects, &[], &["any(.rules[]; .verbs)", ".kind | keys"]);
-        insta::assert_snapshot!(human::render(&filtered.diagnostics, false), @r#"
+        let (_, found) = run(objects, &[], &["any(.rules[]; .verbs)", ".kind | keys"]);
+        insta::assert_snapshot!(human::render(&found, false), @r#"
         error[filter-failed]: filter `any(.rules[]; .verbs)` fails on Role/a, Role/b, Role/c and 2 more
          --> bundles.toml:1:1
           |
@@ -355,7 +369,9 @@ mod tests {
     fn a_filter_is_unused_only_when_no_bundle_uses_it() {
         let filters = filters(&[".kind == \"Route\"", ".kind == \"route\"", ".kind == \"Job\""]);
         let [route, typo, job] = filters.as_slice() else { unreachable!() };
-        let found = unused_filters([(job, 0), (route, 0), (typo, 0), (route, 2), (job, 1)]);
+        let hits = [(job, 0), (route, 0), (typo, 0), (route, 2), (job, 1)];
+        let mut found = Diagnostics::new();
+        unused_filters(hits, &mut found);
         insta::assert_snapshot!(human::render(&found, false), @r#"
         warning[unused-filter]: filter `.kind == "route"` matched no objects
          --> bundles.toml:2:1

@@ -86,10 +86,8 @@ const PASSES: [Pass; 14] = [
 ];
 
 /// Runs all passes.
-pub fn run(unit: &mut Unit, context: &Context) -> Diagnostics {
-    let mut diagnostics = Diagnostics::new();
+pub fn run(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
     for pass in PASSES {
-        pass(unit, context, &mut diagnostics);
+        pass(unit, context, diagnostics);
     }
-    diagnostics
 }

@@ -1,7 +1,7 @@
 //! The versions of a chart in an output directory.
 
 use super::operand::documents;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Fatal};
 use crate::source::chart::{self as charts, ChartTree};
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub(super) fn pick(
     name: &str,
     version: Option<&str>,
     versions: &[(String, String)],
-) -> Result<(String, String), Diagnostics> {
+) -> Result<(String, String), Fatal> {
     let found = match version {
         Some(version) => versions.iter().find(|(_, v)| v == version),
         None => versions.iter().max_by_key(|(_, version)| precedence(version)),

@@ -2,7 +2,7 @@
 
 use crate::bundle::{self, Bundle};
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Source, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Object, Origin, ReadPaths, Release, Unit, ValueSpec, label_fault};
 use crate::jq::{Purpose, Session};
 use crate::olm::{self, Lowered};
@@ -32,29 +32,37 @@ pub struct Compiled {
     pub patched: Hits,
 }
 
-/// Compiles the files of one bundle. There is no result when there is an error.
-pub fn compile(files: &BundleFiles, config: &BundleConfig) -> (Option<Compiled>, Diagnostics) {
-    compile_loaded(bundle::load(files), files, config)
-}
-
-/// [`compile`], with what [`bundle::load`] made of the files.
-pub fn compile_loaded(
-    loaded: (Option<Bundle>, Diagnostics),
+/// Compiles the files of one bundle; `None` after an error.
+pub fn compile(
     files: &BundleFiles,
     config: &BundleConfig,
-) -> (Option<Compiled>, Diagnostics) {
-    let (compiled, diagnostics) = run_stages(loaded, files, config);
-    let located = bundle::locate(diagnostics, files);
-    (compiled, bundle::locate_inline(located, files))
+    diagnostics: &mut Diagnostics,
+) -> Option<Compiled> {
+    let bundle = bundle::load(files, diagnostics)?;
+    compile_loaded(bundle, files, config, diagnostics)
+}
+
+/// [`compile`] for a bundle that is already loaded.
+pub fn compile_loaded(
+    bundle: Bundle,
+    files: &BundleFiles,
+    config: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Option<Compiled> {
+    let start = diagnostics.mark();
+    let compiled = run_stages(bundle, files, config, diagnostics);
+    bundle::locate(diagnostics.since(start), files);
+    compiled
 }
 
 fn run_stages(
-    (bundle, mut diagnostics): (Option<Bundle>, Diagnostics),
+    mut bundle: Bundle,
     files: &BundleFiles,
     config: &BundleConfig,
-) -> (Option<Compiled>, Diagnostics) {
-    let Some(mut bundle) = bundle else { return (None, diagnostics) };
-    diagnostics.append(check_package(config, &bundle));
+    diagnostics: &mut Diagnostics,
+) -> Option<Compiled> {
+    let start = diagnostics.mark();
+    check_package(config, &bundle, diagnostics);
     let suggested = bundle.suggested_namespace().map(str::to_owned);
     let namespace = config
         .namespace
@@ -71,7 +79,7 @@ fn run_stages(
                 .at(bundle.csv.place(annotation))
                 .hint("set namespace = \"…\" for this bundle"),
         );
-        return (None, diagnostics);
+        return None;
     }
 
     let options = olm::Options {
@@ -83,17 +91,12 @@ fn run_stages(
         aggregate_roles: config.aggregate_roles,
         pods: &config.pods,
     };
-    let (Lowered { objects, mut values }, found) = olm::lower(&mut bundle, &options);
-    diagnostics.append(found);
+    let Lowered { objects, mut values } = olm::lower(&mut bundle, &options, diagnostics);
 
-    let Some(Chosen { objects, hits, patched }) =
-        choose(objects, config, &namespace, &mut diagnostics)
-    else {
-        return (None, diagnostics);
-    };
-    let objects = add(objects, &mut values, files, config, &mut diagnostics);
-    let crds = placement(&objects, config, &mut diagnostics);
-    diagnostics.append(overlay::check(&objects, crds, &config.scopes));
+    let Chosen { objects, hits, patched } = choose(objects, config, &namespace, diagnostics)?;
+    let objects = add(objects, &mut values, files, config, diagnostics);
+    let crds = placement(&objects, config, diagnostics);
+    overlay::check(&objects, crds, &config.scopes, diagnostics);
     let (operands, operand_values) = overlay::operands(&config.operands);
     let objects: Vec<Object> = objects.into_iter().chain(operands).collect();
     values.extend(operand_values);
@@ -104,7 +107,7 @@ fn run_stages(
     let read = ReadPaths::of(&objects);
     values.retain(|value| read.contains(&value.path));
     let mut unit = Unit { objects, values, ..Unit::default() };
-    diagnostics.append(passes::run(
+    passes::run(
         &mut unit,
         &Context {
             chart: config.name.clone(),
@@ -118,26 +121,19 @@ fn run_stages(
             crds,
             strip_descriptions: config.strip_descriptions,
         },
-    ));
+        diagnostics,
+    );
     let watch = config.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
-    let compiled = watch.filter(|_| !diagnostics.has_errors()).map(|watch| Compiled {
-        bundle,
-        unit,
-        namespace,
-        watch,
-        crds,
-        hits,
-        patched,
-    });
-    (compiled, diagnostics)
+    let watch = watch.filter(|_| !diagnostics.has_errors_since(start))?;
+    Some(Compiled { bundle, unit, namespace, watch, crds, hits, patched })
 }
 
-/// Returns an error when the bundle is not of the package that bundles.toml names. For a bundle of a
-/// catalog, this is the package that the catalog has it under.
-pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle) -> Diagnostics {
+/// Reports an error if the bundle is not of the package that bundles.toml names. For a bundle of a
+/// catalog, this is the package that lists it there.
+pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let Some(wanted) = config.package.as_ref().filter(|wanted| wanted.text != bundle.package)
     else {
-        return Diagnostics::new();
+        return;
     };
     let (message, hint) = match &config.source {
         Source::Catalog(catalog) => (
@@ -164,10 +160,8 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle) -> Diagnosti
         ),
     };
 
-    Diagnostic::error(Code::PackageMismatch, message)
-        .at(Place::span(wanted.span.clone()))
-        .hint(hint)
-        .into()
+    let place = Place::span(wanted.span.clone());
+    diagnostics.push(Diagnostic::error(Code::PackageMismatch, message).at(place).hint(hint));
 }
 
 /// The objects that the filters of the configuration keep, as its patches change them.
@@ -202,25 +196,14 @@ fn choose(
     let values = serde_json::Value::Null;
     let release = Release { namespace, values: &values };
 
-    let filtered =
-        passes::filter(objects, &config.include, &config.exclude, &release, &mut session);
-    let Filtered { objects, include_hits, exclude_hits, diagnostics: found } = filtered;
-    // A filter that fails is false, which is enough to go on and find more.
-    let go_on = found
-        .iter()
-        .all(|found| found.severity != Severity::Error || found.code == Code::FilterFailed);
-    diagnostics.append(found);
-    if !go_on {
-        return None;
-    }
+    let (include, exclude) = (&config.include, &config.exclude);
+    let Filtered { objects, include_hits, exclude_hits } =
+        passes::filter(objects, include, exclude, &release, &mut session, diagnostics)?;
     let hits = filters().cloned().zip(include_hits.into_iter().chain(exclude_hits)).collect();
 
     let first = filters().count();
-    let patched = overlay::patch(objects, &config.patches, &release, &mut session, first);
-    if !patched.diagnostics.has_errors() {
-        diagnostics.append(overlay::unused_patches(&config.patches, &patched.hits));
-    }
-    diagnostics.append(patched.diagnostics);
+    let patches = &config.patches;
+    let patched = overlay::patch(objects, patches, &release, &mut session, first, diagnostics);
     let filters = config.patches.iter().map(|patch| patch.matches.clone());
     let patched_hits = filters.zip(patched.hits).collect();
     Some(Chosen { objects: patched.objects, hits, patched: patched_hits })
@@ -277,8 +260,7 @@ fn add(
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Object> {
-    let (overlays, found) = bundle::overlays(files);
-    diagnostics.append(found);
+    let overlays = bundle::overlays(files, diagnostics);
     let (stubs, stub_values) = overlay::stubs(&config.stub_crds);
     objects.extend(stubs);
     values.extend(stub_values);

@@ -4,7 +4,7 @@ use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::bundle;
 use crate::chart::CRDS_SUBCHART;
 use crate::config::{BundleConfig, Config, Source};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Severity};
 use crate::diff::{ChartFacts, Placement, Side};
 use crate::ir::{Phase, Release};
 use crate::lock::{self, Locked};
@@ -46,8 +46,8 @@ impl Operands<'_> {
     /// locked at this revision, compiled with the current configuration.
     pub fn load(&self, text: &str, revision: Option<&str>) -> (Option<Side>, Diagnostics) {
         let mut diagnostics = Diagnostics::new();
-        let side = self.side(text, revision, &mut diagnostics).unwrap_or_else(|problems| {
-            diagnostics.append(problems);
+        let side = self.side(text, revision, &mut diagnostics).unwrap_or_else(|problem| {
+            diagnostics.push(*problem);
             None
         });
         (side.filter(|_| !diagnostics.has_errors()), diagnostics)
@@ -58,7 +58,7 @@ impl Operands<'_> {
         text: &str,
         revision: Option<&str>,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<Side>, Diagnostics> {
+    ) -> Result<Option<Side>, Fatal> {
         if let Some(revision) = revision {
             let (name, version) = self.name_of(text);
             let tree = match charts::read_revision(self.out, revision, &name) {
@@ -117,11 +117,7 @@ impl Operands<'_> {
         }
     }
 
-    fn bundle(
-        &self,
-        text: &str,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<Option<Side>, Diagnostics> {
+    fn bundle(&self, text: &str, diagnostics: &mut Diagnostics) -> Result<Option<Side>, Fatal> {
         self.fetched(&source::from_argument(text), None, None, diagnostics)
     }
 
@@ -132,7 +128,7 @@ impl Operands<'_> {
         &self,
         name: &str,
         revision: &str,
-    ) -> Result<Option<(BundleConfig, Locked)>, Diagnostics> {
+    ) -> Result<Option<(BundleConfig, Locked)>, Fatal> {
         let known = self.config.and_then(|config| config.bundles.iter().find(|b| b.name == name));
         let (Some(known), Some(lock)) = (known, self.lock) else { return Ok(None) };
         let Some(file) = lock.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
@@ -164,13 +160,13 @@ impl Operands<'_> {
         pin: Option<Pin<'_>>,
         known: Option<&BundleConfig>,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<Side>, Diagnostics> {
+    ) -> Result<Option<Side>, Fatal> {
         let text = source.text();
-        let (files, found) = self.sources.fetch(source, pin);
-        diagnostics.append(found);
-        let Some(mut files) = files else { return Ok(None) };
-        let (loaded, found) = bundle::load(&files);
-        let Some(loaded) = loaded else { return Err(found) };
+        let Some(mut files) = self.sources.fetch(source, pin, diagnostics) else {
+            return Ok(None);
+        };
+        let start = diagnostics.mark();
+        let Some(loaded) = bundle::load(&files, diagnostics) else { return Ok(None) };
         let repository = |text: &str| {
             let end = text.rfind('/').map_or(0, |slash| slash + 1);
             let tag = text[end..].find([':', '@']).map_or(text.len(), |at| end + at);
@@ -184,12 +180,10 @@ impl Operands<'_> {
             Some(known) => BundleConfig { source: source.clone(), ..known.clone() },
             None => BundleConfig::new(&loaded.package, source.clone()),
         };
-        let (overlays, found) = self.sources.overlays(&settings.overlays);
-        diagnostics.append(found);
-        files.overlays = overlays;
-        let (compiled, found) = super::compile(&files, &settings);
-        let serious = |d: &Diagnostic| d.severity == crate::diag::Severity::Error;
-        diagnostics.extend(found.into_iter().filter(serious));
+        files.overlays = self.sources.overlays(&settings.overlays, diagnostics);
+        let compiled = super::compile_loaded(loaded.clone(), &files, &settings, diagnostics);
+        // Lints of either side are not what `diff` is asked for.
+        diagnostics.retain_since(start, |found| found.severity == Severity::Error);
         let Some(compiled) = compiled else { return Ok(None) };
         let mut values = compiled.unit.default_values();
         merge(&mut values, &self.values);
@@ -210,8 +204,8 @@ impl Operands<'_> {
     ///
     /// # Errors
     /// When a file cannot be understood or rendered.
-    pub fn chart(&self, label: &str, tree: &ChartTree) -> Result<Side, Diagnostics> {
-        let file = |name: &str| -> Result<Json, Diagnostics> {
+    pub fn chart(&self, label: &str, tree: &ChartTree) -> Result<Side, Fatal> {
+        let file = |name: &str| -> Result<Json, Fatal> {
             let Some(content) = tree.get(name) else { return Ok(Json::Null) };
             Ok(documents(name, content)?.into_iter().next().unwrap_or(Json::Null))
         };
@@ -285,7 +279,7 @@ impl Operands<'_> {
     }
 
     /// Renders a generated chart; `None` if a template has an unsupported syntax.
-    fn render(&self, tree: &ChartTree, values: &Json) -> Result<Option<Rendered>, Diagnostics> {
+    fn render(&self, tree: &ChartTree, values: &Json) -> Result<Option<Rendered>, Fatal> {
         let release = Release { namespace: self.namespace, values };
         let nothing = Json::Null;
         let of_subchart = values.get(CRDS_SUBCHART).unwrap_or(&nothing);
@@ -332,7 +326,7 @@ impl Operands<'_> {
         Ok(Some(rendered))
     }
 
-    fn with_helm(&self, name: &str, tree: &ChartTree) -> Result<Rendered, Diagnostics> {
+    fn with_helm(&self, name: &str, tree: &ChartTree) -> Result<Rendered, Fatal> {
         // JSON is YAML.
         let values = self.values.to_string();
         let text = charts::helm_template(name, tree, self.namespace, &values)?;
@@ -365,7 +359,7 @@ fn is_crds(folder: &str) -> bool {
 }
 
 /// Reads a chart directory or package; `None` if the path is neither.
-fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
+fn chart_at(path: &Path) -> Result<Option<ChartTree>, Fatal> {
     if path.is_dir() && charts::is_chart(path) {
         let tree = charts::read_folder(path)?;
         if !tree.contains_key(crate::output::ownership::FILE_NAME) {
@@ -380,7 +374,7 @@ fn chart_at(path: &Path) -> Result<Option<ChartTree>, Diagnostics> {
 type Rendered = Vec<(Placement, String, Json)>;
 
 /// Returns the documents of a file, as JSON.
-pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnostics> {
+pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Fatal> {
     let text = std::str::from_utf8(content).map_err(|_| not_utf8(path))?;
     let documents = crate::yaml::parse(text).map_err(|why| {
         Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not valid YAML: {why}"))
@@ -391,7 +385,7 @@ pub(super) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Diagnos
     Ok(documents.iter().map(|document| release.value(document)).filter(|d| !d.is_null()).collect())
 }
 
-fn not_utf8(path: &str) -> Diagnostics {
+fn not_utf8(path: &str) -> Fatal {
     Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not UTF-8 text"))
         .at(Place::file(path))
         .hint("convert the file to UTF-8")
@@ -435,12 +429,12 @@ pub fn merge(under: &mut Json, over: &Json) {
 ///
 /// # Errors
 /// When a file cannot be read or is no map.
-pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Diagnostics> {
+pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Fatal> {
     let mut values = Json::Object(Map::new());
     for file in files {
         let shown = file.display().to_string();
         let text = charts::read_values(file)?;
-        let wrong = |why: String| -> Diagnostics {
+        let wrong = |why: String| -> Fatal {
             Diagnostic::error(Code::ValuesUnreadable, format!("`{shown}`: {why}"))
                 .at(Place::file(&shown))
                 .hint("write one YAML mapping, as for `helm install --values`")

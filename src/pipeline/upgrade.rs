@@ -3,7 +3,7 @@
 use super::chart_versions::{precedence, versions_on_disk};
 use super::operand::{NAMESPACE, Operands};
 use crate::config::{Config, Layout};
-use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::diag::{Diagnostic, Diagnostics, Fatal, Severity};
 use crate::diff::render;
 use crate::diff::{self, ChangeSet, Class, Options};
 use crate::escape::markdown;
@@ -102,20 +102,19 @@ impl<'a> Upgrades<'a> {
                     Upgrade { from, classes: classes.collect(), codes: diff::codes(&set) };
                 (Some(upgrade), Diagnostics::new())
             }
-            Err(problems) => {
-                let as_warning = |problem: Diagnostic| Diagnostic {
+            Err(problem) => {
+                let warning = Diagnostic {
                     severity: Severity::Warning,
                     message: format!("{UPGRADE_REPORT} is not written: {}", problem.message),
-                    ..problem
+                    ..*problem
                 };
                 let name = chart.dir.display().to_string();
-                let problems: Diagnostics = problems.into_iter().map(as_warning).collect();
-                (None, problems.for_bundle(&name))
+                (None, Diagnostics::from(warning).for_bundle(&name))
             }
         }
     }
 
-    fn compare(&self, chart: &ChartFiles) -> Result<Option<(String, ChangeSet)>, Diagnostics> {
+    fn compare(&self, chart: &ChartFiles) -> Result<Option<(String, ChangeSet)>, Fatal> {
         let Some(name) = chart.dir.iter().next().and_then(|name| name.to_str()) else {
             return Ok(None);
         };

@@ -6,7 +6,7 @@
 
 use super::digest::Hasher;
 use super::failure;
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Fatal};
 use crate::regular_file;
 use oci_spec::image::Digest;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(super) struct Cache {
 impl Cache {
     /// Opens the cache in `folder`, which is created on demand; without one, in a temporary
     /// directory.
-    pub(super) fn new(folder: Option<&Path>) -> Result<Self, Diagnostics> {
+    pub(super) fn new(folder: Option<&Path>) -> Result<Self, Fatal> {
         let (folder, temporary) = match folder {
             Some(folder) => (folder.to_owned(), None),
             None => {
@@ -43,11 +43,7 @@ impl Cache {
 
     /// Opens a blob, and returns its size in bytes. Ignores blobs larger than `most` bytes. Removes
     /// a blob whose content does not match its name, and treats it as missing.
-    pub(super) fn open(
-        &self,
-        digest: &Digest,
-        most: u64,
-    ) -> Result<Option<(File, u64)>, Diagnostics> {
+    pub(super) fn open(&self, digest: &Digest, most: u64) -> Result<Option<(File, u64)>, Fatal> {
         let path = self.path(digest);
         let mut file = match regular_file::open(&path) {
             Ok(file) => file,
@@ -77,7 +73,7 @@ impl Cache {
     }
 
     /// Starts a blob; the digest decides how it is hashed.
-    pub(super) fn begin(&self, digest: &Digest) -> Result<Partial<'_>, Diagnostics> {
+    pub(super) fn begin(&self, digest: &Digest) -> Result<Partial<'_>, Fatal> {
         let hasher = Hasher::like(digest)?;
         let folder = self.folder.join("partial");
         let begun = fs::create_dir_all(&folder).and_then(|()| {
@@ -89,7 +85,7 @@ impl Cache {
     }
 
     /// Keeps a small blob of which the digest is known to be right.
-    pub(super) fn store(&self, digest: &Digest, bytes: &[u8]) -> Result<(), Diagnostics> {
+    pub(super) fn store(&self, digest: &Digest, bytes: &[u8]) -> Result<(), Fatal> {
         if self.open(digest, bytes.len() as u64)?.is_some() {
             return Ok(());
         }
@@ -165,7 +161,7 @@ pub(super) struct Partial<'c> {
 
 impl Partial<'_> {
     /// Appends bytes.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
         let path = self.file.path().to_owned();
         self.file.write_all(bytes).map_err(|error| unusable(&path, &error))?;
         self.hasher.update(bytes);
@@ -179,7 +175,7 @@ impl Partial<'_> {
     }
 
     /// Forgets what was written.
-    pub(super) fn restart(&mut self) -> Result<(), Diagnostics> {
+    pub(super) fn restart(&mut self) -> Result<(), Fatal> {
         self.hasher = Hasher::like(&self.digest)?;
         self.size = 0;
         let path = self.file.path().to_owned();
@@ -191,7 +187,7 @@ impl Partial<'_> {
     }
 
     /// Moves the blob to its final name if its digest is right, else returns the actual digest.
-    pub(super) fn commit(self) -> Result<Result<(), String>, Diagnostics> {
+    pub(super) fn commit(self) -> Result<Result<(), String>, Fatal> {
         let found = self.hasher.finish();
         if found != self.digest.as_ref() {
             return Ok(Err(found));
@@ -205,7 +201,7 @@ impl Partial<'_> {
     }
 }
 
-fn unusable(path: &Path, error: &io::Error) -> Diagnostics {
+fn unusable(path: &Path, error: &io::Error) -> Fatal {
     failure(
         Code::CacheUnusable,
         format!("cannot use the blob cache {}: {error}", path.display()),

@@ -5,7 +5,7 @@ use super::compression::Decoder;
 use super::limits::Limits;
 use super::process::{Program, ProgramError};
 use super::{failure, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -43,7 +43,7 @@ pub fn is_chart(folder: &Path) -> bool {
 ///
 /// # Errors
 /// If the directory cannot be read, or is far larger than a chart.
-pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
+pub fn read_folder(folder: &Path) -> Result<ChartTree, Fatal> {
     let shown = folder.display().to_string();
     let mut tree = ChartTree::new();
     let mut bytes = 0;
@@ -76,7 +76,7 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Diagnostics> {
 ///
 /// # Errors
 /// If there is a symbolic link, which the message names.
-pub fn refuse_links(folder: &Path) -> Result<(), Diagnostics> {
+pub fn refuse_links(folder: &Path) -> Result<(), Fatal> {
     let mut entries = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().flatten();
     let Some(link) = entries.find(|entry| entry.path_is_symlink()) else { return Ok(()) };
     let message = format!("`{}` is a symbolic link, which is not followed", link.path().display());
@@ -84,18 +84,15 @@ pub fn refuse_links(folder: &Path) -> Result<(), Diagnostics> {
     Err(failure(Code::ChartUnreadable, message, hint))
 }
 
-/// Adds the chart to the places of findings about it: `path` is what a person calls it. Files are
-/// named in it, and what has no place is about the chart as a whole.
-pub fn located(path: &str, diagnostics: Diagnostics) -> Diagnostics {
-    let located = |mut diagnostic: Diagnostic| {
-        let place = &mut diagnostic.place;
-        if place.span.is_none() {
-            let inside = place.file.as_ref().map(|file| format!("{path}/{file}"));
-            place.file = Some(inside.unwrap_or_else(|| path.to_owned()));
-        }
-        diagnostic
-    };
-    diagnostics.into_iter().map(located).collect()
+/// Adds the chart's `path`, as the user wrote it, to the place of an error in the chart: before the
+/// file if there is one, else the error is about the whole chart.
+pub fn located(path: &str, mut error: Fatal) -> Fatal {
+    let place = &mut error.place;
+    if place.span.is_none() {
+        let inside = place.file.as_ref().map(|file| format!("{path}/{file}"));
+        place.file = Some(inside.unwrap_or_else(|| path.to_owned()));
+    }
+    error
 }
 
 /// Reads the files of a packaged chart, without their common top directory; `None` if the file is
@@ -103,7 +100,7 @@ pub fn located(path: &str, diagnostics: Diagnostics) -> Diagnostics {
 ///
 /// # Errors
 /// If the file cannot be read, or is far larger than a chart.
-pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Diagnostics> {
+pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Fatal> {
     let shown = file.display().to_string();
     let stored = regular_file::open(file).map_err(|error| unreadable(&shown, &error))?;
     let Ok(stream) = Decoder::new(stored, Limits::default().zstd_window_bytes) else {
@@ -118,7 +115,7 @@ pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Diagnostics> {
     Ok(Some(chart).filter(|chart| chart.contains_key("Chart.yaml")))
 }
 
-fn read_tar(stream: impl Read, shown: &str) -> Result<ChartTree, Diagnostics> {
+fn read_tar(stream: impl Read, shown: &str) -> Result<ChartTree, Fatal> {
     let broken = |error: io::Error| {
         let message = format!("cannot read archive `{shown}`: {error}");
         failure(Code::ChartUnreadable, message, "package the chart again, or pass its directory")
@@ -148,7 +145,7 @@ fn read_tar(stream: impl Read, shown: &str) -> Result<ChartTree, Diagnostics> {
     Ok(tree)
 }
 
-fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Diagnostics> {
+fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Fatal> {
     if bytes <= CHART_BYTES && files < CHART_FILES {
         return Ok(());
     }
@@ -164,7 +161,7 @@ fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Diagnostics> {
 ///
 /// # Errors
 /// If `git` is missing, or the repository, the revision or the path does not exist.
-pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartTree, Diagnostics> {
+pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartTree, Fatal> {
     let failed = |why: &str| {
         let why = why.trim().lines().last().unwrap_or_default().to_owned();
         let message = format!("cannot read `{path}` at Git revision `{revision}`: {why}");
@@ -284,7 +281,7 @@ pub fn helm_template(
     tree: &ChartTree,
     namespace: &str,
     values: &str,
-) -> Result<String, Diagnostics> {
+) -> Result<String, Fatal> {
     if !is_chart_name(name) {
         let message = format!("invalid chart name `{}`", name.escape_debug());
         let hint = "set `name` in Chart.yaml to letters, digits, `-`, `_` and `.`, starting with a \
@@ -382,7 +379,7 @@ pub fn folders(folder: &Path) -> Vec<String> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn read_values(file: &Path) -> Result<String, Diagnostics> {
+pub fn read_values(file: &Path) -> Result<String, Fatal> {
     let shown = file.display();
     let text = regular_file::read(file, VALUES_BYTES).and_then(|bytes| {
         String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))

@@ -1,7 +1,7 @@
 //! Digests of blobs: naming, computing, checking.
 
 use super::failure;
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Fatal};
 use oci_spec::image::{Digest, DigestAlgorithm};
 use sha2::{Digest as _, Sha256, Sha512};
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ impl Hasher {
 
     /// Returns a hash to compare with `digest`; an error for algorithms other than sha256 and
     /// sha512, the two that the OCI image specification registers.
-    pub(super) fn like(digest: &Digest) -> Result<Self, Diagnostics> {
+    pub(super) fn like(digest: &Digest) -> Result<Self, Fatal> {
         match digest.algorithm() {
             DigestAlgorithm::Sha256 => Ok(Hasher::Sha256(Sha256::new())),
             DigestAlgorithm::Sha512 => Ok(Hasher::Sha512(Sha512::new())),
@@ -95,7 +95,7 @@ pub(super) struct CheckedBlob<R> {
 }
 
 impl<R: Read> CheckedBlob<R> {
-    pub(super) fn new(inner: R, digest: &Digest, size: u64) -> Result<Self, Diagnostics> {
+    pub(super) fn new(inner: R, digest: &Digest, size: u64) -> Result<Self, Fatal> {
         let hasher = Hasher::like(digest)?;
         Ok(CheckedBlob { inner, hasher, digest: digest.clone(), size, read: 0 })
     }

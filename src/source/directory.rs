@@ -4,7 +4,7 @@ use super::folders::{Folders, named_in};
 use super::limits::Limits;
 use super::tree::Tree;
 use super::{BundleFiles, failure, unreadable};
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Diagnostics, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,8 @@ pub(super) fn read(
     folder: &Path,
     shown: &str,
     limits: &Limits,
-) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<BundleFiles, Fatal> {
     let named = Folders::default();
     let mut folders = named.candidates();
     let annotations = folder.join("metadata/annotations.yaml");
@@ -41,8 +42,7 @@ pub(super) fn read(
         add(&mut tree, folder, name, limits)
             .map_err(|(path, error)| failed(shown, &path, &error))?;
     }
-    let (decided, warnings) = named.decide(&tree)?;
-    Ok((decided.files(tree, &BTreeMap::new())?, warnings))
+    named.decide(&tree, diagnostics)?.files(tree, &BTreeMap::new(), diagnostics)
 }
 
 /// Adds a directory and its contents, sorted by name.
@@ -103,7 +103,7 @@ fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-fn failed(shown: &str, path: &str, error: &io::Error) -> Diagnostics {
+fn failed(shown: &str, path: &str, error: &io::Error) -> Fatal {
     if super::limits::is_exceeded(error) {
         return failure(
             Code::SourceLimit,

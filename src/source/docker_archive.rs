@@ -10,7 +10,7 @@ use super::layout::{Loose, Wanted};
 use super::limits::{Limits, in_bytes};
 use super::tarball::Tarball;
 use super::{BundleFiles, failure};
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Diagnostics, Fatal};
 use oci_spec::image::{Descriptor, Digest, ImageManifestBuilder, MediaType, SCHEMA_VERSION};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -34,18 +34,18 @@ pub(super) fn read(
     shown: &str,
     wanted: &Wanted,
     limits: &Limits,
-) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<BundleFiles, Fatal> {
     let text = document(archive, shown, "manifest.json", limits)?;
     let entries: Vec<Entry> = parse(&text, &format!("{shown}/manifest.json"))?;
     let entry = find(&entries, wanted, shown)?;
     let (blobs, root) = image_of(archive, shown, entry, limits)?;
-    let (mut files, found) = image::read(&blobs, &root, limits)?;
-    // The digest of a manifest that we made up identifies nothing.
-    files.image = None;
-    Ok((files, found))
+    let files = image::read(&blobs, &root, limits, diagnostics)?;
+    // The digest of a generated manifest identifies nothing.
+    Ok(BundleFiles { image: None, ..files })
 }
 
-fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e Entry, Diagnostics> {
+fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e Entry, Fatal> {
     let tags = |entry: &Entry| entry.repo_tags.clone().unwrap_or_default();
     let fits = |entry: &&Entry| match wanted {
         Wanted::Only => true,
@@ -93,7 +93,7 @@ fn image_of<'a>(
     shown: &str,
     entry: &Entry,
     limits: &Limits,
-) -> Result<(ArchiveBlobs<'a>, Descriptor), Diagnostics> {
+) -> Result<(ArchiveBlobs<'a>, Descriptor), Fatal> {
     #[derive(Deserialize)]
     struct Config {
         rootfs: RootFs,
@@ -150,7 +150,7 @@ struct ArchiveBlobs<'a> {
 }
 
 impl ArchiveBlobs<'_> {
-    fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Result<Descriptor, Diagnostics> {
+    fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Result<Descriptor, Fatal> {
         let mut hasher = Hasher::sha256();
         hasher.update(&bytes);
         let digest =
@@ -162,7 +162,7 @@ impl ArchiveBlobs<'_> {
 }
 
 impl Blobs for ArchiveBlobs<'_> {
-    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
         let digest = descriptor.digest().as_ref();
         if let Some(bytes) = self.made.get(digest) {
             return Ok(Some(Box::new(Cursor::new(bytes.clone()))));
@@ -175,12 +175,7 @@ impl Blobs for ArchiveBlobs<'_> {
 }
 
 /// Reads a small file of the archive.
-fn document(
-    archive: &Tarball,
-    shown: &str,
-    file: &str,
-    limits: &Limits,
-) -> Result<Vec<u8>, Diagnostics> {
+fn document(archive: &Tarball, shown: &str, file: &str, limits: &Limits) -> Result<Vec<u8>, Fatal> {
     let name = format!("`{shown}/{}`", file.escape_debug());
     let Some(reader) = archive.open(file)? else {
         return Err(damaged(format!("{name} is missing")));
@@ -200,6 +195,6 @@ fn document(
     Ok(bytes)
 }
 
-fn damaged(message: String) -> Diagnostics {
+fn damaged(message: String) -> Fatal {
     failure(Code::InvalidLayout, message, "save the image again")
 }

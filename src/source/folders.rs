@@ -3,7 +3,7 @@
 use super::limits::Limits;
 use super::tree::{Tree, normalise};
 use super::{BundleFiles, failure};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
 use crate::yaml::{Event, Events};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub(super) struct Folders {
 
 impl Folders {
     /// Reads the labels; returns an error for an invalid path.
-    pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Diagnostics> {
+    pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Fatal> {
         let read = |key: &str| {
             labels
                 .get(key)
@@ -65,8 +65,11 @@ impl Folders {
     }
 
     /// Determines the directories; annotations.yaml takes precedence over the labels.
-    pub(super) fn decide(&self, tree: &Tree) -> Result<(Decided, Diagnostics), Diagnostics> {
-        let mut warnings = Diagnostics::new();
+    pub(super) fn decide(
+        &self,
+        tree: &Tree,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Decided, Fatal> {
         let (metadata, text) = self.annotations(tree);
         let file = format!("{metadata}/{ANNOTATIONS_FILE}");
         let named = text.map(annotated).unwrap_or_default();
@@ -85,7 +88,7 @@ impl Folders {
         if let (Some(annotated), Some(labelled)) = (&manifests, &self.manifests)
             && annotated != labelled
         {
-            warnings.push(
+            diagnostics.push(
                 Diagnostic::warning(
                     Code::FolderMismatch,
                     format!(
@@ -106,7 +109,7 @@ impl Folders {
         if text.is_some()
             && let Some(other) = other.or(self.metadata.as_deref().filter(|m| *m != metadata))
         {
-            warnings.push(
+            diagnostics.push(
                 Diagnostic::warning(
                     Code::FolderMismatch,
                     format!(
@@ -122,7 +125,7 @@ impl Folders {
         let manifests = manifests
             .or_else(|| self.manifests.clone())
             .unwrap_or_else(|| DEFAULT_MANIFESTS.to_owned());
-        Ok((Decided { manifests, metadata: metadata.to_owned(), stated }, warnings))
+        Ok(Decided { manifests, metadata: metadata.to_owned(), stated })
     }
 }
 
@@ -141,12 +144,13 @@ impl Decided {
         self,
         tree: Tree,
         labels: &BTreeMap<String, String>,
-    ) -> Result<BundleFiles, Diagnostics> {
-        let mut problems = Diagnostics::new();
+        diagnostics: &mut Diagnostics,
+    ) -> Result<BundleFiles, Fatal> {
+        let mut problems: Vec<Diagnostic> = Vec::new();
         let mut accept = |taken| match taken {
             Some(Ok(files)) => files,
             Some(Err(list)) => {
-                problems.append(Diagnostics::from_iter::<Vec<Diagnostic>>(list));
+                problems.extend::<Vec<Diagnostic>>(list);
                 BTreeMap::new()
             }
             None => BTreeMap::new(),
@@ -154,11 +158,10 @@ impl Decided {
         let manifests = accept(tree.take(&self.manifests, true));
         let metadata = accept(tree.take(&self.metadata, false));
         if problems.is_empty() && manifests.is_empty() {
-            problems.append(self.no_manifests(labels));
+            problems.push(*self.no_manifests(labels));
         }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
+        diagnostics.fail_with(problems)?;
+
         // The tree is the only other owner of the files, so that their content need not be copied.
         drop(tree);
         let owned = |files: BTreeMap<String, Rc<Vec<u8>>>| {
@@ -177,7 +180,7 @@ impl Decided {
         })
     }
 
-    fn no_manifests(&self, labels: &BTreeMap<String, String>) -> Diagnostics {
+    fn no_manifests(&self, labels: &BTreeMap<String, String>) -> Fatal {
         let folder = &self.manifests;
         let (message, hint) = if labels.contains_key(CATALOG_KEY) {
             (
@@ -212,7 +215,7 @@ fn folder_name(value: &str) -> Option<String> {
     (!climbs && !path.is_empty() && !path.contains(char::is_control)).then_some(path)
 }
 
-fn bad_name(place: Place, what: &str, key: &str, value: &str) -> Diagnostics {
+fn bad_name(place: Place, what: &str, key: &str, value: &str) -> Fatal {
     let value: String = value.chars().take(200).collect();
     Diagnostic::error(
         Code::UnexpectedEntry,

@@ -7,7 +7,7 @@ use super::folders::Folders;
 use super::limits::{Limits, in_bytes, is_exceeded};
 use super::tree::Tree;
 use super::{BundleFiles, ImageIdentity, failure};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -18,10 +18,10 @@ use std::rc::Rc;
 /// A source of blobs. It is not trusted: size and digest are checked here.
 pub(super) trait Blobs {
     /// Opens a blob; `None` when there is none of this digest.
-    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics>;
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal>;
 
     /// Announces the blobs that will be opened, so that they can be fetched in parallel.
-    fn prepare(&self, _descriptors: &[Descriptor]) -> Result<(), Diagnostics> {
+    fn prepare(&self, _descriptors: &[Descriptor]) -> Result<(), Fatal> {
         Ok(())
     }
 }
@@ -65,30 +65,32 @@ fn layer_compression(media_type: &str) -> Option<Compression> {
     }
 }
 
-/// Reads the bundle in the image that `root` describes; `root` may describe an index. Warnings
-/// come with the files.
+/// Reads the bundle in the image that `root` describes; `root` may describe an index.
 pub(super) fn read(
     blobs: &dyn Blobs,
     root: &Descriptor,
     limits: &Limits,
-) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-    let opened = open(blobs, root, limits)?;
+    diagnostics: &mut Diagnostics,
+) -> Result<BundleFiles, Fatal> {
+    let opened = open(blobs, root, limits, diagnostics)?;
     let Opened { layers, labels, .. } = &opened;
     let named = Folders::from_labels(labels)?;
     let mut warnings = Diagnostics::new();
-    let mut tree = unpack(blobs, layers, named.candidates(), limits, &mut warnings)?;
-    let (mut decided, mut mismatches) = named.decide(&tree)?;
+    let mut tree = unpack(blobs, layers, named.candidates(), limits, diagnostics)?;
+    let mut decided = named.decide(&tree, &mut warnings)?;
     if !tree.keeps(&decided.manifests) {
         // annotations.yaml names a directory that neither a label names nor is usual: once more.
         let mut folders = named.candidates();
         folders.push(decided.manifests.clone());
+        // The layers were reported above, and the directories are those of the complete tree.
         tree = unpack(blobs, layers, folders, limits, &mut Diagnostics::new())?;
-        (decided, mismatches) = named.decide(&tree)?;
+        warnings = Diagnostics::new();
+        decided = named.decide(&tree, &mut warnings)?;
     }
-    warnings.append(mismatches);
-    let mut files = decided.files(tree, labels)?;
-    files.image = Some(opened.identity(root));
-    Ok((files, warnings))
+    diagnostics.append(warnings);
+
+    let files = decided.files(tree, labels, diagnostics)?;
+    Ok(BundleFiles { image: Some(opened.identity(root)), ..files })
 }
 
 /// An image of one platform: the descriptors of its manifest and of its configuration, its layers
@@ -125,9 +127,10 @@ pub(super) fn open(
     blobs: &dyn Blobs,
     root: &Descriptor,
     limits: &Limits,
-) -> Result<Opened, Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<Opened, Fatal> {
     let (descriptor, manifest) = resolve(blobs, root, limits)?;
-    let mut layers = layers(&manifest, limits)?;
+    let mut layers = layers(&manifest, limits, diagnostics)?;
     let mut needed: Vec<Descriptor> = layers.iter().map(|layer| layer.descriptor.clone()).collect();
     needed.push(manifest.config().clone());
     blobs.prepare(&needed)?;
@@ -159,7 +162,7 @@ fn resolve(
     blobs: &dyn Blobs,
     root: &Descriptor,
     limits: &Limits,
-) -> Result<(Descriptor, ImageManifest), Diagnostics> {
+) -> Result<(Descriptor, ImageManifest), Fatal> {
     let mut descriptor = root.clone();
     for _ in 0..DEEPEST_INDEX {
         match read_document(blobs, &descriptor, limits)? {
@@ -212,7 +215,7 @@ pub(super) fn read_document(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
     limits: &Limits,
-) -> Result<Document, Diagnostics> {
+) -> Result<Document, Fatal> {
     let media_type = descriptor.media_type().to_string();
     let is_index = match media_type.as_str() {
         OCI_INDEX | DOCKER_INDEX => true,
@@ -260,7 +263,7 @@ fn read_config(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
     limits: &Limits,
-) -> Result<Config, Diagnostics> {
+) -> Result<Config, Fatal> {
     // Artifacts keep something else in this place; their layers decide whether they are read.
     if !matches!(descriptor.media_type().to_string().as_str(), OCI_CONFIG | DOCKER_CONFIG) {
         return Ok(Config::default());
@@ -270,7 +273,7 @@ fn read_config(
 }
 
 /// Parses JSON; `name` is for messages.
-pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, Diagnostics> {
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, Fatal> {
     serde_json::from_slice(bytes).map_err(|error| {
         let why: String = show(error.to_string().as_bytes()).chars().take(300).collect();
         rebuilt(format!("`{name}` is not valid JSON of its type: {why}"))
@@ -282,7 +285,7 @@ pub(super) fn read_small(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
     limits: &Limits,
-) -> Result<Vec<u8>, Diagnostics> {
+) -> Result<Vec<u8>, Fatal> {
     let digest = descriptor.digest();
     let name = format!("the blob {digest}");
     if descriptor.size() > limits.document_bytes {
@@ -306,7 +309,7 @@ pub(super) fn copy(
     descriptor: &Descriptor,
     name: &str,
     to: &mut dyn io::Write,
-) -> Result<(), Diagnostics> {
+) -> Result<(), Fatal> {
     let reader = blobs.open(descriptor)?.ok_or_else(|| missing(name))?;
     let mut checked = CheckedBlob::new(reader, descriptor.digest(), descriptor.size())?;
     let outcome = io::copy(&mut checked, to);
@@ -330,20 +333,24 @@ impl Layer {
 }
 
 /// Returns the layers of a manifest, all of media types that are understood.
-fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagnostics> {
+fn layers(
+    manifest: &ImageManifest,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+) -> Result<Vec<Layer>, Fatal> {
     let count = manifest.layers().len();
     if count > limits.layers {
         let message = format!("the image has {count} layers; the limit is {}", limits.layers);
         return Err(too_much(message));
     }
 
-    let mut problems = Diagnostics::new();
+    let mut problems = Vec::new();
     let mut layers = Vec::new();
     let mut size = 0_u64;
     for (index, descriptor) in manifest.layers().iter().enumerate() {
         let media_type = descriptor.media_type().to_string();
         let Some(compression) = layer_compression(&media_type) else {
-            problems.append(unknown_media_type(descriptor.digest(), &media_type));
+            problems.push(*unknown_media_type(descriptor.digest(), &media_type));
             continue;
         };
         size = size.saturating_add(descriptor.size());
@@ -355,10 +362,11 @@ fn layers(manifest: &ImageManifest, limits: &Limits) -> Result<Vec<Layer>, Diagn
         let limit = in_bytes(limits.stored_bytes);
         let message =
             format!("the layers of the image have {}; the limit is {limit}", in_bytes(size));
-        problems.append(too_much(message));
+        problems.push(*too_much(message));
     }
 
-    if problems.is_empty() { Ok(layers) } else { Err(problems) }
+    diagnostics.fail_with(problems)?;
+    Ok(layers)
 }
 
 /// Applies all layers to a tree that keeps `folders`.
@@ -367,14 +375,13 @@ fn unpack(
     layers: &[Layer],
     folders: Vec<String>,
     limits: &Limits,
-    warnings: &mut Diagnostics,
-) -> Result<Tree, Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<Tree, Fatal> {
     let mut tree = Tree::new(folders, limits);
     let meter = Meter::new(limits);
     for (number, layer) in layers.iter().enumerate() {
-        walk_layer(blobs, layer, &meter, warnings, &mut |entry| {
-            tree.apply_layer_entry(entry, number)
-        })?;
+        let visit = &mut |entry: &mut Entry<'_>| tree.apply_layer_entry(entry, number);
+        walk_layer(blobs, layer, &meter, visit, diagnostics)?;
     }
     Ok(tree)
 }
@@ -384,9 +391,9 @@ pub(super) fn walk_layer(
     blobs: &dyn Blobs,
     layer: &Layer,
     meter: &Rc<Meter>,
-    warnings: &mut Diagnostics,
     visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
-) -> Result<(), Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Fatal> {
     let (digest, size) = (layer.descriptor.digest(), layer.size());
     let stored = blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
     let stored = CheckedBlob::new(stored, digest, size)?;
@@ -418,7 +425,7 @@ pub(super) fn walk_layer(
     }
     if compression != layer.compression {
         let (found, stated) = (compression.as_str(), layer.descriptor.media_type());
-        warnings.push(
+        diagnostics.push(
             Diagnostic::warning(
                 Code::LayerType,
                 format!("{}: it is {found}, but its media type is `{stated}`", layer.name),
@@ -430,7 +437,7 @@ pub(super) fn walk_layer(
 }
 
 /// Reads a blob to its end and compares it with its descriptor.
-fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Diagnostics> {
+fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Fatal> {
     let announced = in_bytes(size);
     let message = match blob.finish().map_err(|error| broken(name, &error))? {
         Ok(()) => return Ok(()),
@@ -449,7 +456,7 @@ fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Dia
     ))
 }
 
-fn missing(name: &str) -> Diagnostics {
+fn missing(name: &str) -> Fatal {
     failure(
         Code::MissingBlob,
         format!("{name} is missing"),
@@ -457,7 +464,7 @@ fn missing(name: &str) -> Diagnostics {
     )
 }
 
-fn unknown_media_type(digest: &Digest, media_type: &str) -> Diagnostics {
+fn unknown_media_type(digest: &Digest, media_type: &str) -> Fatal {
     let media_type = media_type.escape_debug();
     failure(
         Code::UnknownMediaType,
@@ -467,11 +474,11 @@ fn unknown_media_type(digest: &Digest, media_type: &str) -> Diagnostics {
     )
 }
 
-fn rebuilt(message: String) -> Diagnostics {
+fn rebuilt(message: String) -> Fatal {
     failure(Code::InvalidLayout, message, "build or copy the image again")
 }
 
-fn too_much(message: String) -> Diagnostics {
+fn too_much(message: String) -> Fatal {
     failure(
         Code::SourceLimit,
         message,
@@ -480,7 +487,7 @@ fn too_much(message: String) -> Diagnostics {
 }
 
 /// Returns an error of reading or unpacking `name`, or of a limit passed on the way.
-pub(super) fn broken(name: &str, error: &io::Error) -> Diagnostics {
+pub(super) fn broken(name: &str, error: &io::Error) -> Fatal {
     if is_exceeded(error) {
         return too_much(format!("{name}: {error}"));
     }

@@ -7,7 +7,7 @@ use super::limits::{Limits, in_bytes};
 use super::reference::Reference;
 use super::tarball::Tarball;
 use super::{BundleFiles, failure, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::regular_file;
 use oci_spec::image::{Descriptor, Digest, ImageIndex};
 use serde::Deserialize;
@@ -91,7 +91,7 @@ impl Wanted {
     }
 
     /// Parses the suffix of a path: `:TAG`, `:NAME` or `@DIGEST`.
-    pub(super) fn of_suffix(suffix: &str) -> Result<Self, Diagnostics> {
+    pub(super) fn of_suffix(suffix: &str) -> Result<Self, Fatal> {
         if let Some((_, digest)) = suffix.rsplit_once('@') {
             return Digest::try_from(digest).map(Wanted::Digest).map_err(|error| {
                 let digest = digest.escape_debug();
@@ -124,23 +124,23 @@ impl Layout {
         &self,
         wanted: &Wanted,
         limits: &Limits,
-    ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-        let (descriptor, note) = self.locate(wanted, limits)?;
-        let (files, mut warnings) = image::read(self, &descriptor, limits)?;
-        warnings.extend(note);
-        Ok((files, warnings))
+        diagnostics: &mut Diagnostics,
+    ) -> Result<BundleFiles, Fatal> {
+        let descriptor = self.locate(wanted, limits, diagnostics)?;
+        image::read(self, &descriptor, limits, diagnostics)
     }
 
-    /// Returns the descriptor of the wanted image, and a note when it was found by a guess.
+    /// Returns the descriptor of the wanted image; a note says if its tag matched only loosely.
     pub(super) fn locate(
         &self,
         wanted: &Wanted,
         limits: &Limits,
-    ) -> Result<(Descriptor, Option<Diagnostic>), Diagnostics> {
-        self.find(&self.index(limits)?, wanted, limits)
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Descriptor, Fatal> {
+        self.find(&self.index(limits)?, wanted, limits, diagnostics)
     }
 
-    fn index(&self, limits: &Limits) -> Result<ImageIndex, Diagnostics> {
+    fn index(&self, limits: &Limits) -> Result<ImageIndex, Fatal> {
         #[derive(Deserialize)]
         struct Marker {
             #[serde(rename = "imageLayoutVersion")]
@@ -162,7 +162,7 @@ impl Layout {
         format!("{}/{file}", self.shown)
     }
 
-    fn document(&self, file: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostics> {
+    fn document(&self, file: &str, limits: &Limits) -> Result<Vec<u8>, Fatal> {
         let name = self.name(file);
         let reader = self.file(file)?.ok_or_else(|| {
             failure(
@@ -186,7 +186,7 @@ impl Layout {
     }
 
     /// Opens a file of the layout; symbolic links inside a layout are not followed.
-    fn file(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+    fn file(&self, file: &str) -> Result<Option<Box<dyn Read>>, Fatal> {
         match &self.files {
             Files::Tar(tarball) => tarball.open(file),
             Files::Folder(folder) => match open_inside(folder, file) {
@@ -197,29 +197,29 @@ impl Layout {
         }
     }
 
-    /// Returns the descriptor of the wanted image, and a note when it was found by a guess.
     fn find(
         &self,
         index: &ImageIndex,
         wanted: &Wanted,
         limits: &Limits,
-    ) -> Result<(Descriptor, Option<Diagnostic>), Diagnostics> {
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Descriptor, Fatal> {
         let all = index.manifests();
         match wanted {
-            Wanted::Only => self.the_one(all.iter().collect(), all).map(|found| (found, None)),
+            Wanted::Only => self.the_one(all.iter().collect(), all),
             Wanted::Digest(digest) => {
                 let found = match all.iter().find(|entry| entry.digest() == digest) {
                     Some(found) => Some(found.clone()),
                     None => self.find_nested(all, digest, limits)?,
                 };
-                found.map(|found| (found, None)).ok_or_else(|| self.not_found(digest.as_ref(), all))
+                found.ok_or_else(|| self.not_found(digest.as_ref(), all))
             }
             Wanted::Named { shown, exact, loose } => {
                 for name in exact {
                     let named: Vec<_> =
                         all.iter().filter(|entry| names(entry).contains(&name.as_str())).collect();
                     if !named.is_empty() {
-                        return self.the_one(named, all).map(|found| (found, None));
+                        return self.the_one(named, all);
                     }
                 }
 
@@ -229,18 +229,16 @@ impl Layout {
                     return Err(self.not_found(shown, all));
                 }
                 let found = self.the_one(named, all)?;
-                let note = matches!(loose, Loose::BareTag(_)).then(|| self.bare_tag(shown));
-                Ok((found, note))
+                if matches!(loose, Loose::BareTag(_)) {
+                    diagnostics.push(self.bare_tag(shown));
+                }
+                Ok(found)
             }
         }
     }
 
     /// One image of several entries: the same image twice, or one image for several platforms.
-    fn the_one(
-        &self,
-        entries: Vec<&Descriptor>,
-        all: &[Descriptor],
-    ) -> Result<Descriptor, Diagnostics> {
+    fn the_one(&self, entries: Vec<&Descriptor>, all: &[Descriptor]) -> Result<Descriptor, Fatal> {
         let Some(first) = entries.first() else {
             return Err(failure(
                 Code::ImageNotFound,
@@ -274,7 +272,7 @@ impl Layout {
         entries: &[Descriptor],
         digest: &Digest,
         limits: &Limits,
-    ) -> Result<Option<Descriptor>, Diagnostics> {
+    ) -> Result<Option<Descriptor>, Fatal> {
         let is_index = |entry: &Descriptor| {
             entry.media_type().to_string().contains("index")
                 || entry.media_type().to_string().contains("manifest.list")
@@ -296,7 +294,7 @@ impl Layout {
         Ok(None)
     }
 
-    fn not_found(&self, wanted: &str, all: &[Descriptor]) -> Diagnostics {
+    fn not_found(&self, wanted: &str, all: &[Descriptor]) -> Fatal {
         let message = format!("the image `{wanted}` is not in the layout `{}`", self.shown);
         let hint = if all.is_empty() {
             "the layout has no images".to_owned()
@@ -320,7 +318,7 @@ impl Layout {
 }
 
 impl Blobs for Layout {
-    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
         let digest = descriptor.digest();
         // Only algorithms that can be checked have a place; their digests are hexadecimal.
         super::digest::Hasher::like(digest)?;

@@ -5,7 +5,7 @@ use super::limits::Limits;
 use super::tarball::{TarContent, Tarball};
 use super::{BundleFiles, directory, docker_archive, failure, unreadable};
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Diagnostics, Fatal};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,8 @@ pub(super) fn read(
     text: &str,
     base: &Path,
     limits: &Limits,
-) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<BundleFiles, Fatal> {
     let Some(Found { path, shown, suffix }) = find(text, base) else {
         let message = format!("`{}` does not exist", text.escape_debug());
         let hint = match beside(text, base) {
@@ -55,7 +56,7 @@ pub(super) fn read(
         let has_marker = path.join(MARKER).symlink_metadata().is_ok();
         if directory::is_bundle(&path) && (suffix.is_empty() || !has_marker) {
             no_suffix(shown, suffix)?;
-            return directory::read(&path, shown, limits);
+            return directory::read(&path, shown, limits, diagnostics);
         }
         if !has_marker {
             return Err(unknown(shown));
@@ -67,11 +68,11 @@ pub(super) fn read(
             TarContent::Layout => Layout::tar(tarball, shown),
             TarContent::Bundle => {
                 no_suffix(shown, suffix)?;
-                return tarball.read_bundle();
+                return tarball.read_bundle(diagnostics);
             }
             TarContent::DockerArchive => {
                 let wanted = wanted(suffix)?;
-                return docker_archive::read(&tarball, shown, &wanted, limits);
+                return docker_archive::read(&tarball, shown, &wanted, limits, diagnostics);
             }
             TarContent::Unknown => return Err(unknown(shown)),
         }
@@ -80,11 +81,11 @@ pub(super) fn read(
         return Err(unreadable(shown, &error));
     };
 
-    layout.read(&wanted(suffix)?, limits)
+    layout.read(&wanted(suffix)?, limits, diagnostics)
 }
 
 /// Parses the suffix that selects an image.
-fn wanted(suffix: &str) -> Result<Wanted, Diagnostics> {
+fn wanted(suffix: &str) -> Result<Wanted, Fatal> {
     if suffix.is_empty() { Ok(Wanted::Only) } else { Wanted::of_suffix(suffix) }
 }
 
@@ -103,7 +104,7 @@ fn beside(text: &str, base: &Path) -> Option<String> {
     Some(folder.join(near).display().to_string())
 }
 
-fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostics> {
+fn no_suffix(shown: &str, suffix: &str) -> Result<(), Fatal> {
     if suffix.is_empty() {
         return Ok(());
     }
@@ -113,7 +114,7 @@ fn no_suffix(shown: &str, suffix: &str) -> Result<(), Diagnostics> {
     Err(failure(Code::SourceNotFound, message, format!("Write `{shown}`.")))
 }
 
-fn unknown(shown: &str) -> Diagnostics {
+fn unknown(shown: &str) -> Fatal {
     failure(
         Code::UnknownSource,
         format!(

@@ -14,16 +14,19 @@ const STANDARD_INPUT: &str = "-";
 
 /// Reads the YAML and JSON files at `path` (a file, a directory with all subdirectories, or `-` for
 /// stdin), sorted by name, each with its name in messages. Symbolic links are not followed.
-pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagnostics) {
+pub fn manifests(
+    path: &str,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
-    let mut found = Diagnostics::new();
     let mut left = limits.kept_bytes;
     let mut take = |shown: String, reader: io::Result<Box<dyn Read>>| {
         let mut content = Vec::new();
         let limit = left.min(limits.kept_file_bytes);
         let read = reader.and_then(|reader| reader.take(limit + 1).read_to_end(&mut content));
         match read {
-            Ok(bytes) if bytes as u64 > limit => found.append(failure(
+            Ok(bytes) if bytes as u64 > limit => diagnostics.push(*failure(
                 Code::SourceLimit,
                 format!("`{shown}` is larger than {}", super::limits::in_bytes(limit)),
                 "check that this is the right directory",
@@ -32,12 +35,14 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
                 left = left.saturating_sub(bytes as u64);
                 files.push((shown, content));
             }
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => found.append(failure(
-                Code::SourceUnreadable,
-                format!("cannot read `{shown}`: {error}"),
-                "write the manifests to a file, or pass `-` to read them from stdin",
-            )),
-            Err(error) => found.append(unreadable(&shown, &error)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                diagnostics.push(*failure(
+                    Code::SourceUnreadable,
+                    format!("cannot read `{shown}`: {error}"),
+                    "write the manifests to a file, or pass `-` to read them from stdin",
+                ))
+            }
+            Err(error) => diagnostics.push(*unreadable(&shown, &error)),
         }
     };
 
@@ -45,7 +50,7 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
         |path: &Path| -> io::Result<Box<dyn Read>> { Ok(Box::new(regular_file::open(path)?)) };
     if path == STANDARD_INPUT {
         take("standard input".to_owned(), Ok(Box::new(io::stdin())));
-        return (files, found);
+        return files;
     }
 
     let root = Path::new(path);
@@ -72,7 +77,7 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
                 take(entry.path().display().to_string(), open(entry.path()));
             }
             if count > limits.kept_files {
-                found.append(failure(
+                diagnostics.push(*failure(
                     Code::SourceLimit,
                     format!("`{path}` has more than {} manifests", limits.kept_files),
                     "pass a subdirectory",
@@ -82,5 +87,5 @@ pub fn manifests(path: &str, limits: &Limits) -> (Vec<(String, Vec<u8>)>, Diagno
         _ => take(path.to_owned(), open(root)),
     }
 
-    (files, found)
+    files
 }

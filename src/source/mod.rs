@@ -42,7 +42,7 @@ pub use resolver::{Pin, SourceResolver};
 pub use vendor::Vendored;
 
 use crate::config::{Mirror, Network, Source};
-use crate::diag::{Code, Diagnostic, Diagnostics, SourceText, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, SourceText, Span};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -100,8 +100,7 @@ pub struct ImageIdentity {
     pub layers: Vec<(String, u64)>,
 }
 
-/// Reads the bundle that `source` names, without a network; there are no files when there is an
-/// error. Relative paths of sources and mirrors start from `base`, except those of
+/// Reads the bundle that `source` names, without a network; `None` after an error. Relative paths of sources and mirrors start from `base`, except those of
 /// [`from_argument`].
 ///
 /// Findings name the place in the configuration, or the file inside the bundle, that they are
@@ -111,9 +110,11 @@ pub fn fetch(
     base: &Path,
     mirrors: &[Mirror],
     limits: &Limits,
-) -> (Option<BundleFiles>, Diagnostics) {
+    diagnostics: &mut Diagnostics,
+) -> Option<BundleFiles> {
     let access = Access { offline: true, ..Access::default() };
-    SourceResolver::new(base, mirrors, &[], &Network::default(), limits, access).fetch(source, None)
+    let sources = SourceResolver::new(base, mirrors, &[], &Network::default(), limits, access);
+    sources.fetch(source, None, diagnostics)
 }
 
 /// Name of the text that findings about an argument point into.
@@ -135,13 +136,13 @@ pub fn from_argument(argument: &str) -> Source {
     }
 }
 
-/// Returns an error that says what to do about it.
-fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Diagnostics {
+/// Returns an error with its remedy.
+fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Fatal {
     Diagnostic::error(code, message).hint(hint).into()
 }
 
 /// Returns an error of the operating system about a file.
-fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
+fn unreadable(name: &str, error: &io::Error) -> Fatal {
     failure(
         Code::SourceUnreadable,
         format!("cannot read `{name}`: {error}"),

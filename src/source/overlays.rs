@@ -2,7 +2,7 @@
 
 use super::{SourceResolver, failure, unreadable};
 use crate::config::{Overlay, OverlaySource};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span};
 use crate::ir::Phase;
 use crate::regular_file;
 use std::fs;
@@ -32,43 +32,36 @@ pub struct OverlayFile {
 
 impl SourceResolver {
     /// Returns the files of these overlays, in their order; all that cannot be read is reported.
-    pub fn overlays(&self, overlays: &[Overlay]) -> (Vec<OverlayFile>, Diagnostics) {
-        read(overlays, &self.base, self.limits.kept_file_bytes)
+    pub fn overlays(
+        &self,
+        overlays: &[Overlay],
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<OverlayFile> {
+        read(overlays, &self.base, self.limits.kept_file_bytes, diagnostics)
     }
 }
 
-fn read(overlays: &[Overlay], base: &Path, limit: u64) -> (Vec<OverlayFile>, Diagnostics) {
+fn read(
+    overlays: &[Overlay],
+    base: &Path,
+    limit: u64,
+    diagnostics: &mut Diagnostics,
+) -> Vec<OverlayFile> {
     let mut files: Vec<OverlayFile> = Vec::new();
-    let mut found = Diagnostics::new();
     for (index, overlay) in overlays.iter().enumerate() {
         let span = overlay.span.clone();
         let phase = overlay.phase;
         let text = match &overlay.source {
             OverlaySource::Path(path) => {
-                match read_path(path, base, limit) {
-                    Ok(read) => {
-                        for (name, content) in read {
-                            if let Some(first) = files.iter().find(|file| file.name == name) {
-                                found.push(twice(&name, &span, &first.span));
-                                continue;
-                            }
-                            let inline = None;
-                            files.push(OverlayFile {
-                                name,
-                                content,
-                                phase,
-                                inline,
-                                span: span.clone(),
-                            });
-                        }
+                let read = read_path(path, base, limit)
+                    .map_err(|problem| Box::new(problem.at(Place::span(span.clone()))));
+                for (name, content) in diagnostics.report(read).unwrap_or_default() {
+                    if let Some(first) = files.iter().find(|file| file.name == name) {
+                        diagnostics.push(twice(&name, &span, &first.span));
+                        continue;
                     }
-                    Err(problems) => {
-                        let at = |mut problem: Diagnostic| {
-                            problem.place = Place::span(span.clone());
-                            problem
-                        };
-                        found.extend(problems.into_iter().map(at));
-                    }
+                    let span = span.clone();
+                    files.push(OverlayFile { name, content, phase, inline: None, span });
                 }
                 continue;
             }
@@ -84,7 +77,7 @@ fn read(overlays: &[Overlay], base: &Path, limit: u64) -> (Vec<OverlayFile>, Dia
             span,
         });
     }
-    (files, found)
+    files
 }
 
 fn twice(name: &str, span: &Span, first: &Span) -> Diagnostic {
@@ -95,7 +88,7 @@ fn twice(name: &str, span: &Span, first: &Span) -> Diagnostic {
 }
 
 /// Returns the files at `path`, by the names that places show.
-fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>)>, Diagnostics> {
+fn read_path(path: &str, base: &Path, limit: u64) -> Result<Vec<(String, Vec<u8>)>, Fatal> {
     let root = base.join(path);
     let metadata = fs::metadata(&root).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => failure(
@@ -191,7 +184,7 @@ fn is_inside(path: &Path, folder: &Path) -> bool {
     path.canonicalize().map_or(true, |target| target.starts_with(folder))
 }
 
-fn leaves(name: &str, folder: &Path) -> Diagnostics {
+fn leaves(name: &str, folder: &Path) -> Fatal {
     failure(
         Code::OverlayUnreadable,
         format!("`{name}` is a symbolic link that leaves `{}`", folder.display()),

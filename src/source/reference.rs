@@ -1,7 +1,7 @@
 //! References to images in registries.
 
 use super::failure;
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Fatal};
 use oci_spec::image::Digest;
 use std::net::Ipv6Addr;
 use std::str::FromStr as _;
@@ -20,7 +20,7 @@ pub struct Reference {
 impl Reference {
     /// Reads a reference. The registry's host must be written: which one `a/b` means depends on
     /// the machine.
-    pub fn parse(text: &str) -> Result<Self, Diagnostics> {
+    pub fn parse(text: &str) -> Result<Self, Fatal> {
         let invalid = |why: &str, hint: &str| {
             let message = format!("invalid image reference `{}`: {why}", text.escape_debug());
             Err(failure(Code::InvalidReference, message, hint))
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_is_explained() {
+    fn invalid_references_are_explained() {
         for (text, why) in [
             ("", "host"),
             ("ubuntu", "host"),
@@ -196,8 +196,7 @@ mod tests {
             ("[::1]:/b:1", "format"),
             ("[::1]5000/b:1", "format"),
         ] {
-            let errors = Reference::parse(text).unwrap_err();
-            let error = errors.iter().next().unwrap();
+            let error = Reference::parse(text).unwrap_err();
             assert!(error.message.contains(why), "{text:?}: {}", error.message);
             assert!(!error.message.contains('\n'), "{text:?}");
         }

@@ -10,7 +10,7 @@ use super::reference::Reference;
 use super::registry::Client;
 use super::{ARGUMENT, BundleFiles, failure, local, mirror};
 use crate::config::{CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span};
 use oci_spec::image::{Descriptor, Digest};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
@@ -24,7 +24,7 @@ pub struct SourceResolver {
     network: Network,
     pub(super) limits: Limits,
     pub(super) access: Access,
-    client: OnceLock<Result<Client, Diagnostics>>,
+    client: OnceLock<Result<Client, Fatal>>,
 }
 
 /// The locked identity of an image.
@@ -43,8 +43,6 @@ pub(super) struct Located<'s> {
     pub(super) blobs: Box<dyn Blobs + 's>,
     /// The descriptor of its manifest or index.
     pub(super) root: Descriptor,
-    /// Notes about the lookup, if any.
-    pub(super) notes: Diagnostics,
 }
 
 impl SourceResolver {
@@ -80,63 +78,66 @@ impl SourceResolver {
         )
     }
 
-    /// Reads the bundle of `source`; there are no files if there is an error. With a `pin`, an
-    /// image is read by its digest, and the catalog is only read if it embeds the bundle.
+    /// Reads the bundle of `source`; `None` after an error. With a `pin`, an image is read by its digest, and the catalog is only read if it embeds the bundle.
     ///
     /// Findings have places in the configuration or in a file of the bundle.
     pub fn fetch(
         &self,
         source: &Source,
         pin: Option<Pin<'_>>,
-    ) -> (Option<BundleFiles>, Diagnostics) {
+        diagnostics: &mut Diagnostics,
+    ) -> Option<BundleFiles> {
+        let start = diagnostics.mark();
         let (outcome, span) = match source {
-            Source::Catalog(wanted) => return self.fetch_from_catalog(wanted, pin),
+            Source::Catalog(wanted) => return self.fetch_from_catalog(wanted, pin, diagnostics),
             Source::Image { reference, span } => {
-                (self.read_image(reference, pin.map(|pin| pin.digest)), span)
+                (self.read_image(reference, pin.map(|pin| pin.digest), diagnostics), span)
             }
             Source::Path { path, span } => {
                 let argument = span.source.name == ARGUMENT;
                 let base = if argument { Path::new("") } else { self.base.as_path() };
-                (local::read(path, base, &self.limits), span)
+                (local::read(path, base, &self.limits, diagnostics), span)
             }
         };
-        placed(outcome, span)
+        let files = diagnostics.report(outcome);
+        diagnostics.since(start).iter_mut().for_each(|found| place(found, span));
+        files
     }
 
     fn fetch_from_catalog(
         &self,
         wanted: &CatalogSource,
         pin: Option<Pin<'_>>,
-    ) -> (Option<BundleFiles>, Diagnostics) {
-        let mut found = Diagnostics::new();
+        diagnostics: &mut Diagnostics,
+    ) -> Option<BundleFiles> {
         let (reference, digest) = match pin {
             Some(pin) if !pin.is_catalog => (pin.reference.to_owned(), Some(pin.digest)),
             catalog => {
                 let digest = catalog.map(|pin| pin.digest);
-                let (selected, notes) = catalog::select(wanted, self, digest);
-                found.append(notes);
-                match selected {
-                    None => return (None, found),
-                    Some(Selected { image: None, objects, .. }) => return (objects, found),
-                    Some(Selected { image: Some(reference), .. }) => (reference, None),
+                match catalog::select(wanted, self, digest, diagnostics)? {
+                    Selected { image: None, objects, .. } => return objects,
+                    Selected { image: Some(reference), .. } => (reference, None),
                 }
             }
         };
-        let (files, more) = placed(self.read_image(&reference, digest), &wanted.catalog.span);
-        found.append(more);
-        (files.map(|files| BundleFiles { reference: Some(reference), ..files }), found)
+
+        let start = diagnostics.mark();
+        let read = self.read_image(&reference, digest, diagnostics);
+        let files = diagnostics.report(read);
+        let span = &wanted.catalog.span;
+        diagnostics.since(start).iter_mut().for_each(|found| place(found, span));
+        files.map(|files| BundleFiles { reference: Some(reference), ..files })
     }
 
     fn read_image(
         &self,
         reference: &str,
         pin: Option<&str>,
-    ) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
-        let opened = self.open(reference, pin);
+        diagnostics: &mut Diagnostics,
+    ) -> Result<BundleFiles, Fatal> {
+        let opened = self.open(reference, pin, diagnostics);
         let opened = opened.map_err(|found| if pin.is_some() { of_lock(found) } else { found })?;
-        let (files, mut found) = image::read(opened.blobs.as_ref(), &opened.root, &self.limits)?;
-        found.append(opened.notes);
-        Ok((files, found))
+        image::read(opened.blobs.as_ref(), &opened.root, &self.limits, diagnostics)
     }
 
     /// Finds an image: in the mirrors that serve it, one after the other as far as they fall back,
@@ -145,7 +146,8 @@ impl SourceResolver {
         &self,
         reference: &str,
         pin: Option<&str>,
-    ) -> Result<Located<'_>, Diagnostics> {
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Located<'_>, Fatal> {
         let mut reference = Reference::parse(reference)?;
         if let Some(pin) = pin {
             reference.digest = Some(Digest::from_str(pin).map_err(|error| {
@@ -153,11 +155,12 @@ impl SourceResolver {
                 failure(Code::InvalidReference, message, "write `sha256:` and 64 digits")
             })?);
         }
-        let mut missed = Diagnostics::new();
+        let mut missed = Vec::new();
         for (mirror, rest) in mirror::find(&self.mirrors, &reference) {
             let outcome = match &mirror.to {
                 MirrorTarget::Layout(folder) => {
-                    self.open_layout(folder, &mirror.span, &Wanted::mirrored(&reference, rest))
+                    let wanted = Wanted::mirrored(&reference, rest);
+                    self.open_layout(folder, &mirror.span, &wanted, diagnostics)
                 }
                 MirrorTarget::Registry(start) => {
                     let name =
@@ -166,20 +169,15 @@ impl SourceResolver {
                 }
             };
             match outcome {
-                Err(found) if mirror.fallback && found.iter().all(is_absence) => {
-                    let why = found.iter().map(|found| found.message.as_str());
-                    let why = why.collect::<Vec<_>>().join("; ");
-                    self.access.tell(1, || format!("{why}: falling back"));
-                    missed.append(found);
+                Err(found) if mirror.fallback && is_absence(&found) => {
+                    self.access.tell(1, || format!("{}: falling back", found.message));
+                    missed.push(*found);
                 }
                 other => return other,
             }
         }
-        self.open_registry(&reference).map_err(|mut found| {
-            // The earlier attempts may include the place where the image was expected.
-            found.append(missed);
-            found
-        })
+        // The earlier attempts may include the place where the image was expected.
+        self.open_registry(&reference).inspect_err(|_| diagnostics.extend(missed))
     }
 
     fn open_layout(
@@ -187,25 +185,26 @@ impl SourceResolver {
         folder: &Path,
         span: &Span,
         wanted: &Wanted,
-    ) -> Result<Located<'_>, Diagnostics> {
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Located<'_>, Fatal> {
         let shown = folder.display().to_string();
         let path = self.base.join(folder);
         if !path.join(layout::MARKER).is_file() {
             return Err(no_layout(&shown, &path, span));
         }
         let layout = Layout::folder(path, &shown);
-        let (root, note) = layout.locate(wanted, &self.limits)?;
+        let root = layout.locate(wanted, &self.limits, diagnostics)?;
         self.access.tell(1, || format!("{}: from the layout {shown}", root.digest()));
-        Ok(Located { blobs: Box::new(layout), root, notes: note.into_iter().collect() })
+        Ok(Located { blobs: Box::new(layout), root })
     }
 
-    fn open_registry(&self, reference: &Reference) -> Result<Located<'_>, Diagnostics> {
+    fn open_registry(&self, reference: &Reference) -> Result<Located<'_>, Fatal> {
         let repository = self.client()?.repository(&reference.name, &self.limits)?;
         let root = repository.manifest(reference)?;
-        Ok(Located { blobs: Box::new(repository), root, notes: Diagnostics::new() })
+        Ok(Located { blobs: Box::new(repository), root })
     }
 
-    pub(super) fn client(&self) -> Result<&Client, Diagnostics> {
+    pub(super) fn client(&self) -> Result<&Client, Fatal> {
         let made = self.client.get_or_init(|| {
             let cache = Cache::new(self.access.environment.cache().as_deref())?;
             Ok(Client::new(
@@ -232,43 +231,28 @@ fn is_absence(found: &Diagnostic) -> bool {
 }
 
 /// Adds to the hint of a missing image that its digest is from the lock file.
-fn of_lock(found: Diagnostics) -> Diagnostics {
-    let say = |mut found: Diagnostic| {
-        if found.code == Code::ImageNotFound {
-            let hint = found.hint.take().unwrap_or_default();
-            found = found.hint(format!(
-                "{hint}; bundles.lock has this digest: push the image again, add a mirror that has \
-                    it, or use the current image of the tag with `bundle2chart lock --upgrade`"
-            ));
-        }
-        found
-    };
-    found.into_iter().map(say).collect()
-}
-
-/// Files and findings, placed.
-fn placed(
-    outcome: Result<(BundleFiles, Diagnostics), Diagnostics>,
-    span: &Span,
-) -> (Option<BundleFiles>, Diagnostics) {
-    let (files, found) = match outcome {
-        Ok((files, found)) => (Some(files), found),
-        Err(found) => (None, found),
-    };
-    (files, found.into_iter().map(|found| place(found, span)).collect())
-}
-
-/// Sets the place of a finding without place to the source's value.
-pub(super) fn place(mut found: Diagnostic, span: &Span) -> Diagnostic {
-    if found.place == Place::default() {
-        found.place = Place::span(span.clone());
-    } else {
-        found = found.related(Place::span(span.clone()), "the bundle is configured here");
+fn of_lock(mut found: Fatal) -> Fatal {
+    if found.code == Code::ImageNotFound {
+        let hint = found.hint.take().unwrap_or_default();
+        found.hint = Some(format!(
+            "{hint}; bundles.lock has this digest: push the image again, add a mirror that has \
+                it, or use the current image of the tag with `bundle2chart lock --upgrade`"
+        ));
     }
     found
 }
 
-fn no_layout(shown: &str, path: &Path, span: &Span) -> Diagnostics {
+/// Sets the place of a finding without place to the source's value.
+pub(super) fn place(found: &mut Diagnostic, span: &Span) {
+    let configured = Place::span(span.clone());
+    if found.place == Place::default() {
+        found.place = configured;
+    } else {
+        found.related.push((configured, "the bundle is configured here".to_owned()));
+    }
+}
+
+fn no_layout(shown: &str, path: &Path, span: &Span) -> Fatal {
     let (what, hint) = if path.symlink_metadata().is_ok() {
         ("is not an OCI image layout: it has no file `oci-layout`", "use a directory that has it")
     } else {

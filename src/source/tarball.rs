@@ -7,7 +7,7 @@ use super::layout::MARKER;
 use super::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use super::tree::{Tree, normalise};
 use super::{BundleFiles, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,11 +38,7 @@ pub(super) enum TarContent {
 
 impl Tarball {
     /// Looks through a tar file once.
-    pub(super) fn open_file(
-        path: PathBuf,
-        shown: &str,
-        limits: &Limits,
-    ) -> Result<Self, Diagnostics> {
+    pub(super) fn open_file(path: PathBuf, shown: &str, limits: &Limits) -> Result<Self, Fatal> {
         let mut tarball = Tarball {
             path,
             shown: shown.to_owned(),
@@ -110,7 +106,7 @@ impl Tarball {
     }
 
     /// Opens a file in it; `None` when it has none of this path.
-    pub(super) fn open(&self, file: &str) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+    pub(super) fn open(&self, file: &str) -> Result<Option<Box<dyn Read>>, Fatal> {
         let Some((position, size)) = self.files.get(&self.inside(file)) else { return Ok(None) };
         let failed = |error: io::Error| broken(&format!("`{}`", self.shown), &error);
         if self.compressed {
@@ -125,17 +121,21 @@ impl Tarball {
     }
 
     /// Reads its bundle directory.
-    pub(super) fn read_bundle(&self) -> Result<(BundleFiles, Diagnostics), Diagnostics> {
+    pub(super) fn read_bundle(&self, diagnostics: &mut Diagnostics) -> Result<BundleFiles, Fatal> {
         let named = Folders::default();
         let mut tree = self.tree(named.candidates())?;
-        let (mut decided, mut warnings) = named.decide(&tree)?;
+        let mut warnings = Diagnostics::new();
+        let mut decided = named.decide(&tree, &mut warnings)?;
         if !tree.keeps(&decided.manifests) {
+            // annotations.yaml names another directory than the usual one: once more.
             let mut folders = named.candidates();
             folders.push(decided.manifests);
             tree = self.tree(folders)?;
-            (decided, warnings) = named.decide(&tree)?;
+            warnings = Diagnostics::new();
+            decided = named.decide(&tree, &mut warnings)?;
         }
-        Ok((decided.files(tree, &BTreeMap::new())?, warnings))
+        diagnostics.append(warnings);
+        decided.files(tree, &BTreeMap::new(), diagnostics)
     }
 
     /// Returns a path below the root as the archive has it.
@@ -144,7 +144,7 @@ impl Tarball {
         [&self.root, separator, file.as_bytes()].concat()
     }
 
-    fn tree(&self, folders: Vec<String>) -> Result<Tree, Diagnostics> {
+    fn tree(&self, folders: Vec<String>) -> Result<Tree, Fatal> {
         let mut tree = Tree::new(folders, &self.limits).rooted(&self.root);
         let meter = Meter::new(&self.limits);
         let (_, outcome) = walk(self.stream(&meter)?, &meter, &mut |entry| tree.apply(entry, 0));
@@ -152,7 +152,7 @@ impl Tarball {
         Ok(tree)
     }
 
-    fn stored(&self) -> Result<File, Diagnostics> {
+    fn stored(&self) -> Result<File, Fatal> {
         let file =
             regular_file::open(&self.path).map_err(|error| unreadable(&self.shown, &error))?;
         let size = file.metadata().map_err(|error| unreadable(&self.shown, &error))?.len();
@@ -164,7 +164,7 @@ impl Tarball {
         Ok(file)
     }
 
-    fn stream(&self, meter: &std::rc::Rc<Meter>) -> Result<Expanded<File>, Diagnostics> {
+    fn stream(&self, meter: &std::rc::Rc<Meter>) -> Result<Expanded<File>, Fatal> {
         Expanded::new(self.stored()?, meter, None)
             .map_err(|error| broken(&format!("`{}`", self.shown), &error))
     }

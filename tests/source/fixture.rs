@@ -347,7 +347,8 @@ pub(crate) fn span() -> Span {
 
 /// Reads a source; there are files exactly when there is no error.
 fn fetch(source: &Source, base: &Path, mirrors: &[Mirror], limits: &Limits) -> Outcome {
-    let (files, findings) = source::fetch(source, base, mirrors, limits);
+    let mut findings = Diagnostics::new();
+    let files = source::fetch(source, base, mirrors, limits, &mut findings);
     assert_eq!(files.is_none(), findings.has_errors(), "{findings:#?}");
     match files {
         Some(files) => Ok((files, findings)),

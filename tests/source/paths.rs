@@ -2,7 +2,7 @@
 
 use crate::fixture::*;
 use bundle2chart::config::Source;
-use bundle2chart::diag::Code;
+use bundle2chart::diag::{Code, Diagnostics};
 use bundle2chart::source::{Limits, fetch, from_argument};
 use serde_json::json;
 use std::fs;
@@ -339,9 +339,9 @@ fn arguments_are_paths_or_references() {
         assert!(matches!(source, Source::Image { reference: found, .. } if found == reference));
     }
     // They start from the working folder, wherever the configuration is.
-    let (read_files, findings) =
-        fetch(&from_argument("src"), Path::new("/no/such/folder"), &[], &Limits::default());
-    assert!(read_files.is_none());
+    let mut findings = Diagnostics::new();
+    let (argument, base) = (from_argument("src"), Path::new("/no/such/folder"));
+    assert!(fetch(&argument, base, &[], &Limits::default(), &mut findings).is_none());
     let codes: Vec<_> = findings.iter().map(|found| found.code).collect();
     assert_eq!(codes, [Code::UnknownSource]);
 }

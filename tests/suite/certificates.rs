@@ -8,6 +8,7 @@ use crate::support::rendered::{documents, object_differences};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bundle2chart::config::{BundleConfig, CertificateProvider, Issuer};
+use bundle2chart::diag::Diagnostics;
 use bundle2chart::ir::Release;
 use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::pipeline::{self, Compiled};
@@ -33,11 +34,13 @@ const SERVICES: [&str; 2] = ["toll-bridge-gatekeeper-service", "toll-bridge-coun
 fn compiled(certificates: CertificateProvider, issuer: Option<Issuer>) -> (BundleConfig, Compiled) {
     let source = source::from_argument(BUNDLE);
     let base = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (files, _) = source::fetch(&source, base, &[], &Limits::default());
+    let mut diagnostics = Diagnostics::new();
+    let files = source::fetch(&source, base, &[], &Limits::default(), &mut diagnostics);
     let mut config = BundleConfig::new("toll-bridge-operator", source);
     config.certificates = certificates;
     config.issuer = issuer;
-    let (compiled, diagnostics) = pipeline::compile(&files.expect("the fixture"), &config);
+    let files = files.expect("the fixture");
+    let compiled = pipeline::compile(&files, &config, &mut diagnostics);
     (config, compiled.unwrap_or_else(|| panic!("{diagnostics:?}")))
 }
 

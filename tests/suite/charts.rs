@@ -6,6 +6,7 @@ use crate::support::offline;
 use crate::support::parallel::in_parallel;
 use crate::support::rendered::{documents, object_differences};
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
+use bundle2chart::diag::Diagnostics;
 use bundle2chart::ir::{Release, Unit, Value, value_keys};
 use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::pipeline::{self, Compiled};
@@ -78,11 +79,13 @@ fn known(values: &Json, files: &ChartFiles) -> Json {
 /// What a bundle that was built without an error is compiled to.
 fn compile(config: &Config, bundle: &BundleConfig) -> Compiled {
     let limits = Limits::default();
-    let (files, _) = source::fetch(&bundle.source, &config.base, &config.mirrors, &limits);
+    let mut found = Diagnostics::new();
+    let (base, mirrors) = (&config.base, &config.mirrors);
+    let files = source::fetch(&bundle.source, base, mirrors, &limits, &mut found);
     let mut files = files.expect("what was just read");
-    files.overlays = SourceResolver::of(config, Access::default()).overlays(&bundle.overlays).0;
-    let (compiled, _) = pipeline::compile(&files, bundle);
-    compiled.expect("what was just compiled")
+    let sources = SourceResolver::of(config, Access::default());
+    files.overlays = sources.overlays(&bundle.overlays, &mut found);
+    pipeline::compile(&files, bundle, &mut found).expect("what was just compiled")
 }
 
 /// The objects of a release.

@@ -10,9 +10,9 @@ use crate::support::offline;
 use crate::support::parallel::in_parallel;
 use crate::support::rendered::{documents, object_differences};
 use crate::support::shared::shared;
-use bundle2chart::bundle;
+use bundle2chart::bundle::{self, Bundle};
 use bundle2chart::config::{BundleConfig, Config, Watch};
-use bundle2chart::diag::{Code, Severity};
+use bundle2chart::diag::{Code, Diagnostics, Severity};
 use bundle2chart::ir::{Release, Unit};
 use bundle2chart::lock::{Bytes, Decisions, Lock, Locked};
 use bundle2chart::olm;
@@ -180,8 +180,10 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
         found.extend(documents(&run.stdout));
     }
     let limits = Limits::default();
-    let (files, _) = source::fetch(&config.bundles[0].source, &config.base, &[], &limits);
-    let (compiled, _) = pipeline::compile(&files.expect("what was read"), &config.bundles[0]);
+    let (bundle, mut found_again) = (&config.bundles[0], Diagnostics::new());
+    let files = source::fetch(&bundle.source, &config.base, &[], &limits, &mut found_again);
+    let files = files.expect("what was read");
+    let compiled = pipeline::compile(&files, bundle, &mut found_again);
     let unit = compiled.expect("what was compiled").unit;
     outcome.wrong.extend(unstable_keys(&unit, &mut outcome.respelt));
     let values = unit.default_values();
@@ -234,8 +236,9 @@ fn an_operator_does_not_watch_all_namespaces_in_silence() {
     let bundle = |version: &str| {
         let folder = corpus.join(version);
         let source = source::from_argument(folder.to_str().expect("UTF-8"));
-        let (files, _) = source::fetch(&source, Path::new(""), &[], &Limits::default());
-        let (bundle, found) = bundle::load(&files.expect("a bundle"));
+        let mut found = Diagnostics::new();
+        let files = source::fetch(&source, Path::new(""), &[], &Limits::default(), &mut found);
+        let bundle = bundle::load(&files.expect("a bundle"), &mut found);
         (BundleConfig::new("keycloak", source), bundle.unwrap_or_else(|| panic!("{found:?}")))
     };
     let (mut config, before) = bundle("26.6.4");
@@ -250,15 +253,20 @@ fn an_operator_does_not_watch_all_namespaces_in_silence() {
         decisions,
     };
     let lock = Lock { bundles: vec![entry] };
-    assert!(lock.check_decisions(&config, &before).is_empty());
+    let check = |config: &BundleConfig, bundle: &Bundle| {
+        let mut found = Diagnostics::new();
+        lock.check_decisions(config, bundle, &mut found);
+        found
+    };
+    assert!(check(&config, &before).is_empty());
 
     let (_, after) = bundle("26.7.1");
-    let found = lock.check_decisions(&config, &after);
+    let found = check(&config, &after);
     let codes: Vec<Code> = found.iter().map(|found| found.code).collect();
     assert_eq!(codes, [Code::WatchChanged]);
     assert!(format!("{found:?}").contains("on Secrets"), "{found:?}");
     config.watch = Some(Watch::Own);
-    assert!(lock.check_decisions(&config, &after).is_empty());
+    assert!(check(&config, &after).is_empty());
 }
 
 fn folders(root: &Path) -> Vec<PathBuf> {

@@ -290,11 +290,12 @@ fn published_manifests() {
     for (name, errors, warnings) in cases {
         let path = folder.join(name);
         let limits = source::Limits::default();
-        let (files, found) = source::manifests(path.to_str().expect("UTF-8"), &limits);
+        let mut found = Diagnostics::new();
+        let files = source::manifests(path.to_str().expect("UTF-8"), &limits, &mut found);
         assert!(found.is_empty() && !files.is_empty(), "{name}");
         let mut manifests = Vec::new();
         for (file, bytes) in files {
-            let (objects, found) = bundle::manifests(&file, &bytes);
+            let objects = bundle::manifests(&file, &bytes, &mut found);
             assert!(!found.has_errors(), "{name}: {found:?}");
             let values = Json::Null;
             let release = Release { namespace: "", values: &values };

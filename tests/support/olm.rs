@@ -2,7 +2,7 @@
 
 use super::comparison::Comparison;
 use bundle2chart::config::{BundleConfig, CertificateProvider, PodConfig, Watch};
-use bundle2chart::diag::{Code, Severity};
+use bundle2chart::diag::{Code, Diagnostics, Severity};
 use bundle2chart::ir::Release;
 use bundle2chart::pipeline;
 use bundle2chart::source::{self, Limits};
@@ -25,16 +25,15 @@ pub(crate) fn compile(
 ) -> Compiled {
     let argument = folder.to_str().expect("a UTF-8 path");
     let source = source::from_argument(argument);
-    let (files, mut diagnostics) = source::fetch(&source, Path::new(""), &[], &Limits::default());
+    let mut diagnostics = Diagnostics::new();
+    let files = source::fetch(&source, Path::new(""), &[], &Limits::default(), &mut diagnostics);
     let compiled = files.and_then(|files| {
         let mut config = BundleConfig::new("operator", source);
         config.namespace = Some(NAMESPACE.to_owned());
         config.watch = watch;
         config.certificates = certificates;
         config.pods = pods;
-        let (compiled, found) = pipeline::compile(&files, &config);
-        diagnostics.append(found);
-        compiled
+        pipeline::compile(&files, &config, &mut diagnostics)
     });
     let Some(compiled) = compiled else {
         let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);

@@ -23,7 +23,8 @@ spec:
         metadata_dir: "metadata".to_owned(),
         ..BundleFiles::default()
     };
-    load(&files)
+    let mut found = Diagnostics::new();
+    (load(&files, &mut found), found)
 }
 
 /// The requirements in words with their lines, or the errors.
@@ -144,7 +145,7 @@ spec:
         metadata: [("annotations.yaml".to_owned(), package.into())].into(),
         ..BundleFiles::default()
     };
-    let bundle = load(&files).0.unwrap();
+    let bundle = load(&files, &mut Diagnostics::new()).unwrap();
     let apis: Vec<String> = bundle.requirements.provides.iter().map(ToString::to_string).collect();
     assert_eq!(apis, ["g/v1/K", "light.example.com/v1/Lamp", "light.example.com/v2/Lamp"]);
 }

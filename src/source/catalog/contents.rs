@@ -5,7 +5,7 @@ use super::objects::{self, Bundle, Channel, Deprecations, Head, Package};
 use super::place::Item;
 use super::{invalid, stream};
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
 use crate::source::failure;
 use crate::source::limits::{Limits, exceeded, in_bytes};
 use std::collections::btree_map::Entry;
@@ -168,9 +168,9 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the objects of the package; what is wrong with any file is an error.
-    pub(super) fn finish(self) -> Result<Contents, Diagnostics> {
+    pub(super) fn finish(self, diagnostics: &mut Diagnostics) -> Result<Contents, Fatal> {
         let mut contents = Contents { package: self.package.to_owned(), ..Contents::default() };
-        let mut found = Diagnostics::new();
+        let mut found = Vec::new();
         let mut package_file = None;
         let mut channel_files: BTreeMap<String, String> = BTreeMap::new();
         let mut faults = 0;
@@ -228,9 +228,7 @@ impl<'a> Reading<'a> {
             found.push(Diagnostic::error(Code::CatalogInvalid, message));
         }
 
-        if !found.is_empty() {
-            return Err(found);
-        }
+        diagnostics.fail_with(found)?;
         if objects == 0 {
             return Err(failure(
                 Code::NotACatalog,
@@ -255,7 +253,7 @@ fn twice(what: &str, name: &str, path: &str, first: &str) -> Diagnostic {
         .hint("report this to the owner of the catalog")
 }
 
-fn no_package(wanted: &str, others: &BTreeSet<String>) -> Diagnostics {
+fn no_package(wanted: &str, others: &BTreeSet<String>) -> Fatal {
     let names: Vec<&str> = others.iter().map(String::as_str).collect();
     let hint = match suggest::alike(wanted, &names).as_slice() {
         [] if names.len() <= 20 => suggest::hint(wanted, &names, "packages"),
@@ -278,8 +276,11 @@ mod tests {
             let mut content = text.as_bytes();
             reading.visit(path, Item::File(&mut content)).map_err(|error| error.to_string())?;
         }
-        let words = |found: Diagnostics| found.iter().map(|d| d.message.clone() + "\n").collect();
-        reading.finish().map_err(words)
+        let mut diagnostics = Diagnostics::new();
+        let contents = reading.finish(&mut diagnostics);
+        diagnostics
+            .report(contents)
+            .ok_or_else(|| diagnostics.iter().map(|found| found.message.clone() + "\n").collect())
     }
 
     const PACKAGE: &str = r#"{"schema": "olm.package", "name": "lamp"}"#;

@@ -4,7 +4,7 @@ use super::contents::Contents;
 use super::objects::{Bundle, Entry};
 use crate::config::{CatalogSource, VersionRequest};
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::diag::{Code, Diagnostic, Fatal, Place, Span};
 use crate::ir::VersionRange;
 use semver::Version;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ pub(super) struct Choice<'c> {
 pub(super) fn choose<'c>(
     contents: &'c Contents,
     source: &CatalogSource,
-) -> Result<Choice<'c>, Diagnostics> {
+) -> Result<Choice<'c>, Fatal> {
     let (name, entries) = channel(contents, source)?;
     let channel = Channel { name, entries, contents };
     let bundle = match &source.version {
@@ -48,7 +48,7 @@ pub(super) fn choose<'c>(
 fn channel<'c>(
     contents: &'c Contents,
     source: &CatalogSource,
-) -> Result<(&'c str, &'c [Entry]), Diagnostics> {
+) -> Result<(&'c str, &'c [Entry]), Fatal> {
     let names: Vec<&str> = contents.channels.keys().map(String::as_str).collect();
     let (wanted, span) = match (&source.channel, &contents.default_channel) {
         (Some(channel), _) => (channel.text.as_str(), &channel.span),
@@ -104,13 +104,11 @@ struct Channel<'c> {
 
 impl<'c> Channel<'c> {
     /// Returns the only head.
-    fn head(&self, source: &CatalogSource) -> Result<&'c Bundle, Diagnostics> {
+    fn head(&self, source: &CatalogSource) -> Result<&'c Bundle, Fatal> {
         let heads = heads(self.entries, &self.versions());
         let span = source.channel.as_ref().map_or(&source.package.span, |channel| &channel.span);
         let error = |code, message: String, hint: String| {
-            Diagnostics::from(
-                Diagnostic::error(code, message).at(Place::span(span.clone())).hint(hint),
-            )
+            Fatal::from(Diagnostic::error(code, message).at(Place::span(span.clone())).hint(hint))
         };
         let name = self.name;
 
@@ -139,7 +137,7 @@ impl<'c> Channel<'c> {
     }
 
     /// Returns the bundle of a requested version.
-    fn find(&self, request: &VersionRequest, span: &Span) -> Result<&'c Bundle, Diagnostics> {
+    fn find(&self, request: &VersionRequest, span: &Span) -> Result<&'c Bundle, Fatal> {
         let versions = self.versions();
         let mut fitting: Vec<(&str, &Version)> = match request {
             VersionRequest::Exact(wanted) => {
@@ -177,7 +175,10 @@ impl<'c> Channel<'c> {
                 self.others(request, &versions),
             )
             .into()),
-            [(bundle, _)] => self.contents.bundles.get(*bundle).ok_or_else(Diagnostics::new),
+            [(bundle, _)] => self.contents.bundles.get(*bundle).ok_or_else(|| {
+                let message = format!("the bundle `{bundle}` is not in the catalog");
+                error(Code::CatalogInvalid, message, "set another `version`".to_owned()).into()
+            }),
             several => {
                 let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
                 let version = several.first().map(|(_, version)| version.to_string());
@@ -271,8 +272,8 @@ fn around<'v>(versions: &[&'v Version], wanted: &Version) -> Vec<&'v Version> {
 fn error_of_none<T>(
     empty: bool,
     name: &str,
-    error: impl Fn(Code, String, String) -> Diagnostics,
-) -> Result<T, Diagnostics> {
+    error: impl Fn(Code, String, String) -> Fatal,
+) -> Result<T, Fatal> {
     let why = if empty {
         "it has no entries"
     } else {

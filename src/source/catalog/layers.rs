@@ -4,7 +4,7 @@
 //! one comes, so nothing need be kept of any file.
 
 use super::place::{Item, Visit};
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Diagnostics, Fatal};
 use crate::source::archive::{Entry, EntryKind, Meter, show};
 use crate::source::failure;
 use crate::source::image::{Blobs, Opened, walk_layer};
@@ -22,15 +22,15 @@ const BUNDLE_LABEL: &str = "operators.operatorframework.io.bundle.manifests.v1";
 
 const DEFAULT_CONFIGS: &str = "configs";
 
-/// Visits the files of the catalog in an image. Gives warnings about its layers.
+/// Visits the files of the catalog in an image.
 pub(super) fn walk(
     blobs: &dyn Blobs,
     image: &Opened,
     limits: &Limits,
     visit: &mut Visit<'_>,
-) -> Result<Diagnostics, Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Fatal> {
     let folder = folder(image)?;
-    let mut warnings = Diagnostics::new();
     let meter = Meter::new(limits);
     let mut later = Seen::default();
     let mut name_bytes = 0;
@@ -38,7 +38,7 @@ pub(super) fn walk(
 
     for layer in image.layers.iter().rev() {
         let mut own = Seen::default();
-        walk_layer(blobs, layer, &meter, &mut warnings, &mut |entry| {
+        let visit = &mut |entry: &mut Entry<'_>| {
             let (path, climbs) = normalise(&entry.path);
             let inside = is_below(&path, &folder);
             if !inside && path != folder && !is_below(&folder, &path) {
@@ -62,14 +62,15 @@ pub(super) fn walk(
             }
             files += u64::from(entry.kind != EntryKind::Folder);
             take(entry, &shown, inside, visit)
-        })?;
+        };
+        walk_layer(blobs, layer, &meter, visit, diagnostics)?;
         later.add(own);
     }
 
     if files == 0 {
         return Err(no_catalog(image, &show(&folder)));
     }
-    Ok(warnings)
+    Ok(())
 }
 
 fn take(entry: &mut Entry<'_>, shown: &str, inside: bool, visit: &mut Visit<'_>) -> io::Result<()> {
@@ -85,7 +86,7 @@ fn take(entry: &mut Entry<'_>, shown: &str, inside: bool, visit: &mut Visit<'_>)
 }
 
 /// Returns the catalog directory from the label.
-fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
+fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
     let label = image.labels.get(CONFIGS_LABEL);
     if label.is_none() && image.labels.contains_key(BUNDLE_LABEL) {
         return Err(failure(
@@ -117,7 +118,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Diagnostics> {
     Ok(path)
 }
 
-fn no_catalog(image: &Opened, folder: &str) -> Diagnostics {
+fn no_catalog(image: &Opened, folder: &str) -> Fatal {
     let message = match image.labels.contains_key(CONFIGS_LABEL) {
         true => format!("the catalog image has no files in `/{folder}`"),
         false => format!("the image is not a catalog: it has no files in `/{folder}`"),

@@ -19,7 +19,7 @@ use super::limits::Limits;
 use super::resolver::{self, SourceResolver};
 use super::{BundleFiles, ImageIdentity, failure};
 use crate::config::CatalogSource;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
 use contents::Contents;
 use place::{Catalog, Item};
 use std::io;
@@ -51,49 +51,35 @@ pub fn select(
     source: &CatalogSource,
     sources: &SourceResolver,
     digest: Option<&str>,
-) -> (Option<Selected>, Diagnostics) {
-    let limits = &sources.limits;
-    let opened = place::open(&source.catalog.text, sources, digest);
-    let outcome = opened.and_then(|(catalog, mut found)| {
-        let (selected, more) = select_in(&catalog, source, limits)?;
-        found.append(more);
-        Ok((selected, found))
-    });
-    placed(outcome, source)
-}
-
-fn placed(
-    outcome: Result<(Selected, Diagnostics), Diagnostics>,
-    source: &CatalogSource,
-) -> (Option<Selected>, Diagnostics) {
-    let (selected, found) = match outcome {
-        Ok((selected, found)) => (Some(selected), found),
-        Err(found) => (None, found),
-    };
-    let place = |found: Diagnostic| match found.place.span {
-        Some(_) => found,
-        None => resolver::place(found, &source.catalog.span),
-    };
-    (selected, found.into_iter().map(place).collect())
+    diagnostics: &mut Diagnostics,
+) -> Option<Selected> {
+    let start = diagnostics.mark();
+    let selected = place::open(&source.catalog.text, sources, digest, diagnostics)
+        .and_then(|catalog| select_in(&catalog, source, &sources.limits, diagnostics));
+    let selected = diagnostics.report(selected);
+    for found in diagnostics.since(start).iter_mut().filter(|found| found.place.span.is_none()) {
+        resolver::place(found, &source.catalog.span);
+    }
+    selected
 }
 
 fn select_in(
     catalog: &Catalog<'_>,
     source: &CatalogSource,
     limits: &Limits,
-) -> Result<(Selected, Diagnostics), Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<Selected, Fatal> {
     let mut reading = contents::Reading::new(&source.package.text, limits);
-    let (identity, mut found) =
-        catalog.walk(limits, &mut |path, item| reading.visit(path, item))?;
-    let at_package = |found: Diagnostic| match found.code {
-        Code::PackageNotFound => found.at(Place::span(source.package.span.clone())),
-        _ => found,
-    };
-    let contents = reading
-        .finish()
-        .map_err(|found| found.into_iter().map(at_package).collect::<Diagnostics>())?;
+    let visit = &mut |path: &str, item: Item<'_>| reading.visit(path, item);
+    let identity = catalog.walk(limits, visit, diagnostics)?;
+    let contents = reading.finish(diagnostics).map_err(|mut fatal| {
+        if fatal.code == Code::PackageNotFound {
+            fatal.place = Place::span(source.package.span.clone());
+        }
+        fatal
+    })?;
     let choice = graph::choose(&contents, source)?;
-    found.append(deprecations(&contents, source, &choice));
+    report_deprecations(&contents, source, &choice, diagnostics);
     let bundle = choice.bundle;
     let image = bundle.image.clone().filter(|image| !image.is_empty());
     let objects = match &image {
@@ -124,7 +110,7 @@ fn select_in(
         catalog: identity,
     };
 
-    Ok((selected, found))
+    Ok(selected)
 }
 
 /// Reads the embedded manifests of the selected bundle.
@@ -133,10 +119,10 @@ fn read_embedded(
     contents: &Contents,
     choice: &graph::Choice<'_>,
     limits: &Limits,
-) -> Result<BundleFiles, Diagnostics> {
+) -> Result<BundleFiles, Fatal> {
     let bundle = choice.bundle;
     let mut result = None;
-    catalog.walk(limits, &mut |path, item| {
+    let visit = &mut |path: &str, item: Item<'_>| {
         if path != bundle.file || result.is_some() {
             return Ok(());
         }
@@ -157,10 +143,12 @@ fn read_embedded(
             });
         }
         io::Result::Ok(())
-    })?;
+    };
+    // The first walk has reported the warnings of the layers.
+    catalog.walk(limits, visit, &mut Diagnostics::new())?;
 
     let invalid = |why: String| {
-        Diagnostics::from(
+        Fatal::from(
             Diagnostic::error(
                 Code::CatalogInvalid,
                 format!("cannot read the bundle `{}`: {why}", bundle.name),
@@ -175,15 +163,15 @@ fn read_embedded(
     embedded::files(&properties, contents, &bundle.name, limits).map_err(invalid)
 }
 
-/// Warnings about what is chosen, in the catalog's words.
-fn deprecations(
+/// Reports deprecations of the selection, with the catalog's reasons.
+fn report_deprecations(
     contents: &Contents,
     source: &CatalogSource,
     choice: &graph::Choice<'_>,
-) -> Diagnostics {
+    diagnostics: &mut Diagnostics,
+) {
     let spans =
         |key: Option<&crate::diag::Span>| Place::span(key.unwrap_or(&source.package.span).clone());
-    let mut found = Diagnostics::new();
     for deprecation in &contents.deprecations {
         let (what, place, hint) = match deprecation.schema.as_str() {
             "olm.package" => {
@@ -204,20 +192,9 @@ fn deprecations(
         let message: String = deprecation.message.split_whitespace().collect::<Vec<_>>().join(" ");
         let message: String = message.chars().filter(|c| !c.is_control()).take(500).collect();
         let why = if message.is_empty() { "no reason given".to_owned() } else { message };
-        found.push(
-            Diagnostic::warning(
-                Code::Deprecated,
-                format!(
-                    "{what} is deprecated by the catalog: \
-                {why}"
-                ),
-            )
-            .at(place)
-            .hint(hint),
-        );
+        let message = format!("{what} is deprecated by the catalog: {why}");
+        diagnostics.push(Diagnostic::warning(Code::Deprecated, message).at(place).hint(hint));
     }
-
-    found
 }
 
 /// Returns a file of a catalog that cannot be read.

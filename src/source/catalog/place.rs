@@ -1,7 +1,7 @@
 //! The location of a catalog: a file, a directory, or an image.
 
 use super::layers;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::regular_file;
 use crate::source::image::{self, Blobs};
 use crate::source::layout::{self, Layout, Wanted};
@@ -47,7 +47,8 @@ pub(super) fn open<'s>(
     text: &str,
     sources: &'s SourceResolver,
     digest: Option<&str>,
-) -> Result<(Catalog<'s>, Diagnostics), Diagnostics> {
+    diagnostics: &mut Diagnostics,
+) -> Result<Catalog<'s>, Fatal> {
     let (base, limits) = (sources.base.as_path(), &sources.limits);
     let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
     let found = local::find(text, base);
@@ -59,18 +60,19 @@ pub(super) fn open<'s>(
                 "" => Wanted::Only,
                 suffix => Wanted::of_suffix(suffix)?,
             };
-            located(Layout::folder(found.path, found.shown), &wanted, limits)
+            let layout = Layout::folder(found.path, found.shown);
+            let root = Box::new(layout.locate(&wanted, limits, diagnostics)?);
+            Ok(Catalog::Image { blobs: Box::new(layout), root, by_reference: false })
         }
         Some(found) if found.suffix.is_empty() => {
             let shown = found.shown.trim_end_matches('/').to_owned();
             let path = found.path;
             let kind = path.metadata().map_err(|error| unreadable(&shown, &error))?;
-            let catalog = if kind.is_dir() {
+            Ok(if kind.is_dir() {
                 Catalog::Folder { path, shown }
             } else {
                 Catalog::File { path, shown }
-            };
-            Ok((catalog, Diagnostics::new()))
+            })
         }
         _ if spelt => Err(failure(
             Code::SourceNotFound,
@@ -78,45 +80,35 @@ pub(super) fn open<'s>(
             "check the path: relative paths are relative to the directory of the configuration file",
         )),
         _ => {
-            let Located { blobs, root, notes } = sources.open(text, digest)?;
-            Ok((Catalog::Image { blobs, root: Box::new(root), by_reference: true }, notes))
+            let Located { blobs, root } = sources.open(text, digest, diagnostics)?;
+            Ok(Catalog::Image { blobs, root: Box::new(root), by_reference: true })
         }
     }
 }
 
-fn located(
-    layout: Layout,
-    wanted: &Wanted,
-    limits: &Limits,
-) -> Result<(Catalog<'static>, Diagnostics), Diagnostics> {
-    let (root, note) = layout.locate(wanted, limits)?;
-    let catalog =
-        Catalog::Image { blobs: Box::new(layout), root: Box::new(root), by_reference: false };
-    Ok((catalog, note.into_iter().collect()))
-}
-
 impl Catalog<'_> {
-    /// Visits every file of the catalog, in no particular order. Gives its image, if it was found
-    /// by a reference, and warnings.
+    /// Visits every file of the catalog, in no particular order. Returns its image, if it was found
+    /// by a reference.
     pub(super) fn walk(
         &self,
         limits: &Limits,
         visit: &mut Visit<'_>,
-    ) -> Result<(Option<ImageIdentity>, Diagnostics), Diagnostics> {
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Option<ImageIdentity>, Fatal> {
         match self {
             Catalog::File { path, shown } => {
                 let budget = Cell::new(limits.expanded_bytes);
                 visit_file(path, shown, &budget, visit).map_err(|error| failed(shown, &error))?;
-                Ok((None, Diagnostics::new()))
+                Ok(None)
             }
             Catalog::Folder { path, shown } => {
                 walk_folder(path, shown, limits, visit)?;
-                Ok((None, Diagnostics::new()))
+                Ok(None)
             }
             Catalog::Image { blobs, root, by_reference } => {
-                let opened = image::open(blobs.as_ref(), root, limits)?;
-                let warnings = layers::walk(blobs.as_ref(), &opened, limits, visit)?;
-                Ok((by_reference.then(|| opened.identity(root)), warnings))
+                let opened = image::open(blobs.as_ref(), root, limits, diagnostics)?;
+                layers::walk(blobs.as_ref(), &opened, limits, visit, diagnostics)?;
+                Ok(by_reference.then(|| opened.identity(root)))
             }
         }
     }
@@ -127,7 +119,7 @@ fn walk_folder(
     shown: &str,
     limits: &Limits,
     visit: &mut Visit<'_>,
-) -> Result<(), Diagnostics> {
+) -> Result<(), Fatal> {
     let budget = Cell::new(limits.expanded_bytes);
     let mut count = 0;
     for entry in WalkDir::new(folder).min_depth(1).follow_links(false).sort_by_file_name() {
@@ -175,7 +167,7 @@ fn visit_file(
     visit(shown, Item::File(&mut Metered(regular_file::open(path)?, budget)))
 }
 
-fn failed(shown: &str, error: &io::Error) -> Diagnostics {
+fn failed(shown: &str, error: &io::Error) -> Fatal {
     if is_exceeded(error) {
         return Diagnostic::error(Code::SourceLimit, format!("`{shown}`: {error}"))
             .hint(format!(

@@ -5,8 +5,8 @@ use super::super::cache::Partial;
 use super::super::image::{Blobs, is_manifest};
 use super::failure::Failure;
 use super::retry::TimeLimited;
-use super::{Repository, Request, accepted, broken, first, offline, shown};
-use crate::diag::Diagnostics;
+use super::{Repository, Request, accepted, broken, offline, shown};
+use crate::diag::Fatal;
 use oci_spec::image::Descriptor;
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -15,7 +15,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Blobs for Repository<'_> {
-    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Diagnostics> {
+    fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
         if self.client.cache.open(descriptor.digest(), descriptor.size())?.is_none() {
             self.download(descriptor)?;
         }
@@ -24,7 +24,7 @@ impl Blobs for Repository<'_> {
     }
 
     #[expect(clippy::disallowed_methods, reason = "blobs are fetched side by side")]
-    fn prepare(&self, descriptors: &[Descriptor]) -> Result<(), Diagnostics> {
+    fn prepare(&self, descriptors: &[Descriptor]) -> Result<(), Fatal> {
         let mut seen = BTreeSet::new();
         let mut missing = Vec::new();
         for descriptor in descriptors.iter().filter(|d| seen.insert(d.digest().to_string())) {
@@ -62,7 +62,7 @@ impl Blobs for Repository<'_> {
 
 impl Repository<'_> {
     /// Fetches a blob into the cache.
-    fn download(&self, descriptor: &Descriptor) -> Result<(), Diagnostics> {
+    fn download(&self, descriptor: &Descriptor) -> Result<(), Fatal> {
         // Before the slot: who waits for another thread must not keep it from its own.
         let _claim = self.client.claims.take(descriptor.digest().as_ref());
         let name = format!("{}@{}", self.shown(), descriptor.digest());
@@ -73,7 +73,7 @@ impl Repository<'_> {
             .inspect_err(|problems| self.client.remember(&name, Err(problems.clone())))
     }
 
-    fn download_now(&self, descriptor: &Descriptor) -> Result<(), Diagnostics> {
+    fn download_now(&self, descriptor: &Descriptor) -> Result<(), Fatal> {
         let digest = descriptor.digest();
         if self.client.access.offline {
             return Err(offline(&format!("{}@{digest}", self.shown())).into());
@@ -125,7 +125,7 @@ impl Repository<'_> {
         let response = match self.send(&Request::get(&path, headers)) {
             // The partial file may be longer than the registry's blob.
             Err(Failure::Refused(_)) if begun > 0 => {
-                partial.restart().map_err(first)?;
+                partial.restart().map_err(Failure::Reported)?;
                 return Err(Failure::Unreachable(format!("{digest} cannot be resumed")));
             }
             other => other?,
@@ -136,7 +136,7 @@ impl Repository<'_> {
                 .header("content-range")
                 .is_some_and(|range| range.starts_with(&format!("bytes {begun}-")));
         if !resumed {
-            partial.restart().map_err(first)?;
+            partial.restart().map_err(Failure::Reported)?;
         }
         let left = size - partial.size();
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
@@ -155,7 +155,7 @@ impl Repository<'_> {
                 let message = format!("{place} is longer than the {size} bytes in its descriptor");
                 return Err(Failure::Mismatch(message));
             }
-            partial.write(&buffer[..count]).map_err(first)?;
+            partial.write(&buffer[..count]).map_err(Failure::Reported)?;
             if let Some(progress) = progress {
                 progress.reached(partial.size());
             }

@@ -2,8 +2,8 @@
 
 use super::failure::Failure;
 use super::retry::TimeLimited;
-use super::{Repository, Request, accepted, broken, first, offline, offline_tag, shown};
-use crate::diag::Diagnostics;
+use super::{Repository, Request, accepted, broken, offline, offline_tag, shown};
+use crate::diag::Fatal;
 use crate::source::digest::Hasher;
 use crate::source::image::{MANIFEST_TYPES, Outline};
 use crate::source::limits::in_bytes;
@@ -15,10 +15,7 @@ use std::str::FromStr as _;
 impl Repository<'_> {
     /// Fetches the manifest or index of a reference: by its digest if it has one, else by its tag.
     /// A digest in the cache is not requested from the registry.
-    pub(in crate::source) fn manifest(
-        &self,
-        reference: &Reference,
-    ) -> Result<Descriptor, Diagnostics> {
+    pub(in crate::source) fn manifest(&self, reference: &Reference) -> Result<Descriptor, Fatal> {
         let wanted = match (&reference.digest, &reference.tag) {
             (Some(digest), _) => digest.to_string(),
             (None, tag) => tag.clone().unwrap_or_else(|| "latest".to_owned()),
@@ -54,7 +51,7 @@ impl Repository<'_> {
         reference: &Reference,
         wanted: &str,
         shown: &str,
-    ) -> Result<Descriptor, Diagnostics> {
+    ) -> Result<Descriptor, Fatal> {
         if let Some(digest) = &reference.digest
             && let Some((mut file, size)) =
                 self.client.cache.open(digest, self.limits.document_bytes)?
@@ -127,7 +124,7 @@ impl Repository<'_> {
 
         let digest = match digest {
             Some(wanted) => {
-                let found = digest_of(&bytes, Hasher::like(wanted).map_err(first)?)?;
+                let found = digest_of(&bytes, Hasher::like(wanted).map_err(Failure::Reported)?)?;
                 if found != *wanted {
                     let message = format!("{place} has digest {found}");
                     return Err(Failure::Mismatch(message));
@@ -137,7 +134,7 @@ impl Repository<'_> {
             None => {
                 let stated = stated.and_then(|stated| Digest::from_str(&stated).ok());
                 let hasher = match &stated {
-                    Some(stated) => Hasher::like(stated).map_err(first)?,
+                    Some(stated) => Hasher::like(stated).map_err(Failure::Reported)?,
                     None => Hasher::sha256(),
                 };
                 let found = digest_of(&bytes, hasher)?;

@@ -21,7 +21,7 @@ use super::cache::Cache;
 use super::image::MANIFEST_TYPES;
 use super::limits::Limits;
 use crate::config::{Network, Registry};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Fatal, Place};
 use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
@@ -67,7 +67,7 @@ pub(super) struct Client {
     claims: Claims,
     /// Results by reference, so that a tag resolves to the same image during a run, and failures
     /// are not repeated for the next bundle.
-    outcomes: Mutex<BTreeMap<String, Result<Descriptor, Diagnostics>>>,
+    outcomes: Mutex<BTreeMap<String, Result<Descriptor, Fatal>>>,
 }
 
 /// One registry.
@@ -115,11 +115,7 @@ impl Client {
     }
 
     /// Returns the repository of a name such as `registry.example.com/team/bundle`.
-    pub(super) fn repository(
-        &self,
-        name: &str,
-        limits: &Limits,
-    ) -> Result<Repository<'_>, Diagnostics> {
+    pub(super) fn repository(&self, name: &str, limits: &Limits) -> Result<Repository<'_>, Fatal> {
         let (host, path) = name.split_once('/').unwrap_or((name, ""));
         let path = match (host, path.contains('/')) {
             // Docker Hub's own images have a short name.
@@ -131,11 +127,11 @@ impl Client {
     }
 
     /// Returns the earlier result of this run, if any.
-    fn outcome(&self, name: &str) -> Option<Result<Descriptor, Diagnostics>> {
+    fn outcome(&self, name: &str) -> Option<Result<Descriptor, Fatal>> {
         self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    fn remember(&self, name: &str, outcome: Result<Descriptor, Diagnostics>) {
+    fn remember(&self, name: &str, outcome: Result<Descriptor, Fatal>) {
         let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
         outcomes.insert(name.to_owned(), outcome);
     }
@@ -422,12 +418,6 @@ fn headers_of(response: &Response) -> String {
         .iter()
         .filter_map(|name| Some(format!("    {name}: {}", response.header(name)?.escape_debug())));
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// Diagnostics of one finding as a failure.
-fn first(found: Diagnostics) -> Failure {
-    let unknown = || Diagnostic::error(Code::RegistryFailed, "unknown error");
-    Failure::Reported(Box::new(found.into_iter().next().unwrap_or_else(unknown)))
 }
 
 /// Returns an error while a body is read.

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::http::{Content, is_https, join, shown};
 use super::{Repository, Request};
-use crate::diag::Diagnostics;
+use crate::diag::Fatal;
 use oci_spec::image::Descriptor;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -14,8 +14,8 @@ impl Repository<'_> {
     pub(in crate::source) fn push_blob(
         &self,
         descriptor: &Descriptor,
-        open: impl Fn() -> Result<File, Diagnostics>,
-    ) -> Result<bool, Diagnostics> {
+        open: impl Fn() -> Result<File, Fatal>,
+    ) -> Result<bool, Fatal> {
         let path = format!("blobs/{}", descriptor.digest());
         let request = |method, path| Request {
             method,
@@ -72,7 +72,7 @@ impl Repository<'_> {
         descriptor: &Descriptor,
         tag: Option<&str>,
         bytes: &[u8],
-    ) -> Result<(), Diagnostics> {
+    ) -> Result<(), Fatal> {
         let _slot = self.client.slots.take();
         let name = tag.map_or_else(|| descriptor.digest().to_string(), str::to_owned);
         let pushed = self.with_retries(|| {
@@ -88,7 +88,7 @@ impl Repository<'_> {
         pushed.map_err(|failure| self.not_pushed(failure))
     }
 
-    fn not_pushed(&self, failure: Failure) -> Diagnostics {
+    fn not_pushed(&self, failure: Failure) -> Fatal {
         let failure = match failure {
             Failure::NotFound(codes) => {
                 Failure::NotFound(format!("repository not found for {}{codes}", self.shown()))

@@ -4,7 +4,7 @@
 use super::super::digest::Hasher;
 use super::super::layout::{MARKER, REF_NAME};
 use super::super::{cache, failure};
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Fatal};
 use crate::regular_file;
 use oci_spec::image::{Descriptor, ImageIndex, ImageIndexBuilder};
 use std::collections::{BTreeSet, HashMap};
@@ -35,7 +35,7 @@ pub(super) struct LayoutWriter {
 impl LayoutWriter {
     /// Opens a layout, or creates one in an empty directory. The marker file is written first, so
     /// that an interrupted run can be continued.
-    pub(super) fn open(folder: &Path, shown: &str) -> Result<Self, Diagnostics> {
+    pub(super) fn open(folder: &Path, shown: &str) -> Result<Self, Fatal> {
         let mut writer = LayoutWriter {
             folder: folder.to_owned(),
             shown: shown.to_owned(),
@@ -91,8 +91,8 @@ impl LayoutWriter {
     pub(super) fn add(
         &mut self,
         descriptor: &Descriptor,
-        open: impl FnOnce() -> Result<File, Diagnostics>,
-    ) -> Result<bool, Diagnostics> {
+        open: impl FnOnce() -> Result<File, Fatal>,
+    ) -> Result<bool, Fatal> {
         let digest = descriptor.digest();
         let folder = self.folder.join(BLOBS).join(digest.algorithm().as_ref());
         let path = folder.join(digest.digest());
@@ -146,7 +146,7 @@ impl LayoutWriter {
     }
 
     /// Writes the index: from here on the images that were named are found.
-    pub(super) fn finish(mut self) -> Result<(), Diagnostics> {
+    pub(super) fn finish(mut self) -> Result<(), Fatal> {
         let key = |entry: &Descriptor| {
             let annotations = entry.annotations().as_ref();
             let name = annotations.and_then(|all| all.get(REF_NAME)).cloned();
@@ -176,7 +176,7 @@ impl LayoutWriter {
         Ok(())
     }
 
-    fn failed(&self, error: &io::Error) -> Diagnostics {
+    fn failed(&self, error: &io::Error) -> Fatal {
         failure(
             Code::OutputFailed,
             format!("cannot write the layout `{}`: {error}", self.shown),

@@ -5,7 +5,7 @@ mod layout;
 use super::image::{Blobs, Document, read_document, read_small};
 use super::reference::Reference;
 use super::{Pin, SourceResolver, failure};
-use crate::diag::{Code, Diagnostics};
+use crate::diag::{Code, Diagnostics, Fatal};
 use layout::LayoutWriter;
 use oci_spec::image::Descriptor;
 use std::collections::BTreeSet;
@@ -53,10 +53,11 @@ impl SourceResolver {
         &self,
         images: &[Pin<'_>],
         folder: &Path,
-    ) -> Result<Vendored, Diagnostics> {
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Vendored, Fatal> {
         let mut writer =
             LayoutWriter::open(&self.base.join(folder), &folder.display().to_string())?;
-        let copied = self.copy_to(images, &mut writer);
+        let copied = self.copy_to(images, &mut writer, diagnostics);
         // Finish even after a failure, so that the images copied before it can be found.
         let finished = writer.finish();
         copied.and_then(|done| finished.map(|()| done))
@@ -66,10 +67,11 @@ impl SourceResolver {
         &self,
         images: &[Pin<'_>],
         writer: &mut LayoutWriter,
-    ) -> Result<Vendored, Diagnostics> {
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Vendored, Fatal> {
         let mut done = Vendored { images: images.len(), ..Vendored::default() };
         for pin in images {
-            let image = self.image(*pin)?;
+            let image = self.image(*pin, diagnostics)?;
             for part in image.parts.iter().chain([&image.manifest]) {
                 let copied = writer.add(part, || image.checked(part, self))?;
                 done.count(part, copied);
@@ -91,10 +93,11 @@ impl SourceResolver {
         &self,
         images: &[Pin<'_>],
         start: &str,
-    ) -> Result<Vendored, Diagnostics> {
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Vendored, Fatal> {
         let mut done = Vendored { images: images.len(), ..Vendored::default() };
         for pin in images {
-            let image = self.image(*pin)?;
+            let image = self.image(*pin, diagnostics)?;
             let path = image.reference.name.split_once('/').map_or("", |(_, path)| path);
             let target = Reference::parse(&format!("{start}/{path}"))?;
             let repository = self.client()?.repository(&target.name, &self.limits)?;
@@ -108,9 +111,9 @@ impl SourceResolver {
         Ok(done)
     }
 
-    fn image(&self, pin: Pin<'_>) -> Result<Image<'_>, Diagnostics> {
+    fn image(&self, pin: Pin<'_>, diagnostics: &mut Diagnostics) -> Result<Image<'_>, Fatal> {
         let Pin { reference, digest, .. } = pin;
-        let opened = self.open(reference, Some(digest))?;
+        let opened = self.open(reference, Some(digest), diagnostics)?;
         let document = read_document(opened.blobs.as_ref(), &opened.root, &self.limits)?;
         let Document::Manifest(manifest) = document else {
             return Err(failure(
@@ -139,7 +142,7 @@ impl SourceResolver {
 
 impl Image<'_> {
     /// Returns a blob in a temporary file, at its start, when it is what its descriptor says.
-    fn checked(&self, part: &Descriptor, sources: &SourceResolver) -> Result<File, Diagnostics> {
+    fn checked(&self, part: &Descriptor, sources: &SourceResolver) -> Result<File, Fatal> {
         let name = format!("the blob {}", part.digest());
         let unwritable = |error: io::Error| super::unreadable(&name, &error);
         let mut file = tempfile::tempfile().map_err(unwritable)?;

@@ -64,10 +64,10 @@ fn source(channel: Option<&str>, version: Option<&str>) -> CatalogSource {
 fn chosen(contents: &Contents, version: Option<&str>) -> String {
     match choose(contents, &source(None, version)) {
         Ok(choice) => choice.bundle.name.clone(),
-        Err(found) => found
-            .iter()
-            .map(|d| format!("{}: {} | {}", d.code.as_str(), d.message, d.hint.as_deref().unwrap()))
-            .collect(),
+        Err(found) => {
+            let hint = found.hint.as_deref().unwrap();
+            format!("{}: {} | {hint}", found.code.as_str(), found.message)
+        }
     }
 }
 
@@ -176,7 +176,7 @@ fn near_channels_and_other_channels_are_named() {
     );
     contents.bundles.insert("v2.0.0".to_owned(), bundle("v2.0.0", Some("2.0.0")));
     let found = choose(&contents, &source(Some("stabel"), None)).unwrap_err();
-    let hint = found.iter().next().unwrap().hint.clone().unwrap();
+    let hint = found.hint.clone().unwrap();
     assert_eq!(hint, "did you mean `stable`? it has `stable` and `stable-2`");
     let text = chosen(&contents, Some("2.0.0"));
     assert!(text.contains("the channel `stable-2` has it"), "{text}");
