@@ -135,8 +135,13 @@ impl SourceResolver {
         pin: Option<&str>,
         diagnostics: &mut Diagnostics,
     ) -> Result<BundleFiles, Fatal> {
-        let opened = self.open(reference, pin, diagnostics);
-        let opened = opened.map_err(|found| if pin.is_some() { of_lock(found) } else { found })?;
+        let start = diagnostics.mark();
+        let opened = self.open(reference, pin, diagnostics).map_err(|mut fatal| {
+            if pin.is_some() {
+                diagnostics.since(start).iter_mut().chain([&mut *fatal]).for_each(of_lock);
+            }
+            fatal
+        })?;
         image::read(opened.blobs.as_ref(), &opened.root, &self.limits, diagnostics)
     }
 
@@ -176,8 +181,13 @@ impl SourceResolver {
                 other => return other,
             }
         }
-        // The earlier attempts may include the place where the image was expected.
-        self.open_registry(&reference).inspect_err(|_| diagnostics.extend(missed))
+        self.open_registry(&reference).map_err(|found| {
+            // After the registry's error those of the mirrors, where the image may be expected.
+            let Some(last) = missed.pop() else { return found };
+            diagnostics.push(*found);
+            diagnostics.extend(missed);
+            last.into()
+        })
     }
 
     fn open_layout(
@@ -231,7 +241,7 @@ fn is_absence(found: &Diagnostic) -> bool {
 }
 
 /// Adds to the hint of a missing image that its digest is from the lock file.
-fn of_lock(mut found: Fatal) -> Fatal {
+fn of_lock(found: &mut Diagnostic) {
     if found.code == Code::ImageNotFound {
         let hint = found.hint.take().unwrap_or_default();
         found.hint = Some(format!(
@@ -239,7 +249,6 @@ fn of_lock(mut found: Fatal) -> Fatal {
                 it, or use the current image of the tag with `bundle2chart lock --upgrade`"
         ));
     }
-    found
 }
 
 /// Sets the place of a finding without place to the source's value.
