@@ -227,13 +227,13 @@ impl<'a> Reader<'a> {
         let message = format!("`{path}` must be {expected}, but it is {}", value.type_name());
         match (expected, value) {
             ("a string", Value::Number(_) | Value::Bool(_)) => {
-                self.report_with(Code::CsvFieldType, message, path, QUOTES);
+                self.report_with(Code::ObjectFieldType, message, path, QUOTES);
             }
             ("a boolean", Value::Text(_)) => {
                 let hint = "write true or false without quotes";
-                self.report_with(Code::CsvFieldType, message, path, hint);
+                self.report_with(Code::ObjectFieldType, message, path, hint);
             }
-            _ => self.report(Code::CsvFieldType, message, path),
+            _ => self.report(Code::ObjectFieldType, message, path),
         }
     }
 
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
                 "SingleNamespace" => InstallMode::SingleNamespace,
                 other => {
                     let message = format!("unknown install mode `{other}`");
-                    self.report(Code::CsvFieldType, message, format!("{path}.type"));
+                    self.report(Code::ObjectFieldType, message, format!("{path}.type"));
                     continue;
                 }
             };
@@ -346,6 +346,8 @@ impl<'a> Reader<'a> {
                     None
                 }
             };
+
+            // A spec with a wrong type is reported, and left out: later stages rely on the types.
             let spec = entry.get("spec").cloned().unwrap_or(Value::Null);
             if self.deployment_spec_fits(&spec, &path) {
                 deployments.push(StrategyDeployment {
@@ -374,7 +376,7 @@ impl<'a> Reader<'a> {
             let message =
                 format!("`{at}` does not match the type of a Deployment: {}", mismatch.why);
             let hint = if mismatch.lacks_quotes() { QUOTES } else { OLM_REFUSES };
-            self.report_with(Code::CsvFieldType, message, at, hint);
+            self.report_with(Code::ObjectFieldType, message, at, hint);
         }
         mismatches.is_empty()
     }

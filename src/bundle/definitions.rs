@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
             match WebhookKind::ALL.into_iter().find(|known| known.as_str() == kind) {
                 Some(kind) => webhooks.push(WebhookDescription { kind, ..webhook }),
                 None => self.report(
-                    Code::CsvFieldType,
+                    Code::ObjectFieldType,
                     format!(
                         "unknown webhook type `{kind}`; known types are {}",
                         WebhookKind::ALL.map(WebhookKind::as_str).join(", ")
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
     fn in_range(&mut self, port: i64, path: String) -> i64 {
         if !(1..=65_535).contains(&port) {
             let message = format!("`{path}` is {port}, but ports are from 1 to 65535");
-            self.report(Code::CsvFieldType, message, path);
+            self.report(Code::ObjectFieldType, message, path);
         }
         port
     }

@@ -55,7 +55,7 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
     // Annotations that cannot be read are reported, and the package is in them.
     if package.is_empty() && readable {
         diagnostics.push(
-            Diagnostic::error(Code::PackageNameEmpty, "package name is empty")
+            Diagnostic::error(Code::AnnotationsMissing, "package name is empty")
                 .at(annotations_place(files).path(format!(".annotations[{PACKAGE:?}]")))
                 .hint("set this annotation to the operator's package name"),
         );
@@ -200,7 +200,7 @@ pub(super) fn documents(
     if text.starts_with('\u{feff}') {
         diagnostics.push(
             Diagnostic::note(
-                Code::ByteOrderMark,
+                Code::TextNormalized,
                 "the file starts with a byte order mark, which is skipped",
             )
             .at(Place::file(file).at(1, 1)),
@@ -211,7 +211,7 @@ pub(super) fn documents(
         let line = text[..offset].matches('\n').count() + 1;
         diagnostics.push(
             Diagnostic::note(
-                Code::CarriageReturns,
+                Code::TextNormalized,
                 "the file has Windows line endings (CRLF), which are normalized",
             )
             .at(Place::file(file).at(line, 1)),
@@ -430,12 +430,14 @@ fn single_csv(
         )
         .at(csvs[0].place())
         .hint("remove the others: a bundle installs one operator version");
+        // OLM v1 uses the last one and OLM v0 the first, so none of them is right for both.
         for csv in &csvs[1..] {
             diagnostic = diagnostic.related(csv.place(), "another one");
         }
         diagnostics.push(diagnostic);
         return None;
     }
+
     let csv = csvs.pop();
     if csv.is_none() && complete {
         diagnostics.push(

@@ -56,11 +56,13 @@ pub(super) fn map_inline(place: &mut Place, files: &BundleFiles) {
 fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
     let source = inline.source.text.as_str();
     let is_text = source.get(inline.range.clone()).is_some_and(|raw| raw.starts_with(['"', '\'']));
+    // TOML tables have their own keys to point to; a string has lines of YAML, escaped for TOML.
     if !is_text {
         let path = place.path.as_deref().unwrap_or_default();
         let range = value_at(source, inline.range.clone(), &steps(path));
         return Span::new(&inline.source, range);
     }
+
     let text = std::str::from_utf8(&file.content).unwrap_or_default();
     let Some(line) = place.line else { return inline.clone() };
     let mut start = 0;

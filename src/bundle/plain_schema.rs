@@ -11,6 +11,7 @@ use crate::ir::{Map, Number, Value};
 /// example one with a null.
 pub fn is_plain_schema(schema: &Value) -> bool {
     let Some(fields) = schema.as_map() else { return false };
+    // The fields of apiextensions.k8s.io/v1 JSONSchemaProps, by the type of their values.
     fields.iter().all(|(field, value)| match field.as_str() {
         "$ref"
         | "$schema"

@@ -182,7 +182,7 @@ mod tests {
         };
         let place =
             Place { document: Some(document), ..Place::file("manifests/a.yaml").path(path) };
-        let mut found = [Diagnostic::error(Code::CsvFieldType, "x").at(place)];
+        let mut found = [Diagnostic::error(Code::ObjectFieldType, "x").at(place)];
         locate(&mut found, &files);
         found[0].place.line.zip(found[0].place.column)
     }

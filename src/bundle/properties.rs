@@ -3,7 +3,7 @@
 
 use super::load::documents;
 use crate::diag::Diagnostics;
-use crate::ir::{Map, Object, Release, Value};
+use crate::ir::{Object, Release, Value};
 use crate::source::BundleFiles;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -43,14 +43,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     if properties.is_empty() {
         return;
     }
-    let annotations = csv.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
-    if annotations.is_null() {
-        *annotations = Value::from(Map::new());
-    }
-
-    if let Some(annotations) = annotations.as_map_mut() {
-        annotations.insert(ANNOTATION.to_owned(), Value::text(spelled_by_go(properties)));
-    }
+    csv.annotate(ANNOTATION, &spelled_by_go(properties));
 }
 
 /// Keeps the fields of an item that OLM knows.

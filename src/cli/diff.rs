@@ -188,7 +188,7 @@ impl Diff {
         for unused in set.ignored.iter().filter(|ignored| ignored.changes == 0) {
             let message = format!("`{}` matched no change", unused.pattern);
             diagnostics.push(
-                Diagnostic::note(Code::UnusedIgnore, message)
+                Diagnostic::note(Code::UnusedSetting, message)
                     .hint("remove it, unless another comparison needs it"),
             );
         }

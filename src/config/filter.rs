@@ -8,8 +8,7 @@ use crate::jq::{self, Excess, Failure, ProgramError};
 impl Filter {
     /// Reports a program that cannot be used.
     pub fn unusable(&self, error: ProgramError) -> Diagnostic {
-        let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
-        Diagnostic::error(code, error.message).at(self.place()).hint(error.hint)
+        Diagnostic::error(Code::InvalidFilter, error.message).at(self.place()).hint(error.hint)
     }
 
     /// Reports a filter that failed on `objects`; `first` is the failure for the first one.

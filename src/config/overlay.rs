@@ -91,9 +91,8 @@ impl Reader<'_> {
     /// Returns a jq program, reported when it cannot be used.
     pub(super) fn program(&mut self, (program, range): Located<&str>, purpose: Purpose) -> Filter {
         if let Err(error) = jq::check(program, purpose) {
-            let code = if error.refused { Code::RefusedFilter } else { Code::InvalidFilter };
             let part = text::locate(&self.source.text, range.clone(), error.range);
-            self.error(code, &part, error.message, error.hint);
+            self.error(Code::InvalidFilter, &part, error.message, error.hint);
         }
         Filter { text: program.to_owned(), span: self.span(range) }
     }

@@ -806,7 +806,7 @@ include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
       |
       = hint: see the jq manual for the syntax
 
-    error[refused-filter]: `now` is not available: it reads the clock
+    error[invalid-filter]: `now` is not available: it reads the clock
       --> bundles.toml:14:38
        |
     14 | include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
@@ -814,7 +814,7 @@ include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']
        |
        = hint: use only the input object: filters must give the same result everywhere
 
-    error[refused-filter]: `$ENV` is not available: it reads the environment
+    error[invalid-filter]: `$ENV` is not available: it reads the environment
       --> bundles.toml:14:46
        |
     14 | include = ['reduce .[] as $x (0; . + now)', '$ENV.HOME', '']

@@ -67,7 +67,7 @@ pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
         if !used.contains(&start) && reported.insert(start) {
             diagnostics.push(
                 Diagnostic::warning(
-                    Code::UnusedProvided,
+                    Code::UnusedSetting,
                     format!("no bundle depends on `{text}`, which is in `provided`"),
                 )
                 .at(Place::span(span.clone()))

@@ -59,11 +59,8 @@ codes! {
         "Two output paths overlap: two bundles, or a bundle and the configuration file."
         "Each chart has its own directory; charts cannot be nested.";
     InvalidFilter "invalid-filter"
-        "A jq filter does not compile."
-        "The excerpt marks the position of the jq syntax error.";
-    RefusedFilter "refused-filter"
-        "A jq program uses a function that is not allowed."
-        "Filters and patches can use all of jq that depends only on the input object. Functions that read the environment, the clock, the time zone, files or other input (`env`, `$ENV`, `now`, `localtime`, `input`, `import`), and functions that write to stderr or exit (`debug`, `stderr`, `halt`), are not allowed: the same bundle and configuration must always give the same chart. Very long and very deeply nested programs are not allowed either.";
+        "A jq program does not compile, or uses a function that is not allowed."
+        "The excerpt marks the position. Filters and patches can use all of jq that depends only on the input object. Functions that read the environment, the clock, the time zone, files or other input (`env`, `$ENV`, `now`, `localtime`, `input`, `import`), and functions that write to stderr or exit (`debug`, `stderr`, `halt`), are not allowed: the same bundle and configuration must always give the same chart. Very long and very deeply nested programs are not allowed either.";
     RequiredVersion "required-version"
         "The installed bundle2chart does not match `required-version`."
         "`required-version` in bundles.toml is the range of bundle2chart versions that may build this configuration. Install a matching version, or change the requirement.";
@@ -78,41 +75,32 @@ codes! {
     FilteredOut "filtered-out"
         "Filters removed all objects of a bundle, or all its Deployments or CRDs."
         "Removing everything is an error, because the chart would install nothing. Removing all Deployments or all CRDs is a warning, because CRDs are sometimes installed separately. `exclude = ['true']` excludes everything; to exclude a kind, write `.kind == \"Route\"`.";
-    UnusedFilter "unused-filter"
-        "A jq filter matched no object."
-        "The filter may have a typo, or the bundle no longer ships the object.";
+    UnusedSetting "unused-setting"
+        "A filter, patch, `provided` entry or ignore pattern matched nothing."
+        "The setting may have a typo, or the bundle no longer has what it matched. Remove unused settings: an unused ignore pattern can hide a later change.";
 
     // --- bundle: manifests and metadata -----------------------------------------------------
     AnnotationsMissing "annotations-missing"
-        "The file metadata/annotations.yaml is missing or has no usable `annotations` map."
-        "This file names the package and the directories of a bundle. A directory or image without it is not a registry+v1 bundle.";
+        "The file metadata/annotations.yaml is missing, or lacks the annotations of a bundle."
+        "This file names the package and the directories of a bundle. A directory or image without it is not a registry+v1 bundle. OLM rejects a bundle without a package name too.";
     UnsupportedMediaType "unsupported-media-type"
         "The bundle is not of media type registry+v1."
         "Bundles of other media types contain Helm charts or plain manifests, which can be installed without conversion.";
-    PackageNameEmpty "package-name-empty"
-        "The bundle has no package name."
-        "The package name is an annotation in metadata/annotations.yaml. OLM rejects such a bundle too.";
     CsvMissing "csv-missing"
         "The bundle has no ClusterServiceVersion."
         "The ClusterServiceVersion defines what to install. It can be in any file of the manifests directory and is found by its kind.";
     SeveralCsvs "several-csvs"
         "The bundle has more than one ClusterServiceVersion."
         "OLM v1 silently uses the last one in file order and OLM v0 the first. bundle2chart does not guess.";
-    CsvFieldType "csv-field-type"
-        "A field of the ClusterServiceVersion has the wrong type."
-        "OLM decodes the field with the Kubernetes API types and fails too. The message has the JSON path of the field.";
     UnsupportedStrategy "unsupported-strategy"
         "The ClusterServiceVersion uses an install strategy other than `deployment`."
         "OLM supports no other strategy.";
     NotUtf8 "not-utf8"
         "A manifest is not UTF-8 text."
         "Kubernetes reads manifests as UTF-8. Convert files in UTF-16 or Latin-1.";
-    ByteOrderMark "byte-order-mark"
-        "A manifest starts with a byte order mark."
-        "The byte order mark is skipped, as Kubernetes' YAML decoder does.";
-    CarriageReturns "carriage-returns"
-        "A manifest has Windows line endings (CRLF)."
-        "YAML normalizes line endings, so the chart has none.";
+    TextNormalized "text-normalized"
+        "A manifest has a byte order mark or Windows line endings."
+        "The byte order mark is skipped, as Kubernetes' YAML decoder does, and YAML normalizes line endings, so the chart has neither.";
     ManifestSyntax "manifest-syntax"
         "A manifest is not valid YAML or JSON."
         "Every file of the manifests directory is parsed, whatever its extension, as OLM does.";
@@ -130,12 +118,6 @@ codes! {
     InvalidName "invalid-name"
         "Invalid Kubernetes name."
         "The API server would reject the object.";
-    DuplicateDeployment "duplicate-deployment"
-        "Two deployments of the ClusterServiceVersion have the same name."
-        "Only one of them could exist in a cluster. OLM rejects the bundle too.";
-    DuplicateCrd "duplicate-crd"
-        "The bundle has the same CustomResourceDefinition twice."
-        "OLM rejects the bundle too.";
     OwnedCrdMissing "owned-crd-missing"
         "The ClusterServiceVersion owns a CustomResourceDefinition that is not in the bundle."
         "The operator would wait for the CRD forever. OLM rejects the bundle too.";
@@ -151,8 +133,8 @@ codes! {
         "The bundle ships an object of a kind that registry+v1 does not allow."
         "OLM rejects such a bundle. If the object is only needed on OpenShift, exclude it with a filter.";
     DuplicateObject "duplicate-object"
-        "Two objects of a chart have the same kind, namespace and name."
-        "The second object would overwrite the first in the cluster. Exclude one of them.";
+        "Two objects have the same kind, namespace and name."
+        "The second one would overwrite the first in the cluster: two objects of a chart, two CRDs or two deployments of the ClusterServiceVersion, two webhooks of one type, or two owned APIServices of one group and version. Exclude or rename one of them. OLM rejects such a bundle too.";
     NamespaceLiteral "namespace-literal"
         "A hard-coded namespace is not rewritten."
         "Namespaces are rewritten where their meaning is known: metadata, subjects, conversion webhooks and service hosts. They are not rewritten in free text: install the chart into that namespace, or change the text with a `[[bundle.patch]]`.";
@@ -208,8 +190,8 @@ codes! {
         "The path of a bundle or of a mirror does not exist."
         "Relative paths in bundles.toml are relative to its directory; on the command line, to the working directory.";
     SourceUnreadable "source-unreadable"
-        "Cannot read a file of a source."
-        "The message has the error of the operating system. Symbolic links inside an image layout are not followed.";
+        "Cannot read a file."
+        "The message has the error of the operating system. Files for `--values` are YAML or JSON with one mapping. Symbolic links inside an image layout are not followed.";
     UnknownSource "unknown-source"
         "A path is not a bundle directory, OCI layout or archive."
         "A path must be a bundle directory (with `manifests/` or `metadata/annotations.yaml`), an OCI image layout (with `oci-layout`), a tar of either, or a Docker archive (with `manifest.json`).";
@@ -346,16 +328,10 @@ codes! {
     DependencyNotChecked "dependency-not-checked"
         "A bundle has a constraint that only OLM can check."
         "CEL and label constraints apply to the properties of all operators in a cluster. Check the constraint by hand.";
-    UnusedProvided "unused-provided"
-        "An entry of `provided` matches no dependency."
-        "The entry may have a typo, or the bundle no longer has the dependency.";
     // --- olm: webhooks and APIServices -----------------------------------------------------
     ServerMissing "server-missing"
         "A webhook or an owned APIService names a Deployment that is not in the ClusterServiceVersion."
         "`deploymentName` must be the name of an entry of the install strategy's deployments: without the Deployment, the API server's calls would fail. OLM rejects the bundle too.";
-    DuplicateWebhook "duplicate-webhook"
-        "Two webhooks of one type have the same name, or two owned APIServices the same group and version."
-        "The name is the object's name in the cluster, so only one of them could exist. OLM rejects the bundle too.";
     ConversionWebhook "conversion-webhook"
         "Invalid conversion webhook."
         "A CRD has one conversion webhook, from an operator that owns the CRD and watches all namespaces (CRDs are cluster-scoped), and the CRD must not set preserveUnknownFields. OLM rejects other bundles too.";
@@ -382,9 +358,6 @@ codes! {
     ForeignKind "foreign-kind"
         "A chart has objects of kinds that plain Kubernetes does not have."
         "Helm rejects the whole release if the cluster does not know the kind of one object. Install the CRDs of the kind, or exclude the objects with a filter.";
-    IncompleteRule "incomplete-rule"
-        "A Role or ClusterRole has an incomplete rule."
-        "A rule needs verbs, and either apiGroups with resources, or nonResourceURLs (ClusterRoles only). The API server rejects any other rule, and the release fails.";
     OpenshiftOnly "openshift-only"
         "An operator has RBAC for OpenShift-only APIs."
         "RBAC rules for missing APIs are harmless, but an operator that requires these APIs does not work. SecurityContextConstraints exist only on OpenShift; other clusters use pod security admission per namespace.";
@@ -407,24 +380,15 @@ codes! {
     ChartUnreadable "chart-unreadable"
         "Cannot read a chart."
         "A chart is a directory with a Chart.yaml, or a .tgz of one. The message names the invalid file.";
-    HelmMissing "helm-missing"
-        "The `helm` program is required to render a chart, and was not found."
-        "bundle2chart renders the charts that it generates itself. Other charts can use all of Helm's template language and are rendered with `helm template`: install `helm` in PATH.";
     HelmFailed "helm-failed"
-        "`helm` failed to render a chart."
-        "The message ends with the error of Helm. Set required values with `--values`.";
+        "The `helm` program was not found, or failed to render a chart."
+        "bundle2chart renders the charts that it generates itself. Other charts can use all of Helm's template language and are rendered with `helm template`: install `helm` in PATH. If Helm fails, the message ends with its error; set required values with `--values`.";
     GitFailed "git-failed"
         "`git` failed to read an earlier revision."
         "`--rev` reads the output directory, or if that is not committed `bundles.lock`, from a Git revision. One of them must be in a Git repository and committed in that revision.";
-    ValuesUnreadable "values-unreadable"
-        "Cannot read a values file."
-        "Files for `--values` are YAML or JSON with one mapping.";
     InvalidPattern "invalid-pattern"
         "Invalid pattern for changes."
         "A pattern is `KIND`, `KIND/NAME`, `KIND/NAMESPACE/NAME`, a path such as `.spec.replicas`, or both joined by a colon: `Deployment/manager:.spec.replicas`. `*` matches any characters of a segment and `**` any segments of a path.";
-    UnusedIgnore "unused-ignore"
-        "An `[[ignore]]` or `--ignore` matched no change."
-        "The pattern may have a typo, or the change is no longer there. Remove unused patterns: they can hide a later change.";
     ValuesRefused "values-refused"
         "Helm rejects the values for a chart."
         "`values.schema.json` of the chart does not allow a value, or expects another type, so `helm upgrade` with these values fails. The comparison ignores rejected values.";
@@ -456,9 +420,6 @@ codes! {
     PatchFailed "patch-failed"
         "A patch failed on an object, or changed its identity."
         "A patch returns one object per matched object, with the same kind, apiVersion, name and namespace. Helm values can be kept or removed by a patch, but not inspected.";
-    UnusedPatch "unused-patch"
-        "A patch matched no object."
-        "The filter may have a typo, or the bundle no longer ships the object.";
     // --- deploy ------------------------------------------------------------------------------
     CertificatesRenewed "certificates-renewed"
         "Argo CD would create new certificates with every sync."
@@ -589,10 +550,10 @@ codes! {
         "OLM creates an OperatorCondition named after the ClusterServiceVersion, which an operator uses to block upgrades. Without OLM neither the object nor its CRD exists, and an operator that requires it may not start. The environment variable OPERATOR_CONDITION_NAME is set as OLM sets it.";
     ObjectFieldType "object-field-type"
         "A field of an object has the wrong type."
-        "Kubernetes decodes built-in kinds strictly: a label or an annotation is a string, a list is a list. The API server rejects the object, and the release fails. Fix the field with a `[[bundle.patch]]`, or exclude the object with a filter.";
+        "Kubernetes decodes built-in kinds strictly: a label or an annotation is a string, a list is a list. In the ClusterServiceVersion this is an error, as in OLM. For other objects it is a warning: the API server rejects the object, and the release fails. Fix the field with a `[[bundle.patch]]`, or exclude the object with a filter.";
     ApiRefuses "api-refuses"
         "The API server rejects an object with invalid content."
-        "The object has the right types but fails the API server's validation: for example several ports without names, a selector that does not match the pod template, or a mount of an undefined volume. OLM could not install it either. The object is not changed; fix it with a `[[bundle.patch]]`, or exclude it with a filter.";
+        "The object has the right types but fails the API server's validation: for example several ports without names, a selector that does not match the pod template, a mount of an undefined volume, or an RBAC rule without verbs. A rule needs verbs, and either apiGroups with resources, or nonResourceURLs (ClusterRoles only). OLM could not install the object either. It is not changed; fix it with a `[[bundle.patch]]`, or exclude it with a filter.";
     ControlCharacter "control-character"
         "A string has a character that server-side apply rejects or changes."
         "Helm 4, and Argo CD and kubectl on request, use server-side apply. They send JSON with unescaped DEL (U+007F), U+0080 to U+009F, U+FFFE and U+FFFF; the API server parses it as YAML, which rejects them (`control characters are not allowed`), and turns U+0085 (a YAML line break) into a space. Other control characters are escaped in JSON and are safe. Helm 3 and `helm install --server-side=false` are not affected.";

@@ -96,15 +96,15 @@ mod tests {
         ::error file=bundles.toml,line=5,col=8,endColumn=13,title=duplicate-name::two bundles have the name `über`%0Abundles.toml:2:8: the first one%0Ahint: give each its own
         ::error file=bundles.toml,line=6,endLine=8,title=wrong-type::this range has several lines
         ::warning file=manifests/role%3A a.yaml,line=14,col=3,title=filter-failed::100%25 of it fails,%0Ain two lines%0Abundle: lws%0Aobject: Role/a%0Apath: .rules[0].verbs%0Amanifests/b.yaml (Role/b): here \u{1b}[31mtoo%0Anote: and where nobody knows
-        ::notice title=unused-filter::nobody knows where
+        ::notice title=unused-setting::nobody knows where
         ::notice file=bundles.toml,title=config-unreadable::only the file is known%0Ahint: look into it%0Awith two lines
         "#);
     }
 
     #[test]
     fn nothing_in_a_message_or_a_file_name_ends_a_command() {
-        let diagnostic = Diagnostic::note(Code::UnusedFilter, "100%\r\n::error::gone")
+        let diagnostic = Diagnostic::note(Code::UnusedSetting, "100%\r\n::error::gone")
             .at(Place::file("a,b:c%\n::error::d.yaml"));
-        insta::assert_snapshot!(super::render(&diagnostic.into(), &|place| Location::from(place)), @r#"::notice file=a%2Cb%3Ac%25%0A\u{3a}%3Aerror%3A%3Ad.yaml,title=unused-filter::100%25%0D%0A\u{3a}:error::gone"#);
+        insta::assert_snapshot!(super::render(&diagnostic.into(), &|place| Location::from(place)), @r#"::notice file=a%2Cb%3Ac%25%0A\u{3a}%3Aerror%3A%3Ad.yaml,title=unused-setting::100%25%0D%0A\u{3a}:error::gone"#);
     }
 }

@@ -237,7 +237,7 @@ mod tests {
          = object: Role/b
         note: and where nobody knows
 
-        note[unused-filter]: nobody knows where
+        note[unused-setting]: nobody knows where
 
         note[config-unreadable]: only the file is known
         --> bundles.toml

@@ -27,7 +27,7 @@ pub(super) fn diagnostics() -> Diagnostics {
             .at(in_bundle.object("Role/a").path(".rules[0].verbs"))
             .related(Place::file("manifests/b.yaml").object("Role/b"), "here \u{1b}[31mtoo")
             .related(Place::default(), "and where nobody knows"),
-        Diagnostic::note(Code::UnusedFilter, "nobody knows where"),
+        Diagnostic::note(Code::UnusedSetting, "nobody knows where"),
         Diagnostic::note(Code::ConfigUnreadable, "only the file is known")
             .at(Place::file("bundles.toml"))
             .hint("look into it\nwith two lines"),

@@ -256,7 +256,7 @@ mod tests {
             ]
           },
           {
-            "ruleId": "unused-filter",
+            "ruleId": "unused-setting",
             "ruleIndex": 14,
             "level": "note",
             "message": {

@@ -73,6 +73,9 @@ impl Visit<'_> {
                 let annotations = annotations.and_then(Value::as_map_mut);
                 self.annotations(annotations, &format!("{path}.annotations"), known);
             }
+
+            // Lists of containers are found by their key, at any depth: pod templates are also in
+            // custom resources.
             let list = LISTS.iter().find(|(list, _)| key == list);
             match value {
                 Value::Map(map) => self.search(map, &path, known),

@@ -200,6 +200,30 @@ impl Map {
         Entry { map: self, key }
     }
 
+    /// Returns the map at `key`, which is made if there is none; any other value is replaced.
+    pub fn map_at(&mut self, key: &str) -> &mut Map {
+        let value = self.entry(key.to_owned()).or_insert(Value::Null);
+        if value.as_map().is_none() {
+            *value = Value::from(Map::new());
+        }
+        match value {
+            Value::Map(map) => map,
+            _ => unreachable!("made a map above"),
+        }
+    }
+
+    /// Returns the list at `key`, which is made if there is none; any other value is replaced.
+    pub fn list_at(&mut self, key: &str) -> &mut Vec<Value> {
+        let value = self.entry(key.to_owned()).or_insert(Value::Null);
+        if value.as_seq().is_none() {
+            *value = Value::Seq(Vec::new());
+        }
+        match value {
+            Value::Seq(items) => items,
+            _ => unreachable!("made a list above"),
+        }
+    }
+
     /// Returns the entries in order.
     pub fn iter(&self) -> Iter<'_> {
         self.entries.iter().map(|(key, value)| (key, value))

@@ -147,26 +147,17 @@ impl Object {
 
     /// `metadata`, made when it is missing or not a map.
     pub fn metadata_mut(&mut self) -> &mut Map {
-        let metadata = self.root.entry("metadata".to_owned()).or_insert(Value::Null);
-        if metadata.as_map().is_none() {
-            *metadata = Value::from(Map::new());
-        }
-        match metadata {
-            Value::Map(map) => map,
-            _ => unreachable!("made a map above"),
-        }
+        self.root.map_at("metadata")
+    }
+
+    /// Returns `metadata.annotations`, made when they are missing or not a map.
+    pub fn annotations_mut(&mut self) -> &mut Map {
+        self.metadata_mut().map_at("annotations")
     }
 
     /// Sets an annotation.
     pub fn annotate(&mut self, key: &str, value: &str) {
-        let annotations =
-            self.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
-        if annotations.as_map().is_none() {
-            *annotations = Value::from(Map::new());
-        }
-        if let Some(annotations) = annotations.as_map_mut() {
-            annotations.insert(key.to_owned(), Value::text(value));
-        }
+        self.annotations_mut().insert(key.to_owned(), Value::text(value));
     }
 
     /// Returns the value at the end of these map keys.

@@ -22,8 +22,6 @@ pub struct ProgramError {
     pub hint: String,
     /// The position, in bytes of the program's text; may be empty, at the end of the text.
     pub range: Range<usize>,
-    /// True for valid jq that configurations may not use.
-    pub refused: bool,
 }
 
 impl ProgramError {
@@ -32,15 +30,7 @@ impl ProgramError {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        ProgramError { message: message.into(), hint: hint.into(), range, refused: false }
-    }
-
-    pub(super) fn refused(
-        range: Range<usize>,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
-        ProgramError { refused: true, ..Self::invalid(range, message, hint) }
+        ProgramError { message: message.into(), hint: hint.into(), range }
     }
 }
 
@@ -55,7 +45,7 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
     }
 
     if text.len() > SOURCE_LIMIT {
-        return Err(ProgramError::refused(
+        return Err(ProgramError::invalid(
             0..text.len(),
             format!("this filter has {} bytes; the limit is {SOURCE_LIMIT}", text.len()),
             "split it into several filters: an object is removed if any `exclude` filter matches",
@@ -70,7 +60,7 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
             _ => {}
         }
         if depth > NESTING_LIMIT {
-            return Err(ProgramError::refused(
+            return Err(ProgramError::invalid(
                 offset..offset + 1,
                 format!("this filter is nested deeper than {NESTING_LIMIT} brackets"),
                 "simplify it, or split it into several filters",
@@ -142,7 +132,7 @@ pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), Prog
     let Some(Token(word @ ("import" | "include" | "module"), Tok::Word)) = tokens.first() else {
         return Ok(());
     };
-    Err(ProgramError::refused(
+    Err(ProgramError::invalid(
         range(text, word),
         format!("`{word}` is not available"),
         "write one expression: filters cannot import files",
@@ -153,7 +143,7 @@ pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), Prog
 pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramError {
     let place = range(text, name);
     if let Some((_, why)) = WITHHELD.iter().find(|(withheld, _)| *withheld == name) {
-        return ProgramError::refused(
+        return ProgramError::invalid(
             place,
             format!("`{name}` is not available: {why}"),
             "use only the input object: filters must give the same result everywhere",

@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 pub fn check(text: &str, purpose: Purpose) -> Result<(), ProgramError> {
     let owned = text.to_owned();
     on_large_stack(move || Program::compile(&owned, purpose).map(|_| ())).unwrap_or_else(|| {
-        Err(ProgramError::refused(
+        Err(ProgramError::invalid(
             0..text.len(),
             "the jq compiler failed on this program",
             "shorten or simplify it",

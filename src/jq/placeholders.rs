@@ -77,6 +77,7 @@ impl Placeholders {
                 for (key, value) in map.iter() {
                     let key = match self.open(key)? {
                         Value::Text(key) => key,
+                        // The writer has no template syntax for keys.
                         Value::Expr(_) | Value::When(_) => {
                             return Err("a Helm value cannot be a map key".to_owned());
                         }

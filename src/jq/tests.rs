@@ -23,15 +23,14 @@ fn matches(filter: &str, object: &Json) -> Result<bool, String> {
     answer(filter, object, Budget::default())
 }
 
-/// What a person reads about `filter`: whether it is refused, the message, and the text marked.
+/// Returns the marked text, the message and the hint for `filter`.
 fn verdict(filter: &str) -> String {
     match check(filter, Purpose::Filter) {
         Ok(()) => "accepted".to_owned(),
         Err(error) => {
-            let kind = if error.refused { "refused" } else { "invalid" };
             let marked = &filter[error.range.start..error.range.end.min(filter.len())];
             let marked: String = marked.chars().take(24).collect();
-            format!("{kind} at `{marked}`: {} ({})", error.message, error.hint)
+            format!("invalid at `{marked}`: {} ({})", error.message, error.hint)
         }
     }
 }

@@ -46,6 +46,7 @@ impl Change<'_> {
                 vec![format!("{}: removed", old.name), format!("  {}", old.bytes.origin())]
             }
             Change::Moved(old, new) => {
+                // Values that stay the same are printed once.
                 let line = |before: &str, after: &str| {
                     if before == after { after.to_owned() } else { format!("{before} → {after}") }
                 };

@@ -98,6 +98,8 @@ pub(super) fn parse(text: &str) -> Result<Read, Fault> {
         message: error.message().to_owned(),
         range: error.span().unwrap_or(0..0),
     };
+
+    // The version alone first: a later format may not parse as this one.
     let head: Head = toml::from_str(text).map_err(fault)?;
     if head.version != VERSION {
         let message = format!(
@@ -106,6 +108,7 @@ pub(super) fn parse(text: &str) -> Result<Read, Fault> {
         );
         return Err(Fault { message, range: 0..0 });
     }
+
     let file: File = toml::from_str(text).map_err(fault)?;
     let mut bundles: Vec<Locked> = Vec::new();
     for entry in file.bundles {

@@ -159,6 +159,7 @@ impl Certificates<'_> {
         if self.provider != CertificateProvider::ExistingSecret {
             return Vec::new();
         }
+
         vec![
             ValueSpec {
                 path: values_path(server, "secretName"),
@@ -221,7 +222,8 @@ impl Certificates<'_> {
                 mount_into(container, &replaced, kind == "containers");
             }
         }
-        let volumes = list(pod, "volumes");
+
+        let volumes = pod.list_at("volumes");
         volumes.retain(|volume| {
             !replaced.iter().any(|name| Some(name.as_str()) == text(volume, "name"))
         });
@@ -276,13 +278,7 @@ fn secret(server: &Server<'_>) -> Object {
 }
 
 fn annotate(object: &mut Object, key: &str, value: Value) {
-    let annotations = object.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
-    if annotations.as_map().is_none() {
-        *annotations = Value::from(Map::new());
-    }
-    if let Some(annotations) = annotations.as_map_mut() {
-        annotations.insert(key.to_owned(), value);
-    }
+    object.annotations_mut().insert(key.to_owned(), value);
 }
 
 /// Names of the volumes that make way: those with our names, and those that a container mounts at
@@ -322,7 +318,7 @@ fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
     if !always && !container.contains_key("volumeMounts") {
         return;
     }
-    let mounts = list(container, "volumeMounts");
+    let mounts = container.list_at("volumeMounts");
     mounts.retain(|mount| !replaced.iter().any(|name| Some(name.as_str()) == text(mount, "name")));
     for (name, path, _) in VOLUMES {
         if always || had.iter().any(|had| had == path) {
@@ -334,16 +330,4 @@ fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
-}
-
-/// Returns the list at `key`, made when there is none.
-fn list<'a>(map: &'a mut Map, key: &str) -> &'a mut Vec<Value> {
-    let value = map.entry(key.to_owned()).or_insert(Value::Null);
-    if value.as_seq().is_none() {
-        *value = Value::Seq(Vec::new());
-    }
-    match value {
-        Value::Seq(items) => items,
-        _ => unreachable!("made a list above"),
-    }
 }

@@ -101,7 +101,7 @@ fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             }
             Some(first) => diagnostics.push(
                 Diagnostic::error(
-                    Code::DuplicateWebhook,
+                    Code::DuplicateObject,
                     format!("duplicate webhook `{name}` of type `{kind}`"),
                 )
                 .at(bundle.csv.place(&webhook.place))
@@ -115,6 +115,7 @@ fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 /// Kinds of one version have one APIService, which leads to one port of one Service.
 fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let csv = &bundle.csv;
+    // `served_versions` has the last entry of each version, whose server OLM uses.
     for last in csv.served_versions() {
         let same = |entry: &&ApiServiceDescription| {
             entry.deployment == last.deployment && entry.port == last.port
@@ -281,7 +282,7 @@ fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             if needed && !has(key) {
                 diagnostics.push(
                     Diagnostic::error(
-                        Code::CsvFieldType,
+                        Code::ObjectFieldType,
                         format!("the webhook `{}` has no `{key}`, which is required", webhook.name),
                     )
                     .at(place(bundle, &webhook.place, &format!(".{key}")))

@@ -28,8 +28,8 @@ pub(super) fn deployment(
     }
     let mut spec = entry.spec.as_map().cloned().unwrap_or_default();
     spec.insert("revisionHistoryLimit".to_owned(), Value::from(1));
-    let template = map_entry(&mut spec, "template");
-    let template_metadata = map_entry(template, "metadata");
+    let template = spec.map_at("template");
+    let template_metadata = template.map_at("metadata");
     if template_metadata.get("creationTimestamp").is_some_and(Value::is_null) {
         template_metadata.shift_remove("creationTimestamp");
     }
@@ -61,18 +61,6 @@ pub(super) fn deployment(
         ]),
         entry.origin.clone(),
     )
-}
-
-/// Returns the map at `key`, made when there is none.
-fn map_entry<'a>(map: &'a mut Map, key: &str) -> &'a mut Map {
-    let value = map.entry(key.to_owned()).or_insert(Value::Null);
-    if value.as_map().is_none() {
-        *value = Value::from(Map::new());
-    }
-    match value {
-        Value::Map(map) => map,
-        _ => unreachable!("made a map above"),
-    }
 }
 
 /// Returns the permission of the CSV for OperatorConditions, if any.
@@ -119,11 +107,7 @@ fn name_operator_condition(template: &mut Map, csv_name: &str) {
         .and_then(|spec| spec.get_mut("containers"))
         .and_then(Value::as_seq_mut);
     for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
-        let env = container.entry("env".to_owned()).or_insert_with(|| Value::Seq(Vec::new()));
-        if env.is_null() {
-            *env = Value::Seq(Vec::new());
-        }
-        let Some(env) = env.as_seq_mut() else { continue };
+        let env = container.list_at("env");
         if !env.iter().any(|entry| entry.get("name").and_then(Value::as_str) == Some(NAME)) {
             env.push(Value::map([("name", Value::text(NAME)), ("value", Value::text(csv_name))]));
         }

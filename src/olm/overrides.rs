@@ -48,14 +48,9 @@ fn annotate(metadata: &mut Map, config: &PodConfig) {
     if config.annotations.is_empty() {
         return;
     }
-    let annotations = metadata.entry("annotations".to_owned()).or_insert(Value::Null);
-    if annotations.is_null() {
-        *annotations = Value::from(Map::new());
-    }
+    let annotations = metadata.map_at("annotations");
     for (key, value) in &config.annotations {
-        if let Some(annotations) = annotations.as_map_mut() {
-            annotations.entry(key.clone()).or_insert_with(|| Value::text(value));
-        }
+        annotations.entry(key.clone()).or_insert_with(|| Value::text(value));
     }
 }
 
@@ -109,11 +104,7 @@ fn affine(pod: &mut Map, affinity: &Json) {
         pod.shift_remove("affinity");
         return;
     }
-    let own = pod.entry("affinity".to_owned()).or_insert(Value::Null);
-    if own.as_map().is_none() {
-        *own = Value::from(Map::new());
-    }
-    let Some(own) = own.as_map_mut() else { return };
+    let own = pod.map_at("affinity");
     let parts = affinity.as_object().into_iter().flatten().filter(|(_, part)| !part.is_null());
     for (part, value) in parts {
         let value = Value::from(value);

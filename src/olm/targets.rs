@@ -164,9 +164,11 @@ impl Targets {
     }
 }
 
+/// Returns the comma-separated namespaces, as operators read them from `olm.targetNamespaces`.
 fn joined(targets: &[Target]) -> Value {
     let mut parts: Vec<Part> = Vec::new();
     let mut text = String::new();
+
     for (index, target) in targets.iter().enumerate() {
         if index > 0 {
             text.push(',');
@@ -181,6 +183,8 @@ fn joined(targets: &[Target]) -> Value {
             }
         }
     }
+
+    // Without the release namespace the list is known now, and stays plain text in the chart.
     if parts.is_empty() {
         return Value::Text(text);
     }

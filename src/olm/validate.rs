@@ -117,7 +117,7 @@ fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         if let Some(first) = seen.insert(name, path.clone()) {
             diagnostics.push(
                 Diagnostic::error(
-                    Code::DuplicateDeployment,
+                    Code::DuplicateObject,
                     format!("the CSV has two strategy deployments named `{name}`"),
                 )
                 .at(bundle.csv.place(&path))
@@ -134,7 +134,7 @@ fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         if let Some(first) = seen.insert(crd.name(), crd) {
             diagnostics.push(
                 Diagnostic::error(
-                    Code::DuplicateCrd,
+                    Code::DuplicateObject,
                     format!(
                         "bundle contains duplicate custom resource definition `{}`",
                         crd.name()
@@ -173,6 +173,7 @@ fn owned_crds_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for crd in &bundle.crds {
         let version = crd.api_version();
+        // OLM v1 decodes v1beta1 as v1, and installs a CRD without versions.
         if version != "apiextensions.k8s.io/v1" {
             diagnostics.push(
                 Diagnostic::error(

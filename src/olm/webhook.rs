@@ -116,6 +116,7 @@ pub(super) fn convert(
         };
         for crd in crds.iter_mut().filter(|c| webhook.conversion_crds.iter().any(|n| n == c.name()))
         {
+            // OLM has one field for the review versions of all types of webhooks.
             let versions = webhook.definition.get("admissionReviewVersions").cloned();
             let conversion = Value::map([
                 ("strategy", Value::text("Webhook")),

@@ -142,7 +142,7 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
 
 fn matched_nothing(patch: &PatchConfig) -> Diagnostic {
     let message = format!("patch for `{}` matched no objects", patch.matches.text);
-    Diagnostic::warning(Code::UnusedPatch, message).at(patch.matches.place()).hint(
+    Diagnostic::warning(Code::UnusedSetting, message).at(patch.matches.place()).hint(
         "check its spelling (kinds start with an upper-case letter), or remove it if the bundle \
             no longer ships the object",
     )

@@ -275,11 +275,14 @@ impl Validator {
         if allowed.contains(value) {
             return;
         }
-        let shown = json(value);
+        let shown = Release::LITERAL.value(value);
         let words: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
         let near = value.as_str().and_then(|value| suggest::nearest(value, &words));
-        let list: Vec<String> =
-            allowed.iter().take(MOST_VALUES).map(|v| json(v).to_string()).collect();
+        let list: Vec<String> = allowed
+            .iter()
+            .take(MOST_VALUES)
+            .map(|v| Release::LITERAL.value(v).to_string())
+            .collect();
         let more = if allowed.len() > MOST_VALUES { ", …" } else { "" };
         let mut hint = format!("use one of {}{more}", list.join(", "));
         if let Some(near) = near {
@@ -333,7 +336,7 @@ impl Validator {
             self.fault(
                 path,
                 "matches a schema that the CRD excludes with not",
-                format!("excluded: {}", json(not)),
+                format!("excluded: {}", Release::LITERAL.value(not)),
             );
         }
     }
@@ -384,8 +387,11 @@ impl Validator {
 }
 
 fn forms(parts: &[Value]) -> String {
-    let shown: Vec<String> =
-        parts.iter().take(MOST_VALUES).map(|part| json(part).to_string()).collect();
+    let shown: Vec<String> = parts
+        .iter()
+        .take(MOST_VALUES)
+        .map(|part| Release::LITERAL.value(part).to_string())
+        .collect();
     shown.join(", ")
 }
 
@@ -408,10 +414,6 @@ fn description(schema: Option<&Value>) -> Option<String> {
     let end = line.find(". ").map_or(line.len(), |end| end + 1);
     let sentence = line.get(..end).unwrap_or(&line);
     (!sentence.is_empty()).then(|| format!("from the CRD: {sentence}"))
-}
-
-fn json(value: &Value) -> Json {
-    Release::LITERAL.value(value)
 }
 
 fn text<'v>(schema: &'v Map, key: &str) -> Option<&'v str> {

@@ -178,13 +178,7 @@ impl ChartDirectory {
     /// Returns the files of the package, checked against the ownership file.
     fn files(&self, diagnostics: &mut Diagnostics) -> Option<ChartTree> {
         let read = charts::refuse_links(&self.path).and_then(|()| charts::read_folder(&self.path));
-        let mut files = match read {
-            Ok(files) => files,
-            Err(problems) => {
-                diagnostics.append(problems);
-                return None;
-            }
-        };
+        let mut files = diagnostics.report(read)?;
         files.remove(FILE_NAME);
         let place = |file: &str| Place::file(self.path.join(file).display().to_string());
         let mut complete = true;

@@ -29,6 +29,8 @@ pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         .extend(missing.map(|account| role_binding(&context.chart, account)).collect::<Vec<_>>());
 }
 
+/// Returns a RoleBinding to the Role that Kubernetes creates for reading the request headers and CA
+/// of the aggregation layer. It must be in kube-system, where the Role and its ConfigMap are.
 fn role_binding(chart: &str, account: &str) -> Object {
     let root = Map::from_iter([
         ("apiVersion".to_owned(), Value::text("rbac.authorization.k8s.io/v1")),

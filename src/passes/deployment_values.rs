@@ -103,7 +103,7 @@ impl Settings {
 
     fn deployment(&mut self, spec: &mut Map) {
         let path = self.path(&["replicas"]);
-        let default = spec.get("replicas").map_or(json!(1), literal);
+        let default = spec.get("replicas").map_or(json!(1), |value| Release::LITERAL.value(value));
         if default.is_u64() {
             spec.insert("replicas".to_owned(), Expr::Integer(path.clone()).into());
             let schema = json!({"type": "integer", "minimum": 0});
@@ -250,18 +250,14 @@ fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
 /// Adds the entries of the value to the annotations; returns its schema, which rejects existing
 /// keys.
 pub(super) fn annotate(metadata: &mut Map, path: &ValuesPath) -> Json {
-    let annotations = metadata.entry("annotations".to_owned()).or_insert(Value::Null);
-    if annotations.as_map().is_none() {
-        *annotations = Value::from(Map::new());
-    }
+    let annotations = metadata.map_at("annotations");
     let mut schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    if let Some(annotations) = annotations.as_map_mut() {
-        let taken: Vec<&String> = annotations.keys().collect();
-        if !taken.is_empty() {
-            schema["propertyNames"] = json!({"not": {"enum": taken}});
-        }
-        annotations.insert(path.to_string(), Expr::Entries(path.clone()).into());
+    let taken: Vec<&String> = annotations.keys().collect();
+    if !taken.is_empty() {
+        schema["propertyNames"] = json!({"not": {"enum": taken}});
     }
+
+    annotations.insert(path.to_string(), Expr::Entries(path.clone()).into());
     schema
 }
 
@@ -276,7 +272,7 @@ fn names(list: Option<&Value>) -> Vec<String> {
 fn settable(map: &mut Map, key: &str, path: &ValuesPath) -> Option<Json> {
     let default = match map.get(key) {
         None | Some(Value::Null) => json!({}),
-        Some(own @ Value::Map(_)) if !own.has_expression() => literal(own),
+        Some(own @ Value::Map(_)) if !own.has_expression() => Release::LITERAL.value(own),
         Some(_) => return None,
     };
     let value = Value::when(Condition::Set(path.clone()), Expr::Values(path.clone()).into());
@@ -291,16 +287,5 @@ fn add(map: &mut Map, key: &str, path: &ValuesPath) {
 
 /// Adds an item to the list at `key`.
 fn push(map: &mut Map, key: &str, item: Value) {
-    let list = map.entry(key.to_owned()).or_insert(Value::Null);
-    if list.as_seq().is_none() {
-        *list = Value::Seq(Vec::new());
-    }
-    if let Some(list) = list.as_seq_mut() {
-        list.push(item);
-    }
-}
-
-/// Returns a value without expressions.
-fn literal(value: &Value) -> Json {
-    Release { namespace: "", values: &Json::Null }.value(value)
+    map.list_at(key).push(item);
 }

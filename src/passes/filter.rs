@@ -177,7 +177,7 @@ pub fn unused_filters<'a>(
     let unused = sums.into_values().filter(|(_, count)| *count == 0);
     diagnostics.extend(unused.map(|(filter, _)| {
         let message = format!("filter `{}` matched no objects", filter.text);
-        Diagnostic::warning(Code::UnusedFilter, message).at(filter.place()).hint(
+        Diagnostic::warning(Code::UnusedSetting, message).at(filter.place()).hint(
             "check its spelling (kinds start with an upper-case letter), or remove it if the \
                 bundles no longer ship the objects",
         )
@@ -373,7 +373,7 @@ mod tests {
         let mut found = Diagnostics::new();
         unused_filters(hits, &mut found);
         insta::assert_snapshot!(human::render(&found, false), @r#"
-        warning[unused-filter]: filter `.kind == "route"` matched no objects
+        warning[unused-setting]: filter `.kind == "route"` matched no objects
          --> bundles.toml:2:1
           |
         2 | '.kind == "route"'

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Map, Object, Phase, Unit, Value};
+use crate::ir::{Object, Phase, Unit, Value};
 use std::collections::BTreeSet;
 
 const HOOK: &str = "helm.sh/hook";
@@ -55,13 +55,8 @@ fn is_hook(object: &Object) -> bool {
 }
 
 fn hook(object: &mut Object) {
-    let annotations = object.metadata_mut().entry("annotations".to_owned()).or_insert(Value::Null);
-    if annotations.as_map().is_none() {
-        *annotations = Value::from(Map::new());
-    }
-    if let Some(annotations) = annotations.as_map_mut() {
-        annotations.insert(HOOK.to_owned(), Value::text("pre-install,pre-upgrade"));
-        let policy = Value::text("before-hook-creation");
-        annotations.entry("helm.sh/hook-delete-policy".to_owned()).or_insert(policy);
-    }
+    let annotations = object.annotations_mut();
+    annotations.insert(HOOK.to_owned(), Value::text("pre-install,pre-upgrade"));
+    let policy = Value::text("before-hook-creation");
+    annotations.entry("helm.sh/hook-delete-policy".to_owned()).or_insert(policy);
 }

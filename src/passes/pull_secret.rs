@@ -51,17 +51,12 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
 }
 
 fn add(holder: &mut Map) {
-    let list = holder.entry("imagePullSecrets".to_owned()).or_insert(Value::Null);
-    if list.as_seq().is_none() {
-        *list = Value::Seq(Vec::new());
-    }
-    if let Some(list) = list.as_seq_mut() {
-        list.push(Value::when(
-            Condition::Set(secret_name()),
-            Value::map([("name", Value::Expr(Expr::Text(secret_name())))]),
-        ));
-        list.push(Value::Expr(Expr::Values(ValuesPath::new(["imagePullSecrets"]))));
-    }
+    let list = holder.list_at("imagePullSecrets");
+    list.push(Value::when(
+        Condition::Set(secret_name()),
+        Value::map([("name", Value::Expr(Expr::Text(secret_name())))]),
+    ));
+    list.push(Value::Expr(Expr::Values(ValuesPath::new(["imagePullSecrets"]))));
 }
 
 fn secret_name() -> ValuesPath {
@@ -101,6 +96,7 @@ fn content_needs_name() -> serde_json::Value {
     json!({"if": filled("dockerConfigJson"), "then": filled("name")})
 }
 
+/// Returns the values of the pull secret; `name` is the default of its name.
 fn values(name: &str) -> [ValueSpec; 3] {
     [
         ValueSpec {

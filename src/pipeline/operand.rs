@@ -435,7 +435,7 @@ pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Fatal> {
         let shown = file.display().to_string();
         let text = charts::read_values(file)?;
         let wrong = |why: String| -> Fatal {
-            Diagnostic::error(Code::ValuesUnreadable, format!("`{shown}`: {why}"))
+            Diagnostic::error(Code::SourceUnreadable, format!("`{shown}`: {why}"))
                 .at(Place::file(&shown))
                 .hint("write one YAML mapping, as for `helm install --values`")
                 .into()

@@ -3,7 +3,7 @@
 use super::reference::Reference;
 use super::resolver::SourceResolver;
 use super::{sha256, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ impl SourceResolver {
             let repository = self.client()?.repository(&target.name, &self.limits)?;
             repository.tag_digest(&tag)
         });
-        let found = found.map_err(|problems| diagnostics.append(problems)).ok()?;
+        let found = diagnostics.report(found)?;
         Some(found.map(|digest| digest.to_string()))
     }
 
@@ -109,11 +109,11 @@ impl SourceResolver {
             let descriptor = descriptor(&manifest, &artifact.manifest, &artifact.digest)?;
             repository.push_manifest(&descriptor, Some(&tag), &artifact.manifest)
         });
-        pushed.map_err(|problems| diagnostics.append(problems)).ok()
+        diagnostics.report(pushed)
     }
 
     /// Returns the repository and the tag to push to.
-    fn target(&self, reference: &str) -> Result<(Reference, String), Diagnostics> {
+    fn target(&self, reference: &str) -> Result<(Reference, String), Fatal> {
         if self.access.offline {
             let message = format!("cannot push `{reference}` with --offline");
             return Err(Diagnostic::error(Code::Offline, message)
@@ -126,15 +126,18 @@ impl SourceResolver {
     }
 }
 
-fn descriptor(media_type: &str, content: &[u8], digest: &str) -> Result<Descriptor, Diagnostics> {
+fn descriptor(media_type: &str, content: &[u8], digest: &str) -> Result<Descriptor, Fatal> {
     let digest = Digest::from_str(digest).map_err(|error| {
-        Diagnostic::error(Code::BlobMismatch, format!("cannot compute the digest: {error}"))
+        Box::new(Diagnostic::error(
+            Code::BlobMismatch,
+            format!("cannot compute the digest: {error}"),
+        ))
     })?;
     Ok(Descriptor::new(MediaType::from(media_type), content.len() as u64, digest))
 }
 
 /// Returns a temporary file with the content, at its start.
-fn in_file(content: &[u8]) -> Result<File, Diagnostics> {
+fn in_file(content: &[u8]) -> Result<File, Fatal> {
     let write = || -> io::Result<File> {
         let mut file = tempfile::tempfile()?;
         file.write_all(content)?;

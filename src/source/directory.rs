@@ -28,6 +28,7 @@ pub(super) fn read(
     let named = Folders::default();
     let mut folders = named.candidates();
     let annotations = folder.join("metadata/annotations.yaml");
+    // They may name another manifests directory, which must be read, too.
     if annotations.is_file() {
         let text = read_file(&annotations, limits.kept_file_bytes)
             .map_err(|error| failed(shown, "metadata/annotations.yaml", &error))?;
@@ -37,6 +38,7 @@ pub(super) fn read(
             }
         }
     }
+
     let mut tree = Tree::new(folders.clone(), limits);
     for name in &folders {
         add(&mut tree, folder, name, limits)

@@ -279,6 +279,7 @@ impl Layout {
         };
         let mut queue: Vec<Descriptor> =
             entries.iter().filter(|entry| is_index(entry)).cloned().collect();
+        // Indexes can refer to each other, in circles and as often as they like.
         let mut opened = BTreeSet::new();
         while let Some(entry) = queue.pop() {
             if opened.len() >= MOST_INDEXES || !opened.insert(entry.digest().to_string()) {

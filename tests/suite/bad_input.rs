@@ -76,7 +76,7 @@ refused! {
     configuration_is_not_toml: [ConfigSyntax] = |case| {
         case.write("bundles.toml", "[[bundle]]\nname = lamp-operator\npath = \"bundle\"\n");
     }
-    many_mistakes_at_once: [UnknownKey, WrongType, InvalidFilter, RefusedFilter, MissingKey, DuplicateName, InvalidValue] = |case| {
+    many_mistakes_at_once: [UnknownKey, WrongType, InvalidFilter, InvalidFilter, MissingKey, DuplicateName, InvalidValue] = |case| {
         case.write("bundles.toml", MANY_MISTAKES);
     }
     output_over_a_source: [OverlappingOutput] = |case| {
@@ -185,7 +185,7 @@ refused! {
     helm_bundle: [UnsupportedMediaType] = |case| {
         case.replace(ANNOTATIONS_FILE, "registry+v1", "helm+v3");
     }
-    empty_package_name: [PackageNameEmpty] = |case| {
+    empty_package_name: [AnnotationsMissing] = |case| {
         case.replace(ANNOTATIONS_FILE, "package.v1: lamp-operator", "package.v1: \"\"");
     }
     folder_in_manifests: [UnexpectedEntry] = |case| {
@@ -207,7 +207,7 @@ refused! {
     owned_crd_missing: [OwnedCrdMissing] = |case| {
         case.remove(CRD_FILE);
     }
-    crd_twice: [DuplicateCrd] = |case| {
+    crd_twice: [DuplicateObject] = |case| {
         case.write("bundle/manifests/again.yaml", format!("# the same\n---\n{CRD}"));
     }
     object_twice: [DuplicateObject] = |case| {
@@ -244,7 +244,7 @@ refused! {
         case.replace(CRD_FILE, "    served: true\n", "    served: 'true'\n");
         case.replace(CRD_FILE, "        type: object\n", "        type: object\n        required: spec\n        properties: {spec: {default: {a: [1]}, maxLength: long}}\n");
     }
-    types_of_annotations: [CsvFieldType] = |case| {
+    types_of_annotations: [ObjectFieldType] = |case| {
         let name = "  name: lamp-operator.v1.2.3\n";
         case.replace(CSV_FILE, name, &format!("{name}  annotations: {{certified: false, createdAt: }}\n"));
     }
@@ -257,25 +257,25 @@ refused! {
 // What the CSV says
 
 refused! {
-    csv_fields_of_the_wrong_type: [CsvFieldType] = |case| {
+    csv_fields_of_the_wrong_type: [ObjectFieldType] = |case| {
         case.replace(CSV_FILE, "  version: 1.2.3", "  version: 1.2");
         case.replace(CSV_FILE, "type: OwnNamespace\n    supported: true", "type: OwnNamespace\n    supported: \"true\"");
         case.replace(CSV_FILE, "        rules:\n        - apiGroups", "        rules:\n          apiGroups");
     }
-    csv_parts_that_are_no_maps: [CsvFieldType] = |case| {
+    csv_parts_that_are_no_maps: [ObjectFieldType] = |case| {
         case.replace(CSV_FILE, "  customresourcedefinitions:\n    owned:\n", "  relatedImages: [image]\n  apiservicedefinitions: none\n  customresourcedefinitions:\n    required: [lamps]\n    owned:\n");
         case.replace(CSV_FILE, "      deployments:\n", "      permissions: [lamp-operator]\n      deployments:\n      - lamp-operator\n");
         case.replace(CSV_FILE, "  installModes:\n", "  installModes:\n  - MultiNamespace\n");
     }
-    csv_install_that_is_no_map: [CsvFieldType] = |case| {
+    csv_install_that_is_no_map: [ObjectFieldType] = |case| {
         let text = case.read(CSV_FILE);
         let end = text.find("  install:\n").expect("the install strategy");
         case.write(CSV_FILE, format!("{}  install: [deployment]\n", &text[..end]));
     }
-    deployment_of_the_wrong_type: [CsvFieldType] = |case| {
+    deployment_of_the_wrong_type: [ObjectFieldType] = |case| {
         case.replace(CSV_FILE, "containerPort: 8080", "containerPort: http");
     }
-    csv_without_spec: [CsvFieldType] = |case| {
+    csv_without_spec: [ObjectFieldType] = |case| {
         let text = CSV.split("spec:").next().unwrap_or_default();
         case.write(CSV_FILE, text);
     }
@@ -285,7 +285,7 @@ refused! {
     bad_deployment_name: [InvalidName] = |case| {
         case.replace(CSV_FILE, "- name: lamp-operator\n        spec", "- name: Lamp_Operator\n        spec");
     }
-    deployment_twice: [DuplicateDeployment] = |case| {
+    deployment_twice: [DuplicateObject] = |case| {
         let text = case.read(CSV_FILE);
         let start = text.find("      - name: lamp-operator").expect("a deployment");
         case.write(CSV_FILE, format!("{text}{}", &text[start..]));
@@ -299,16 +299,16 @@ refused! {
     webhooks_that_cannot_work: [
         ConversionWebhook,
         ServerMissing,
-        DuplicateWebhook,
+        DuplicateObject,
         InvalidName,
         ConversionWebhook,
         ForbiddenRule,
-        CsvFieldType,
+        ObjectFieldType,
         PortConflict
     ] = |case| {
         case.write(CSV_FILE, format!("{CSV}{WEBHOOKS}"));
     }
-    webhook_fields_of_the_wrong_type: [CsvFieldType] = |case| {
+    webhook_fields_of_the_wrong_type: [ObjectFieldType] = |case| {
         let webhooks = "  webhookdefinitions:
   - type: AdmissionWebhook
     generateName: check.light.example.com
@@ -772,7 +772,7 @@ refused! {
         with_overlay(&case, "[[bundle.overlay]]\nphase = \"before\"\npath = \"job.yaml\"\n");
         case.write("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: first\nspec:\n  template:\n    spec:\n      serviceAccountName: lamp-operator\n");
     }
-    mistakes_about_overlays_and_patches: [WrongType, InvalidValue, UnknownKey, InvalidValue, MissingKey, InvalidFilter, RefusedFilter] = |case| {
+    mistakes_about_overlays_and_patches: [WrongType, InvalidValue, UnknownKey, InvalidValue, MissingKey, InvalidFilter, InvalidFilter] = |case| {
         case.write("bundles.toml", format!("{CONFIG}{OVERLAY_MISTAKES}"));
     }
     mistakes_about_operands: [InvalidValue, WrongType, InvalidValue, WrongType, InvalidValue] = |case| {

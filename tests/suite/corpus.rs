@@ -46,7 +46,7 @@ const REFUSED: &[(&str, &[Code])] = &[
 const INVALID: &[(&str, usize, Code)] = &[
     // An example of its own kind, without what its CRD requires; no schema here knows the kind.
     ("ack-secretsmanager-controller/1.4.1", 0, Code::ApiRefuses),
-    ("edge-b3", 1, Code::IncompleteRule),
+    ("edge-b3", 1, Code::ApiRefuses),
 ];
 
 /// What became of a bundle.
@@ -106,11 +106,8 @@ fn every_bundle() {
         if code.is_some_and(|code| !outcome.said.contains(&code)) {
             surprises.push(format!("{name}: not said: {code:?}"));
         }
-        for code in [Code::ApiRefuses, Code::IncompleteRule] {
-            let known = invalid.get(name).is_some_and(|(_, known)| *known == code);
-            if outcome.said.contains(&code) && !known {
-                surprises.push(format!("{name}: said of what an API server takes: {code:?}"));
-            }
+        if outcome.said.contains(&Code::ApiRefuses) && code.is_none() {
+            surprises.push(format!("{name}: api-refuses of what an API server accepts"));
         }
         for code in &outcome.said {
             *said.entry(code.as_str()).or_default() += 1;

@@ -1,11 +1,10 @@
-//! What a bundle takes for granted is said, once, where it stands; and is not said when there is
-//! nothing to say.
+//! Lints: each problem of a bundle is reported once, at its place, and nothing without a problem.
 
 use crate::support::command::Case;
 use crate::support::lamp::{CRD_FILE, CSV_FILE};
 
-/// What `build` says besides the result.
-fn said(case: &Case) -> String {
+/// Returns the diagnostics of a build, without its result.
+fn warnings_of(case: &Case) -> String {
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     let end = seen.stderr.find("lamp-operator/1.2.3").expect("the result");
@@ -24,8 +23,8 @@ fn with_pod(lines: &str) -> Case {
 }
 
 #[test]
-fn nothing_to_say() {
-    assert_eq!(said(&Case::with_lamps()), "");
+fn a_sound_bundle_has_no_warnings() {
+    assert_eq!(warnings_of(&Case::with_lamps()), "");
 }
 
 #[test]
@@ -36,11 +35,11 @@ fn account_missing() {
         "              serviceAccountName: lamp-operator\n",
         "              serviceAccountName: lamplighter\n",
     );
-    insta::assert_snapshot!(said(&case));
+    insta::assert_snapshot!(warnings_of(&case));
     // The one that every namespace has.
     let case = Case::with_lamps();
     case.replace(CSV_FILE, "              serviceAccountName: lamp-operator\n", "");
-    assert_eq!(said(&case), "");
+    assert_eq!(warnings_of(&case), "");
 }
 
 /// Rules in front of the only one.
@@ -62,13 +61,13 @@ const REVIEWS: &str = "        - apiGroups: [authentication.k8s.io]
 #[test]
 fn auth_reader_missing() {
     let case = with_rules(REVIEWS);
-    insta::assert_snapshot!(said(&case));
+    insta::assert_snapshot!(warnings_of(&case));
     let text = case.read("bundles.toml");
     case.write("bundles.toml", format!("{text}auth-reader = true\n"));
     case.run(&["build", "--replace"]);
-    assert_eq!(said(&case), "");
+    assert_eq!(warnings_of(&case), "");
     let maps = "        - {apiGroups: [''], resources: [configmaps], verbs: [get]}\n";
-    assert_eq!(said(&with_rules(&format!("{REVIEWS}{maps}"))), "");
+    assert_eq!(warnings_of(&with_rules(&format!("{REVIEWS}{maps}"))), "");
 }
 
 #[test]
@@ -82,7 +81,7 @@ fn auth_reader_by_other_roles() {
         )
     };
     let delegator = binding("ClusterRole", "", "system:auth-delegator");
-    let said_of = |more: &str| said(&with_manifest(&format!("{delegator}{more}")));
+    let said_of = |more: &str| warnings_of(&with_manifest(&format!("{delegator}{more}")));
     assert!(said_of("").contains("note[auth-reader-missing]"));
     let role = "extension-apiserver-authentication-reader";
     assert_eq!(said_of(&binding("Role", ", namespace: kube-system", role)), "");
@@ -94,7 +93,7 @@ fn auth_reader_by_other_roles() {
 #[test]
 fn operator_condition() {
     let rule = "        - {apiGroups: [operators.coreos.com], resources: [operatorconditions/status], verbs: [get]}\n";
-    insta::assert_snapshot!(said(&with_rules(rule)));
+    insta::assert_snapshot!(warnings_of(&with_rules(rule)));
 }
 
 #[test]
@@ -102,14 +101,18 @@ fn openshift_only() {
     let rules = "        - {apiGroups: [route.openshift.io, config.openshift.io], resources: ['*'], verbs: [get]}
         - {apiGroups: [security.openshift.io], resources: [securitycontextconstraints], verbs: [use]}
 ";
-    insta::assert_snapshot!(said(&with_rules(rules)));
+    insta::assert_snapshot!(warnings_of(&with_rules(rules)));
 }
 
 #[test]
 fn incomplete_rule() {
-    insta::assert_snapshot!(said(&with_rules("        - {apiGroups: [''], resources: [pods]}\n")));
-    insta::assert_snapshot!(said(&with_rules("        - {apiGroups: [''], verbs: [get]}\n")));
-    let first = |rule: &str| messages(&said(&with_rules(&format!("        - {rule}\n"))));
+    insta::assert_snapshot!(warnings_of(&with_rules(
+        "        - {apiGroups: [''], resources: [pods]}\n"
+    )));
+    insta::assert_snapshot!(warnings_of(&with_rules(
+        "        - {apiGroups: [''], verbs: [get]}\n"
+    )));
+    let first = |rule: &str| messages(&warnings_of(&with_rules(&format!("        - {rule}\n"))));
     insta::assert_snapshot!(
         [
             "{resources: [pods], verbs: [get]}",
@@ -121,15 +124,15 @@ fn incomplete_rule() {
     );
     let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: a}\n\
                 rules: [{nonResourceURLs: [/metrics], verbs: [get]}]\n";
-    insta::assert_snapshot!(messages(&said(&with_manifest(role))));
+    insta::assert_snapshot!(messages(&warnings_of(&with_manifest(role))));
 }
 
 #[test]
 fn run_as_user_missing() {
     let context = "              securityContext: {runAsNonRoot: true}\n";
-    insta::assert_snapshot!(said(&with_pod(context)));
+    insta::assert_snapshot!(warnings_of(&with_pod(context)));
     let context = "              securityContext: {runAsNonRoot: true, runAsUser: 1000}\n";
-    assert_eq!(said(&with_pod(context)), "");
+    assert_eq!(warnings_of(&with_pod(context)), "");
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn unpinned_image() {
               - {name: b, image: 'registry.example.com/b:latest'}
               - {name: c, image: 'registry.example.com:443/c:1.0'}
 ";
-    insta::assert_snapshot!(said(&with_pod(init)));
+    insta::assert_snapshot!(warnings_of(&with_pod(init)));
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn an_image_that_is_no_reference() {
               - {name: d, image: 'registry.example.com/d@sha256:0123'}
               - {name: e, image: 'e:1.0'}
 ";
-    insta::assert_snapshot!(said(&with_pod(init)));
+    insta::assert_snapshot!(warnings_of(&with_pod(init)));
 }
 
 const UNKNOWN_FIELDS: &str = "              volumes:
@@ -179,7 +182,7 @@ fn fields_that_kubernetes_does_not_have() {
         "bundle/manifests/service.yaml",
         "apiVersion: v1\nkind: Service\nmetadata: {name: lamp}\nspec:\n  selector: {app: lamp-operator}\n  ports: [{port: 80, target: 8080}]\n",
     );
-    insta::assert_snapshot!(said(&case));
+    insta::assert_snapshot!(warnings_of(&case));
     let written = written(&case);
     for field in ["secretName", "version: v1\n", "x-light", "target: 8080"] {
         assert!(!written.contains(field), "{field} in\n{written}");
@@ -193,7 +196,7 @@ fn a_field_in_the_wrong_place_can_be_moved() {
     let patch = "\n[[bundle.patch]]\nmatch = '.kind == \"Deployment\"'\n\
                  patch = '.spec.template.spec.volumes[] |= {name: .name, secret: {secretName: .secretName}}'\n";
     case.write("bundles.toml", format!("{config}{patch}"));
-    assert_eq!(said(&case), "");
+    assert_eq!(warnings_of(&case), "");
     assert!(written(&case).contains("secretName: lamp-keys"));
 }
 
@@ -207,7 +210,7 @@ const OWNED_APIS: &str = "  apiservicedefinitions:
 fn several_kinds_of_one_owned_api_version() {
     let case = Case::with_lamps();
     case.write(CSV_FILE, format!("{}{OWNED_APIS}", case.read(CSV_FILE)));
-    let first = said(&case);
+    let first = warnings_of(&case);
     assert!(!first.contains("dim.example.com"), "{first}");
     assert_eq!(written(&case).matches("kind: APIService\n").count(), 1);
 
@@ -218,7 +221,7 @@ fn several_kinds_of_one_owned_api_version() {
         "name: dimmers, deploymentName: lamp-operator, containerPort: 9443",
     );
     case.run(&["build", "--replace"]);
-    insta::assert_snapshot!(said(&case));
+    insta::assert_snapshot!(warnings_of(&case));
     let written = written(&case);
     assert!(written.contains("port: 8443") && !written.contains("9443"), "{written}");
 }
@@ -231,7 +234,7 @@ fn with_manifest(text: &str) -> Case {
 
 #[test]
 fn foreign_kind() {
-    insta::assert_snapshot!(said(&with_manifest(
+    insta::assert_snapshot!(warnings_of(&with_manifest(
         "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a}\n---\n\
          apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata: {name: b}\n---\n\
          apiVersion: console.openshift.io/v1\nkind: ConsoleLink\nmetadata: {name: c}\n"
@@ -246,7 +249,7 @@ fn a_kind_that_the_chart_brings_is_not_foreign() {
     let crd = case.read(CRD_FILE).replace("light.example.com", "monitoring.coreos.com");
     let crd = crd.replace("lamps", "servicemonitors").replace("Lamp", "ServiceMonitor");
     case.write("bundle/manifests/monitors.yaml", crd);
-    let said = said(&case);
+    let said = warnings_of(&case);
     assert!(!said.contains("foreign-kind") && !said.contains("warning"), "{said}");
 }
 
@@ -263,7 +266,7 @@ fn ignored_field() {
 ";
     let text = case.read(CSV_FILE);
     case.write(CSV_FILE, format!("{text}{webhooks}"));
-    insta::assert_snapshot!(said(&case));
+    insta::assert_snapshot!(warnings_of(&case));
 }
 
 #[test]
@@ -274,9 +277,9 @@ fn selector_matches_nothing() {
              spec:\n  ports: [{{port: 80}}]\n  selector: {selector}\n"
         )
     };
-    insta::assert_snapshot!(said(&with_manifest(&service("{app: lantern}"))));
-    assert_eq!(said(&with_manifest(&service("{app: lamp-operator}"))), "");
-    assert_eq!(said(&with_manifest(&service("{}"))), "");
+    insta::assert_snapshot!(warnings_of(&with_manifest(&service("{app: lantern}"))));
+    assert_eq!(warnings_of(&with_manifest(&service("{app: lamp-operator}"))), "");
+    assert_eq!(warnings_of(&with_manifest(&service("{}"))), "");
 }
 
 #[test]
@@ -294,19 +297,19 @@ fn conversion_without_a_service() {
         service: {name: webhook-service, namespace: system, path: /convert}
 ",
     );
-    insta::assert_snapshot!(said(&case));
+    insta::assert_snapshot!(warnings_of(&case));
 }
 
-/// What is said of a case, as the messages only.
+/// Returns the first line of each diagnostic.
 fn messages(text: &str) -> String {
     let is_message =
         |line: &&str| ["warning[", "error[", "note["].iter().any(|w| line.starts_with(w));
     text.lines().filter(is_message).map(|line| format!("{line}\n")).collect()
 }
 
-/// Each of these was refused by an API server, or is by its validation.
+/// Each of these was rejected by an API server.
 #[test]
-fn what_the_api_server_refuses_in_pods() {
+fn api_refuses_pods() {
     let case =
         with_pod("              volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]\n");
     case.replace(
@@ -331,12 +334,12 @@ fn what_the_api_server_refuses_in_pods() {
         "              labels:\n                app: lamp-operator\n",
         "              labels: {app: lamp, team: 'a b', 'x/': z}\n",
     );
-    insta::assert_snapshot!(messages(&said(&case)));
+    insta::assert_snapshot!(messages(&warnings_of(&case)));
 }
 
 /// Each was tried with Helm 4.3 and Kubernetes 1.35: refused, or another text than before.
 #[test]
-fn what_server_side_apply_loses() {
+fn control_characters_that_server_side_apply_loses() {
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd}\ndata:\n";
     for (data, told) in [
         ("a: \"x\\x7fy\"", "U+007F at .data.a, which server-side apply rejects"),
@@ -345,18 +348,18 @@ fn what_server_side_apply_loses() {
         ("a: \"x\\uffffy\"", "U+FFFF at .data.a, which server-side apply rejects"),
         ("a: \"x\\x85y\"", "U+0085 at .data.a, which server-side apply turns into a space"),
     ] {
-        let said = said(&with_manifest(&format!("{map}  {data}\n")));
+        let said = warnings_of(&with_manifest(&format!("{map}  {data}\n")));
         let expected = format!("warning[control-character]: ConfigMap/odd has {told}");
         assert!(said.starts_with(&expected), "{data}: {said}");
     }
     for data in ["\\0", "\\x01", "\\x1b", "\\ufeff", "\\u202e", "\\u2028", "\\U000e0001", "\\xa0"] {
         let case = with_manifest(&format!("{map}  a: \"x{data}y\"\n"));
-        assert_eq!(said(&case), "", "{data}");
+        assert_eq!(warnings_of(&case), "", "{data}");
     }
 }
 
 #[test]
-fn what_the_api_server_refuses_in_services() {
+fn api_refuses_services() {
     let case = with_manifest(
         "apiVersion: v1\nkind: Service\nmetadata: {name: a, labels: {version: '1.0 (beta)'}}
 spec:\n  selector: {app: lamp-operator}\n  ports:
@@ -367,53 +370,11 @@ spec:\n  selector: {app: lamp-operator}\n  ports:
 ---\napiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: old}\nspec: {minAvailable: 1}
 ",
     );
-    insta::assert_snapshot!(said(&case));
+    insta::assert_snapshot!(warnings_of(&case));
 }
 
 #[test]
-fn what_the_api_server_refuses_in_webhooks() {
-    let case = Case::with_lamps();
-    let text = case.read(CSV_FILE);
-    let webhook = |name: &str, more: &str| {
-        format!(
-            "  - type: MutatingAdmissionWebhook
-    generateName: {name}
-    deploymentName: lamp-operator
-    containerPort: 443
-{more}"
-        )
-    };
-    let good = "    admissionReviewVersions: [v1]
-    sideEffects: None
-    failurePolicy: Ignore
-    timeoutSeconds: 30
-    webhookPath: /mutate
-    rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
-";
-    let bad = "    admissionReviewVersions: [v2]
-    sideEffects: Some
-    failurePolicy: Maybe
-    matchPolicy: Most
-    reinvocationPolicy: Always
-    timeoutSeconds: 31
-    webhookPath: mutate
-    rules: [{apiGroups: [''], apiVersions: [v1], operations: [GET], resources: []}]
-";
-    let csv = format!("{text}  webhookdefinitions:\n{}", webhook("a.light.example.com", good));
-    case.write(CSV_FILE, &csv);
-    let config = case.read("bundles.toml");
-    case.write(
-        "bundles.toml",
-        format!("{config}provided = [\"cert-manager.io/v1/Certificate\"]\n"),
-    );
-    assert_eq!(said(&case), "");
-    case.write(CSV_FILE, format!("{csv}{}", webhook("b.light", bad)));
-    case.run(&["build", "--replace"]);
-    insta::assert_snapshot!(messages(&case.run(&["build"]).stderr));
-}
-
-#[test]
-fn what_the_api_server_refuses_in_crds() {
+fn api_refuses_crds() {
     let case = Case::with_lamps();
     case.replace(
         CRD_FILE,
@@ -423,11 +384,11 @@ fn what_the_api_server_refuses_in_crds() {
     case.replace(CRD_FILE, "    storage: true\n", "    storage: false\n");
     let text = case.read(CRD_FILE);
     case.write(CRD_FILE, format!("{text}  - {{name: v1, served: true, storage: false}}\n"));
-    insta::assert_snapshot!(messages(&said(&case)));
+    insta::assert_snapshot!(messages(&warnings_of(&case)));
 }
 
 #[test]
-fn what_olms_registries_refuse() {
+fn csv_mismatches_that_catalogs_reject() {
     let case = Case::with_lamps();
     let name = "  name: lamp-operator.v1.2.3\n";
     let wrong = "  name: lamp_operator\n  annotations: {olm.skiprange: '<1.0.0', olm.skipRange: '<1.0.0'}\n";
@@ -441,10 +402,10 @@ fn what_olms_registries_refuse() {
     let images =
         "  relatedImages:\n  - {name: a, image: '${IMAGE}'}\n  - {name: b, image: 'busybox:1'}\n";
     case.write(CSV_FILE, format!("{text}{images}"));
-    insta::assert_snapshot!(messages(&said(&case)));
+    insta::assert_snapshot!(messages(&warnings_of(&case)));
     let case = Case::with_lamps();
     case.replace(CSV_FILE, "      deployments:\n", "      deployment:\n");
-    insta::assert_snapshot!(messages(&said(&case)));
+    insta::assert_snapshot!(messages(&warnings_of(&case)));
 }
 
 #[test]
@@ -455,13 +416,13 @@ fn a_named_target_port_that_no_container_has() {
              spec: {{selector: {{app: lamp-operator}}, ports: [{{port: 80, targetPort: {target}}}]}}\n"
         )
     };
-    assert_eq!(said(&with_manifest(&service("8080"))), "");
-    insta::assert_snapshot!(said(&with_manifest(&service("metrics"))));
+    assert_eq!(warnings_of(&with_manifest(&service("8080"))), "");
+    insta::assert_snapshot!(warnings_of(&with_manifest(&service("metrics"))));
 }
 
 /// One real bundle does: an example of its own kind, without what its CRD requires.
 #[test]
-fn a_custom_resource_of_the_bundle_that_its_crd_does_not_take() {
+fn a_shipped_custom_resource_that_its_crd_rejects() {
     let case = with_manifest(
         "apiVersion: light.example.com/v1\nkind: ServiceMonitor\nmetadata: {name: a}\nspec: {bulbs: few, unknown: 1}\n",
     );
@@ -471,5 +432,5 @@ fn a_custom_resource_of_the_bundle_that_its_crd_does_not_take() {
                   required: [size]\n            properties: {bulbs: {type: integer}, size: {type: integer}}\n";
     case.write(CRD_FILE, crd.replace("        type: object\n", schema));
     case.replace(CSV_FILE, "      kind: Lamp\n", "      kind: ServiceMonitor\n");
-    insta::assert_snapshot!(said(&case));
+    insta::assert_snapshot!(warnings_of(&case));
 }

@@ -16,31 +16,84 @@ const OPENING: [&str; 7] = [
     ".custom_flags(",
 ];
 
-#[test]
-fn files_are_opened_and_programs_started_in_one_place() {
+/// Files whose functions may still return `Diagnostics`, below these folders: they are converted
+/// to the sink one after the other.
+const MAY_RETURN_DIAGNOSTICS: [&str; 5] = ["cli/", "config/", "output/", "pipeline", "serving/"];
+
+/// Returns the path and the text of each source file, without unit tests.
+fn sources() -> Vec<(String, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = Vec::new();
-    let mut seen = 0;
+    let mut sources = Vec::new();
     for entry in walkdir::WalkDir::new(&root) {
         let entry = entry.expect("an entry");
         let path = entry.path().strip_prefix(&root).expect("below src").to_str().expect("UTF-8");
         let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
-        if !path.ends_with(".rs") || is_test || MAY_OPEN.contains(&path) {
-            continue;
+        if path.ends_with(".rs") && !is_test {
+            let text = std::fs::read_to_string(entry.path()).expect("a file");
+            let code = text.split("\nmod tests {").next().expect("a part");
+            sources.push((path.to_owned(), code.to_owned()));
         }
-        seen += 1;
-        let text = std::fs::read_to_string(entry.path()).expect("a file");
-        let code = text.split("\nmod tests {").next().expect("a part");
+    }
+    assert!(sources.len() > 100, "only {} source files", sources.len());
+    sources
+}
+
+/// Returns the functions that return `Diagnostics` by value, alone or in another type.
+fn returning_diagnostics(code: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices("fn ") {
+        let is_item = code[..at].ends_with(|c: char| c.is_whitespace() || c == '(');
+        let signature = code[at..].split(['{', ';']).next().unwrap_or_default();
+        // The last arrow: parameters may be closures that return something, too.
+        let Some((_, returned)) = signature.rsplit_once("->") else { continue };
+        let returned = returned.replace("&mut Diagnostics", "").replace("&Diagnostics", "");
+        let mut words = returned.split(|c: char| !c.is_alphanumeric() && c != '_');
+        if is_item && words.any(|word| word == "Diagnostics") {
+            found.push(signature["fn ".len()..].split(['(', '<']).next().unwrap_or_default());
+        }
+    }
+    found
+}
+
+#[test]
+fn diagnostics_are_reported_to_the_sink_and_not_returned() {
+    let example = "fn a(d: &mut Diagnostics) -> Option<u8> { }
+        fn b() -> Diagnostics { } pub fn c<T>(\n x: u8,\n) -> Result<T, Diagnostics>\n where T: X { }
+        fn d(f: impl Fn() -> Diagnostics) -> u8 { } fn e(&self) -> &Diagnostics { }
+        fn f() -> (u8, crate::diag::Diagnostics) { }";
+    assert_eq!(returning_diagnostics(example), ["b", "c", "f"]);
+
+    let exempt = |path: &str| {
+        path.starts_with("diag/")
+            || MAY_RETURN_DIAGNOSTICS.iter().any(|folder| path.starts_with(folder))
+    };
+    let found: Vec<String> = sources()
+        .iter()
+        .filter(|(path, _)| !exempt(path))
+        .flat_map(|(path, code)| {
+            returning_diagnostics(code).into_iter().map(move |name| format!("src/{path}: {name}"))
+        })
+        .collect();
+    assert!(
+        found.is_empty(),
+        "take `diagnostics: &mut Diagnostics` as the last parameter, or return Result<_, Fatal>:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn files_are_opened_and_programs_started_in_one_place() {
+    let mut found = Vec::new();
+    for (path, code) in sources().iter().filter(|(path, _)| !MAY_OPEN.contains(&path.as_str())) {
         for (number, line) in code.lines().enumerate() {
             let line = line.split("//").next().expect("a part");
-            // What is created and was not there before is nobody else's.
+            // A file that is created here cannot be a pipe or a link of someone else.
             let creates = line.contains(".create_new(true)");
             if !creates && OPENING.iter().any(|way| line.contains(way)) {
                 found.push(format!("src/{path}:{}: {}", number + 1, line.trim()));
             }
         }
     }
-    assert!(seen > 100, "only {seen} files were looked at");
     assert!(
         found.is_empty(),
         "open files with crate::regular_file, start programs with source::process:\n{}",

@@ -133,7 +133,7 @@ fn duplicate_keys_are_warned_of_and_the_last_counts() {
 fn marks_and_line_ends_of_windows_do_not_reach_the_objects() {
     let text = "\u{feff}apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: a\r\ndata:\r\n  k: |\r\n    x\r\n    y\r\n";
     let (objects, diagnostics) = objects_of(text);
-    assert_eq!(diagnostics, ["byte-order-mark 1 ", "carriage-returns 1 "]);
+    assert_eq!(diagnostics, ["text-normalized 1 ", "text-normalized 1 "]);
     let release = Release { namespace: "", values: &json!(null) };
     assert_eq!(
         release.object(&objects[0]),

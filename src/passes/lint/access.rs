@@ -144,7 +144,7 @@ pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
         if let Some((index, why)) = refused(role) {
             diagnostics.push(
                 Diagnostic::warning(
-                    Code::IncompleteRule,
+                    Code::ApiRefuses,
                     format!("rule {} of {} {why}", index + 1, role.label()),
                 )
                 .at(role.place_at(&format!(".rules[{index}]")))

@@ -25,6 +25,8 @@ pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
             .filter(|o| o.group() == group && own.of_object(o).is_none())
             .collect();
         let Some(first) = objects.first() else { continue };
+
+        // One warning per group: a cluster either has the provider or none of its kinds.
         let who = provider(group).unwrap_or(group);
         let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();

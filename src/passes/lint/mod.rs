@@ -14,13 +14,12 @@ use crate::diag::{Code, Diagnostics};
 use crate::ir::Unit;
 
 /// Codes of what is reported here.
-pub const CODES: [Code; 11] = [
+pub const CODES: [Code; 10] = [
     Code::AccountMissing,
     Code::ApiRefuses,
     Code::AuthReaderMissing,
     Code::ControlCharacter,
     Code::ForeignKind,
-    Code::IncompleteRule,
     Code::InvalidReference,
     Code::OpenshiftOnly,
     Code::RunAsUserMissing,

@@ -1,5 +1,9 @@
-//! API server validation beyond types: rules that bundles are known to violate, or that are cheap
-//! to check.
+//! API server validation that types cannot express, for the kinds that people write by hand, in
+//! bundles and in overlays: Services, ConfigMaps, CRDs and the Deployments of a CSV.
+//!
+//! A rule is here if a kube-apiserver rejects an object for it; its message is quoted at the
+//! function. The bundles of the corpus (tests/suite/corpus.rs) break none of them. Rules for kinds
+//! that only OLM or this program generates do not belong here.
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
@@ -48,9 +52,6 @@ pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
             "Deployment" => deployment(&mut faults),
             "Service" if object.group().is_empty() => service(&mut faults),
             "CustomResourceDefinition" => crd(&mut faults),
-            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
-                webhooks(&mut faults);
-            }
             _ => {}
         }
         for (path, what) in faults.found {
@@ -93,6 +94,9 @@ fn is_key(key: &str) -> bool {
 }
 
 /// Labels and annotations of the object or template at `path`.
+///
+/// Server: `metadata.labels: Invalid value: "a b": a valid label must be an empty string or consist
+/// of alphanumeric characters, '-', '_' or '.'`, and the same for keys.
 fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
     for (field, word) in [("labels", "label"), ("annotations", "annotation")] {
         let entries = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_map);
@@ -111,7 +115,10 @@ fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
     }
 }
 
-/// Keys of settings, which become names of files.
+/// Keys of ConfigMaps and Secrets, which become file names in volumes.
+///
+/// Server: `data[a b]: Invalid value: "a b": a valid config key must consist of alphanumeric
+/// characters, '-', '_' or '.'`.
 fn keys(faults: &mut Faults<'_>) {
     for field in ["data", "binaryData", "stringData"] {
         let entries = faults.object.root.get(field).and_then(Value::as_map);
@@ -129,6 +136,11 @@ fn keys(faults: &mut Faults<'_>) {
     }
 }
 
+/// Ports of Services.
+///
+/// Server: `spec.ports: Required value`, `spec.ports[1].name: Required value`,
+/// `spec.ports[0].targetPort: Invalid value: "8080": must contain at least one letter (a-z)`,
+/// `spec.ports[1]: Duplicate value`.
 fn service(faults: &mut Faults<'_>) {
     let Some(spec) = faults.object.root.get("spec") else { return };
     let ports = list(spec, "ports");
@@ -172,6 +184,11 @@ fn number(port: &Value, key: &str) -> Option<String> {
     Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
 }
 
+/// The selector and the pod template of a Deployment.
+///
+/// Server: `spec.template.metadata.labels: Invalid value: …: `selector` does not match template
+/// `labels``, `spec.template.spec.containers: Required value`,
+/// `spec.template.spec.volumes[1].name: Duplicate value: "v"`.
 fn deployment(faults: &mut Faults<'_>) {
     let object = faults.object;
     let Some(template) = object.at(&["spec", "template"]) else { return };
@@ -214,6 +231,12 @@ fn deployment(faults: &mut Faults<'_>) {
     faults.twice(".spec.template.spec.containers", "container name", names);
 }
 
+/// A container of a pod template.
+///
+/// Server: `ports[0].name: Invalid value: …: must be no more than 15 characters`,
+/// `env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty`,
+/// `volumeMounts[0].name: Not found: "gone"`,
+/// `volumeMounts[1].mountPath: Invalid value: "/a": must be unique`.
 fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[&str]) {
     let name = text(container, "name").unwrap_or_default();
     if !is_label(name) {
@@ -278,6 +301,14 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     }
 }
 
+/// CRDs, except their schemas.
+///
+/// Server: `metadata.name: Invalid value: …: must be spec.names.plural+"."+spec.group`,
+/// `spec.versions: Invalid value: …: must have exactly one version marked as storage version`,
+/// `spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required`,
+/// `spec.preserveUnknownFields: Invalid value: true: must be false`,
+/// `metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have
+/// approval annotation`.
 fn crd(faults: &mut Faults<'_>) {
     let object = faults.object;
     let of = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
@@ -311,6 +342,7 @@ fn crd(faults: &mut Faults<'_>) {
         faults.add(".spec.preserveUnknownFields", what);
     }
 
+    // Groups of the Kubernetes project: its reviewers approve APIs there, and name the pull request.
     let kubernetes = [".k8s.io", ".kubernetes.io"].iter().any(|end| group.ends_with(end));
     let approval = ["metadata", "annotations", "api-approved.kubernetes.io"];
     if kubernetes && object.at(&approval).is_none() {
@@ -319,72 +351,6 @@ fn crd(faults: &mut Faults<'_>) {
                 api-approved.kubernetes.io"
         );
         faults.add(".metadata", what);
-    }
-}
-
-/// Allowed values of webhook fields.
-const CHOICES: [(&str, &[&str]); 4] = [
-    ("failurePolicy", &["Fail", "Ignore"]),
-    ("matchPolicy", &["Equivalent", "Exact"]),
-    ("reinvocationPolicy", &["IfNeeded", "Never"]),
-    ("sideEffects", &["None", "NoneOnDryRun"]),
-];
-
-fn webhooks(faults: &mut Faults<'_>) {
-    let webhooks = faults.object.root.get("webhooks").and_then(Value::as_seq).unwrap_or_default();
-    for (index, webhook) in webhooks.iter().enumerate() {
-        let path = format!(".webhooks[{index}]");
-        let name = text(webhook, "name").unwrap_or_default();
-        if name.split('.').filter(|part| !part.is_empty()).count() < 3 {
-            let what = format!(
-                "has webhook `{name}`, whose name needs at least three segments separated by dots"
-            );
-            faults.add(path.clone(), what);
-        }
-        for (key, choices) in CHOICES {
-            let value = text(webhook, key).filter(|value| !choices.contains(value));
-            if let Some(value) = value {
-                let what = format!("has {key} `{value}`; allowed are {}", choices.join(" and "));
-                faults.add(format!("{path}.{key}"), what);
-            }
-        }
-        let versions: Vec<_> =
-            list(webhook, "admissionReviewVersions").iter().filter_map(Value::as_str).collect();
-        if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
-            let what = "has a webhook that supports neither AdmissionReview v1 nor v1beta1";
-            faults.add(format!("{path}.admissionReviewVersions"), what);
-        }
-        if let Some(Value::Number(Number::Int(seconds))) = webhook.get("timeoutSeconds")
-            && !(1..=30).contains(seconds)
-        {
-            let what = format!("has a timeout of {seconds} seconds instead of 1 to 30");
-            faults.add(format!("{path}.timeoutSeconds"), what);
-        }
-        let called = webhook.at(&["clientConfig", "service"]);
-        if let Some(called) = called.and_then(|service| text(service, "path"))
-            && !called.starts_with('/')
-        {
-            faults.add(
-                path.clone(),
-                format!("has webhook path `{called}`, which does not start with a slash"),
-            );
-        }
-        for (number, rule) in list(webhook, "rules").iter().enumerate() {
-            let keys = ["operations", "apiGroups", "apiVersions", "resources"];
-            let operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-            let unknown = list(rule, "operations").iter().filter_map(Value::as_str);
-            if let Some(operation) = unknown.into_iter().find(|o| !operations.contains(o)) {
-                let what = format!(
-                    "has a webhook with unknown operation `{operation}`; allowed are {}",
-                    operations.join(", ")
-                );
-                faults.add(format!("{path}.rules[{number}].operations"), what);
-            }
-            if let Some(key) = keys.into_iter().find(|key| list(rule, key).is_empty()) {
-                let what = format!("has a webhook rule without {key}");
-                faults.add(format!("{path}.rules[{number}]"), what);
-            }
-        }
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
             })
             .filter_map(|container| container.get("name").and_then(Value::as_str))
             .collect();
+
+        // A note, because the image may have a numeric USER, which only its registry knows.
         if !missing.is_empty() {
             diagnostics.push(
                 Diagnostic::note(
@@ -210,6 +212,7 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
         let Some(selector) = selector.and_then(Value::as_map).filter(|map| !map.is_empty()) else {
             continue;
         };
+
         let selects =
             |labels: &&Map| selector.iter().all(|(key, value)| labels.get(key) == Some(value));
         if object.kind() == "Service" && pods.iter().any(selects) {

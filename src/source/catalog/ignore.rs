@@ -115,9 +115,11 @@ fn fits(pattern: &[String], names: &[&str]) -> bool {
     reachable.last().copied().unwrap_or_default()
 }
 
-/// `*` and `?` in one name.
+/// Returns true if a name matches a pattern with `*` and `?`.
 fn name_fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
+    // Only the last star is tried again, with one more byte each time: patterns are not trusted, and
+    // trying all of them would take exponential time.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match pattern.get(p) {

@@ -189,6 +189,8 @@ fn report_deprecations(
             ),
             _ => continue,
         };
+
+        // Text of the catalog: on one line, without control characters, and not a book.
         let message: String = deprecation.message.split_whitespace().collect::<Vec<_>>().join(" ");
         let message: String = message.chars().filter(|c| !c.is_control()).take(500).collect();
         let why = if message.is_empty() { "no reason given".to_owned() } else { message };

@@ -72,6 +72,7 @@ fn json(
                     visit(head, &window[done..end]);
                     done = end;
                 }
+                // The object continues after the window.
                 Err(error) if error.is_eof() && !at_end => break,
                 Err(error) => {
                     problem = Some(error);
@@ -79,8 +80,10 @@ fn json(
                 }
             }
         }
+
         if let Some(error) = problem {
             let text = error.to_string();
+            // The line is relative to the window.
             let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
             let message = if error.is_eof() {
                 format!("unexpected end of file ({why})")
@@ -93,6 +96,7 @@ fn json(
         if at_end {
             return Ok(Ok(()));
         }
+
         lines += memchr_iter(b'\n', &window[..done]).count();
         if done > 0 {
             window.drain(..done);
@@ -129,6 +133,7 @@ fn yaml(
         if text.len() > limit {
             return Ok(Err(too_large(limit, lines)));
         }
+
         let is_mark = match &text[start..] {
             [b'-', b'-', b'-', rest @ ..] => {
                 rest.first().is_none_or(|next| matches!(next, b' ' | b'\t' | b'\r' | b'\n'))
@@ -157,12 +162,14 @@ fn document(
     visit: &mut dyn FnMut(Head, &[u8]),
 ) -> Result<(), Fault> {
     let fault = |line: usize, message: String, limit| Fault { message, line: lines + line, limit };
+    // Parsing YAML is slow, and nearly all documents are about other packages.
     if package.find(text).is_none() {
         if let Some(name) = other_package(text) {
             visit(Head::package(name), b"");
         }
         return Ok(());
     }
+
     let text = std::str::from_utf8(text)
         .map_err(|_| fault(1, "a document is not UTF-8 text".to_owned(), false))?;
     let read = crate::yaml::read(text).map_err(|problem| {

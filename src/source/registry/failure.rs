@@ -41,6 +41,7 @@ impl Failure {
 
     /// Converts the failure to a diagnostic; `host` is the registry's.
     pub(super) fn diagnostic(self, host: &str) -> Diagnostic {
+        // Each hint says what the reader can change: network, credentials, configuration or image.
         let (code, message, hint) = match self {
             Failure::Unreachable(message) => (
                 Code::RegistryUnreachable,

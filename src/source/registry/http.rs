@@ -381,7 +381,9 @@ fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
     if let Some(proxy) = proxy {
         place = format!("{place} through the proxy {}", proxy::shown(proxy));
     }
+
     match error {
+        // Our resolver rejects forbidden addresses, and ureq wraps its error.
         ureq::Error::Other(inner) if inner.is::<Forbidden>() => forbidden(uri),
         ureq::Error::HostNotFound => {
             Failure::Unreachable(format!("cannot resolve the host of {place}"))

@@ -37,7 +37,7 @@ impl Repository<'_> {
     /// Returns the digest that a tag has now, `None` if there is no such tag. Neither the cache nor
     /// earlier results are used. The request asks for the permission to push: registries deny
     /// repositories that do not exist yet to everyone else.
-    pub(in crate::source) fn tag_digest(&self, tag: &str) -> Result<Option<Digest>, Diagnostics> {
+    pub(in crate::source) fn tag_digest(&self, tag: &str) -> Result<Option<Digest>, Fatal> {
         let _slot = self.client.slots.take();
         match self.with_retries(|| self.fetch_manifest(tag, None, true)) {
             Ok((descriptor, _)) => Ok(Some(descriptor.digest().clone())),

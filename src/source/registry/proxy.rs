@@ -84,6 +84,7 @@ fn proxy(name: &str, value: &str) -> Result<Proxy, Box<Diagnostic>> {
 
 /// Parses an entry of `NO_PROXY`; `None` if it is invalid.
 fn exception(entry: &str) -> Option<Exception> {
+    // Go: golang.org/x/net/http/httpproxy, `config.init`, in its order.
     if entry == "*" {
         return Some(Exception::Everywhere);
     }
@@ -95,6 +96,7 @@ fn exception(entry: &str) -> Option<Exception> {
     if let Ok(address) = bare(entry).parse::<IpAddr>() {
         return Some(Exception::Network(address, width(address)));
     }
+
     let (name, port) = match entry.rsplit_once(':') {
         Some((name, port)) => (name, Some(port.parse().ok()?)),
         None => (entry, None),
@@ -102,6 +104,8 @@ fn exception(entry: &str) -> Option<Exception> {
     if let Ok(address) = bare(name).parse::<IpAddr>() {
         return Some(Exception::Domain(address.to_string(), false, port));
     }
+
+    // `*.example.com` and `.example.com` are its subdomains, `example.com` is also itself.
     let name = name.to_ascii_lowercase();
     let name = name.strip_prefix('*').unwrap_or(&name);
     let below = name.strip_prefix('.');
