@@ -1,10 +1,11 @@
 //! Compares two sets of objects: changes of each object, their severity and the reason. All renderers
 //! write the same change set.
 //!
-//! [`compare`] pairs the objects ([`identity`]), computes the edits of each pair ([`tree`]), classifies
-//! every edit ([`rules`]) and builds the upgrade plan ([`plan`]). Secrets are redacted before the
+//! [`compare`] pairs the objects ([`identity`]), computes the edits of each pair ([`tree`]) without
+//! those that write out a default ([`defaults`]), classifies every edit ([`rules`]) and builds the upgrade plan ([`plan`]). Secrets are redacted before the
 //! comparison ([`redact`]), so that no renderer can print them.
 
+mod defaults;
 pub mod harm;
 pub mod identity;
 pub mod plan;
@@ -246,7 +247,11 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     let mut unchanged = 0;
     for pair in &pairs.list {
         let edits = match (pair.old, pair.new) {
-            (Some(old), Some(new)) => tree::edits(old, new),
+            (Some(old), Some(new)) => {
+                let mut edits = tree::edits(old, new);
+                edits.retain(|edit| !defaults::is_default(&pair.id, old, new, edit));
+                edits
+            }
             (old, new) => vec![Edit {
                 path: Path::default(),
                 old: old.cloned(),

@@ -394,7 +394,7 @@ fn an_image_is_told_by_what_differs() {
     let image = |digest: &str| container(json!({"image": format!("r.io/a:1@sha256:{digest}")}));
     let set = diff(image("aaaa"), image("bbbb"));
     let told: Vec<&str> = set.changes().map(|(_, c)| c.findings[0].reason.as_str()).collect();
-    assert_eq!(told, ["`sha256:aaaa` → `sha256:bbbb`"]);
+    assert_eq!(told, ["container c: image: sha256:aaaa → sha256:bbbb"]);
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
             None => (*field, false),
         };
         let text = text_of(item.get(field), optional)?;
-        key.push((field.to_owned(), text));
+        key.push((field.to_owned(), without_default(field, text)));
     }
     key.iter().any(|(_, text)| !text.is_empty()).then_some(key)
 }
@@ -275,7 +275,14 @@ pub(super) fn is_item(item: &Json, name: &[(String, String)]) -> bool {
 
 /// Returns a field of an item as a merge key value; empty if missing.
 pub(super) fn field_text(item: &Json, field: &str) -> String {
-    text_of(item.get(field), true).unwrap_or_default()
+    without_default(field, text_of(item.get(field), true).unwrap_or_default())
+}
+
+/// Defaults of optional fields in merge keys: an item with a default written out is the same item.
+const KEY_DEFAULTS: [(&str, &str); 3] = [("protocol", "TCP"), ("scope", "*"), ("operator", "Equal")];
+
+fn without_default(field: &str, text: String) -> String {
+    if KEY_DEFAULTS.contains(&(field, text.as_str())) { String::new() } else { text }
 }
 
 /// Returns the merge key value of a field; `None` if it cannot be part of a key.

@@ -1,7 +1,8 @@
 //! Rules on CustomResourceDefinitions: versions, storage, names, conversion. Rules on schemas are in
 //! [`super::crd_schema`]. They follow sigs.k8s.io/crdify, which OLM v1 runs before an upgrade.
 
-use super::{RuleContext, at, crd_schema, display_value, found, listed, rules};
+use super::fields::plain;
+use super::{RuleContext, at, crd_schema, display_value, found, listed, not_in, rules};
 use crate::diff::path::Step;
 use crate::diff::{Finding, Placement};
 use serde_json::Value as Json;
@@ -21,7 +22,7 @@ rules! {
         "Export the objects, delete the CRD, upgrade, and create the objects again.";
     NAMES "crd-names-changed" Breaking
         "Kind or plural of an API changed."
-        "Clients use the kind and the plural, RBAC rules the plural."
+        "The API server rejects the update: kind and plural of an established CRD are immutable. Clients use both, RBAC rules the plural."
         "Change manifests, clients and RBAC rules that use the old name.";
     VERSION_REMOVED "crd-version-removed" Breaking
         "Served version of an API removed."
@@ -55,6 +56,22 @@ rules! {
         "Conversion between versions changed."
         "While the conversion webhook is unavailable, objects cannot be read or written in versions other than the storage version."
         "Check that the webhook's Service and certificate exist before the CRD is applied.";
+    CONVERSION_REMOVED "crd-conversion-removed" Breaking
+        "Conversion webhook between versions removed."
+        "Without it, the API server changes only `apiVersion`: fields that differ between the versions are pruned or rejected when an object is read or written in another version than it is stored in."
+        "Migrate all objects and clients to the storage version before the upgrade.";
+    SHORT_NAME "crd-short-name-removed" Risky
+        "Short name or singular of an API removed."
+        "`kubectl` commands and scripts with the name fail. The API itself is the same."
+        "Change the commands to the plural.";
+    SELECTABLE "crd-selectable-field-removed" Breaking
+        "Selectable field of an API removed."
+        "The API server rejects field selectors with the field."
+        "Change clients that select by the field.";
+    SCALE "crd-scale-changed" Risky
+        "Scale subresource of an API changed."
+        "Autoscalers read and write other fields, or do not find the pods without a label selector."
+        "Check HorizontalPodAutoscalers that scale objects of the API.";
     PRESERVE "crd-unknown-fields-pruned" Risky
         "Unknown fields are pruned."
         "The API server removes unknown fields of an object on its next write."
@@ -89,18 +106,35 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             findings.push(found(&ADDED, format!("serves {}", listed(&served, 4))));
         }
         (["spec", "scope"], Some(old), Some(new)) => {
-            findings
-                .push(found(&SCOPE, format!("{} → {}", display_value(old), display_value(new))));
+            findings.push(found(&SCOPE, format!("spec.scope: {} → {}", plain(old), plain(new))));
         }
-        (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(old), Some(new)) => {
-            findings
-                .push(found(&NAMES, format!("{} → {}", display_value(old), display_value(new))));
+        (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(_), Some(_)) => {
+            findings.push(found(&NAMES, context.change()));
+        }
+        (["spec", "names", "shortNames"], Some(old), new) => {
+            let gone = not_in(old, new.as_ref().unwrap_or(&Json::Null));
+            let gone: Vec<String> = gone.into_iter().map(plain).collect();
+            if !gone.is_empty() {
+                let reason = format!("spec.names.shortNames: {} removed", listed(&gone, 5));
+                findings.push(found(&SHORT_NAME, reason));
+            }
+        }
+        (["spec", "names", "singular"], Some(_), _) => {
+            findings.push(found(&SHORT_NAME, context.change()));
         }
         (["spec", "preserveUnknownFields"], Some(Json::Bool(true)), _) => {
             findings.push(found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true"));
         }
         (["spec", "conversion", rest @ ..], _, _) if rest.last() != Some(&"caBundle") => {
-            findings.push(found(&CONVERSION, conversion(context)));
+            let strategy = |side: Option<&Json>| side.and_then(Json::as_str) == Some("Webhook");
+            let keys = ["spec", "conversion", "strategy"];
+            let gone = strategy(context.old_at(&keys)) && !strategy(context.new_at(&keys));
+            let versions = context.new_at(&["spec", "versions"]).and_then(Json::as_array);
+            let rule = match versions {
+                Some(versions) if gone && versions.len() > 1 => &CONVERSION_REMOVED,
+                _ => &CONVERSION,
+            };
+            findings.push(found(rule, conversion(context)));
         }
         (["spec", "versions", "[]", rest @ ..], _, _) => version(context, rest, findings),
         _ => {}
@@ -153,7 +187,8 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             }
         }
         ([], None, Some(new)) => {
-            findings.push(found(&VERSION_ADDED, format!("new version {name}")));
+            let served = if flag(Some(new), "served") { "" } else { ", not served" };
+            findings.push(found(&VERSION_ADDED, format!("new version {name}{served}")));
             if flag(Some(new), "storage") {
                 findings.push(found(&STORAGE_MOVED, format!("storage version is now {name}")));
             }
@@ -176,6 +211,12 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             };
             let reason = format!("{name}: subresource {} removed", listed(&names, 3));
             findings.push(found(&SUBRESOURCE, reason));
+        }
+        (["subresources", "scale", ..], Some(_), _) => {
+            findings.push(found(&SCALE, context.change()));
+        }
+        (["selectableFields"] | ["selectableFields", "[]"], Some(_), None) => {
+            findings.push(found(&SELECTABLE, context.change()));
         }
         (["schema", ..], _, _) => crd_schema::judge(context, findings),
         _ => {}

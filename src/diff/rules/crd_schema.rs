@@ -1,6 +1,6 @@
 //! Rules on schemas of CustomResourceDefinitions: removed, tightened and loosened fields.
 
-use super::{RuleContext, display_value, found, listed, not_in, rules};
+use super::{RuleContext, crd_reference, display_value, found, listed, not_in, rules};
 use crate::diff::path::Step;
 use crate::diff::tree::Edit;
 use crate::diff::{Finding, Rule};
@@ -187,7 +187,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         _ if location.combined => {
             own.push(found(
                 &CHANGED,
-                format!("`{}`: allOf, anyOf, oneOf or not changed", location.field),
+                format!("{}: allOf, anyOf, oneOf or not changed", location.field),
             ));
         }
         SchemaPart::Property => own.extend(property(context, &location)),
@@ -195,7 +195,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             own.extend(keyword_finding(context, &location, keyword, *at))
         }
         SchemaPart::Schema => {
-            own.push(found(&CHANGED, format!("`{}`: schema changed", location.field)));
+            own.push(found(&CHANGED, format!("{}: schema changed", location.field)));
         }
     }
     let unserved = lookup_version(context)
@@ -225,17 +225,17 @@ fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<
     let steps = context.steps();
     let field = &location.field;
     if context.edit.new.is_some() {
-        return Some(found(&PROPERTY_ADDED, format!("new field `{field}`")));
+        return Some(found(&PROPERTY_ADDED, format!("{field}: field added")));
     }
     let schema = context.new.at(steps.get(..location.schema)?)?;
     if flag(Some(schema), "x-kubernetes-preserve-unknown-fields") {
         return Some(found(
             &LOOSENED,
-            format!("`{field}`: schema removed, still preserved as an unknown field"),
+            format!("{field}: schema removed, still preserved as an unknown field"),
         ));
     }
     let twin = context.new_properties.twin(context.edit);
-    let mut reason = format!("field `{field}` removed");
+    let mut reason = format!("{field}: field removed");
     if let Some(twin) = twin {
         reason.push_str(&format!(", maybe renamed to `{twin}`"));
     }
@@ -286,6 +286,35 @@ fn flag(schema: Option<&Json>, key: &str) -> bool {
     schema.and_then(|schema| schema.get(key)).and_then(Json::as_bool).unwrap_or_default()
 }
 
+/// Formats that the API server validates; it ignores all others. Source: kube-openapi's
+/// pkg/validation/strfmt, and apiextensions-apiserver's `supportedFormats`.
+const VALIDATED_FORMATS: [&str; 24] = [
+    "bsonobjectid",
+    "uri",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "cidr",
+    "mac",
+    "uuid",
+    "uuid3",
+    "uuid4",
+    "uuid5",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "creditcard",
+    "ssn",
+    "hexcolor",
+    "rgbcolor",
+    "byte",
+    "date",
+    "duration",
+    "date-time",
+    "datetime",
+];
+
 /// Returns the finding for an edit of a schema keyword.
 fn keyword_finding(
     context: &RuleContext<'_, '_>,
@@ -297,14 +326,18 @@ fn keyword_finding(
     let parent = context.steps().get(..at)?;
     let before = context.old.at(parent);
     let after = context.new.at(parent);
-    let field = if location.field.is_empty() {
-        "the object".to_owned()
-    } else {
-        format!("`{}`", location.field)
-    };
+    let field = if location.field.is_empty() { "the object" } else { &location.field };
     let int_or_string = |schema| flag(schema, "x-kubernetes-int-or-string");
     let free = |schema| flag(schema, "x-kubernetes-preserve-unknown-fields");
     let tells = |rule: &'static Rule, reason: String| Some(found(rule, reason));
+    if ["pattern", "minLength", "maxLength"].contains(&keyword) && new.is_some() {
+        let reference =
+            crd_reference::judge(context.old, context.new, parent, &location.field, keyword);
+        if reference.is_some() {
+            return reference;
+        }
+    }
+
     match (keyword, old, new) {
         ("type", Some(old), Some(new)) => {
             let rule = if old == "integer" && new == "number" { &LOOSENED } else { &TYPE };
@@ -331,7 +364,7 @@ fn keyword_finding(
         }
 
         ("enum", None, Some(new)) => {
-            tells(&ENUM, format!("{field}: only {} allowed", values(&all(new))))
+            tells(&ENUM, format!("{field}: only {} allowed now", values(&all(new))))
         }
         ("enum", Some(_), None) => tells(&LOOSENED, format!("{field}: enum removed")),
         ("enum", Some(old), Some(new)) => {
@@ -351,21 +384,21 @@ fn keyword_finding(
             };
             let (filled, bare): (Vec<&Json>, Vec<&Json>) = came.into_iter().partition(has_default);
             if !bare.is_empty() {
-                let reason = format!("{field}: new required {}", counted("field", &bare));
+                let reason = format!("{field}: {} now required", counted("field", &bare));
                 return tells(&REQUIRED, reason);
             }
             if !filled.is_empty() {
                 let fields = counted("field", &filled);
-                let reason = format!("{field}: new required {fields} with a default");
+                let reason = format!("{field}: {fields} now required, with a default");
                 return tells(&DEFAULT_ADDED, reason);
             }
             tells(&LOOSENED, format!("{field}: fewer required fields"))
         }
         ("minimum" | "minLength" | "minItems" | "minProperties", ..) => {
-            Some(bound(&field, keyword, old, new, true))
+            Some(bound(field, keyword, old, new, true))
         }
         ("maximum" | "maxLength" | "maxItems" | "maxProperties", ..) => {
-            Some(bound(&field, keyword, old, new, false))
+            Some(bound(field, keyword, old, new, false))
         }
         ("exclusiveMinimum" | "exclusiveMaximum", ..) => {
             if new.and_then(Json::as_bool) == Some(true) {
@@ -382,10 +415,11 @@ fn keyword_finding(
         }
         ("pattern", ..) => tells(&LOOSENED, format!("{field}: pattern removed")),
         ("format", _, Some(new)) => {
-            // Kubernetes does not validate these formats.
-            let unchecked = ["int32", "int64", "double", "float"].contains(&new.as_str()?);
-            let rule = if unchecked { &LOOSENED } else { &FORMAT };
-            tells(rule, format!("{field}: format {}", display_value(new)))
+            if VALIDATED_FORMATS.contains(&new.as_str()?) {
+                return tells(&FORMAT, format!("{field}: format {}", display_value(new)));
+            }
+            let reason = format!("{field}: format {}, which is not validated", display_value(new));
+            tells(&LOOSENED, reason)
         }
         ("format", ..) => tells(&LOOSENED, format!("{field}: format removed")),
 
@@ -426,7 +460,7 @@ fn keyword_finding(
         ("additionalProperties" | "properties" | "items", None, Some(_)) => {
             tells(&PROPERTY_ADDED, format!("{field}: new {keyword}"))
         }
-        ("x-kubernetes-validations", ..) => validation(context, &field, at),
+        ("x-kubernetes-validations", ..) => validation(context, field, at),
         ("x-kubernetes-list-map-keys", ..) => {
             let keys =
                 |value: Option<&Json>| value.map_or("none".to_owned(), |value| values(&all(value)));

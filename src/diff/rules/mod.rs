@@ -1,12 +1,29 @@
 //! Rules that classify changes as breaking, risky or informational, by subject.
 //!
 //! A rule sees one edit and both sides. Edits without a matching rule are informational.
+//!
+//! # Classes
+//!
+//! - **breaking**: somebody must act, or something stops: the API server or Helm rejects the
+//!   upgrade, objects or manifests that were valid are rejected, data is lost, or something that was
+//!   served no longer is.
+//! - **risky**: look before the upgrade. Whether it harms depends on the cluster, on values or on how
+//!   the operator is used, which the charts do not say.
+//! - **info**: nobody needs to act. The change is the upgrade itself, or allows more than before.
+//!
+//! The explanation of each rule says what Kubernetes, Helm or OLM does, which is why it has its
+//! class. The table of mutations in the tests (`diff/table/mutations`) holds the rules against it.
 
 mod chart;
 mod crd;
+mod crd_reference;
 mod crd_schema;
+mod fields;
+mod image;
 mod lookup;
+mod nearest;
 mod object;
+mod quantity;
 pub(super) mod rbac;
 mod references;
 mod service;
@@ -16,14 +33,15 @@ mod workload;
 mod workload_pod;
 
 pub(super) use object::is_hook;
+pub(super) use quantity::quantity;
 pub(super) use workload::pod_template;
 
 pub(super) use crate::diag::listed;
 
 use super::identity::{Pair, Pairs};
-use super::path::Step;
+use super::path::{Path, Step};
 use super::tree::Edit;
-use super::{Class, Finding, Side};
+use super::{Class, Finding, Identity, Side};
 use lookup::Lookup;
 use serde_json::Value as Json;
 use std::collections::HashSet;
@@ -46,14 +64,14 @@ pub struct Rule {
 /// Declares rules: name, code, class, title, explanation, todo.
 macro_rules! rules {
     ($($name:ident $code:literal $class:ident $title:literal $explanation:literal $todo:literal;)*) => {
-        $(pub(super) static $name: $crate::diff::Rule = $crate::diff::Rule {
+        $(pub(in crate::diff::rules) static $name: $crate::diff::Rule = $crate::diff::Rule {
             code: $code,
             class: $crate::diff::Class::$class,
             title: $title,
             explanation: $explanation,
             todo: $todo,
         };)*
-        pub(super) static TABLE: &[&$crate::diff::Rule] = &[$(&$name),*];
+        pub(in crate::diff::rules) static TABLE: &[&$crate::diff::Rule] = &[$(&$name),*];
     };
 }
 use rules;
@@ -63,8 +81,11 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     [
         crd::TABLE,
         crd_schema::TABLE,
+        crd_reference::TABLE,
         rbac::TABLE,
+        image::TABLE,
         workload::TABLE,
+        fields::TABLE,
         workload_pod::TABLE,
         webhook::TABLE,
         service::TABLE,
@@ -85,6 +106,8 @@ pub(super) struct Sides<'a> {
     bindings: rbac::Bindings<'a>,
     gains: rbac::Gains,
     references: references::References,
+    /// Groups and kinds that the old side has objects of, or that a CRD of a side defines.
+    known_kinds: HashSet<(&'a str, &'a str)>,
 }
 
 /// An edit with its context: the pair of objects, both sides, and indexes.
@@ -116,7 +139,13 @@ impl<'a> Sides<'a> {
             bindings: rbac::Bindings::of(new),
             gains: rbac::Gains::default(),
             references: references::References::of(new),
+            known_kinds: known_kinds(old, new),
         }
+    }
+
+    /// Returns true if no side defines the kind, and the old side has no object of it.
+    fn is_foreign_kind(&self, id: &Identity) -> bool {
+        !self.known_kinds.contains(&(id.group.as_str(), id.kind.as_str()))
     }
 
     /// Returns the findings of each edit of a pair of objects; at least one for every edit.
@@ -165,6 +194,9 @@ impl<'a> Sides<'a> {
             .collect();
 
         workload_pod::judge(pair, edits, &mut judged);
+        if !is_chart {
+            fields::judge(pair, edits, &mut judged);
+        }
         for (findings, edit) in judged.iter_mut().zip(edits) {
             if findings.is_empty() {
                 findings.push(object::fallback(&context(edit)));
@@ -173,6 +205,18 @@ impl<'a> Sides<'a> {
         }
         judged
     }
+}
+
+/// Returns the groups and kinds that the old side has objects of, or that a CRD of a side defines.
+fn known_kinds<'a>(old: &'a Side, new: &'a Side) -> HashSet<(&'a str, &'a str)> {
+    let objects = old.objects.iter().chain(&new.objects);
+    let crds = objects.filter(|(id, _)| id.kind == "CustomResourceDefinition");
+    let defined = crds.filter_map(|(_, crd)| {
+        let text = |keys: &[&str]| at(crd, keys).and_then(Json::as_str);
+        Some((text(&["spec", "group"])?, text(&["spec", "names", "kind"])?))
+    });
+    let had = old.objects.keys().map(|id| (id.group.as_str(), id.kind.as_str()));
+    defined.chain(had).collect()
 }
 
 impl RuleContext<'_, '_> {
@@ -193,6 +237,43 @@ impl RuleContext<'_, '_> {
             .collect()
     }
 
+    /// Returns the edited field for a reason: `spec.replicas`, `container manager: image`.
+    fn label(&self) -> String {
+        let steps = self.steps();
+        let template = pod_template(&self.pair.id.kind);
+        let below = template.and_then(|template| {
+            let keys = steps.iter().zip(template).all(|(step, key)| step.label() == **key);
+            let rest = steps.get(template.len()..).filter(|_| keys)?;
+            match rest {
+                [Step::Key(spec), rest @ ..] if spec == "spec" && !rest.is_empty() => Some(rest),
+                _ => None,
+            }
+        });
+        let Some(rest) = below else { return text_of(steps) };
+        match rest {
+            [Step::Key(list), item @ Step::Item(_), rest @ ..]
+                if list == "containers" || list == "initContainers" =>
+            {
+                let container = format!("container {}", item.label());
+                if rest.is_empty() { container } else { format!("{container}: {}", text_of(rest)) }
+            }
+            rest => text_of(rest),
+        }
+    }
+
+    /// Returns the edit as text: `spec.replicas: 1 → 2`.
+    fn change(&self) -> String {
+        let label = self.label();
+        match (&self.edit.old, &self.edit.new) {
+            (None, Some(new)) => format!("{label}: added {}", fields::plain(new)),
+            (Some(old), None) => format!("{label}: removed {}", fields::plain(old)),
+            (Some(old), Some(new)) => {
+                format!("{label}: {} → {}", fields::plain(old), fields::plain(new))
+            }
+            (None, None) => label,
+        }
+    }
+
     /// Returns the value at `keys` of the old object.
     fn old_at(&self, keys: &[&str]) -> Option<&Json> {
         at(self.pair.old?, keys)
@@ -202,6 +283,11 @@ impl RuleContext<'_, '_> {
     fn new_at(&self, keys: &[&str]) -> Option<&Json> {
         at(self.pair.new?, keys)
     }
+}
+
+/// Returns a path as text, without the dot at its start.
+fn text_of(steps: &[Step]) -> String {
+    Path(steps.to_vec()).to_string().trim_start_matches('.').to_owned()
 }
 
 /// Creates a finding.

@@ -1,5 +1,6 @@
 //! Rules for objects of every kind.
 
+use super::fields::{self, plain};
 use super::{RuleContext, display_value, found, listed, rules};
 use crate::diff::path::Step;
 use crate::diff::{CHART_KIND, Finding};
@@ -32,6 +33,46 @@ rules! {
         "Service removed."
         "Clients outside of this chart that use its DNS name fail."
         "Look for clients: Ingresses, monitoring, other namespaces.";
+    EXPOSURE_REMOVED "route-removed" Breaking
+        "Ingress or route removed."
+        "Its addresses are no longer routed; clients outside of the cluster cannot connect."
+        "Create your own before the upgrade, or change the clients.";
+    API_REMOVED "api-service-removed" Breaking
+        "Aggregated API removed."
+        "The API server no longer serves the group version of the APIService: clients and autoscalers that use it fail."
+        "Look for clients of the API.";
+    CONFIG_REMOVED "config-removed" Risky
+        "ConfigMap or Secret removed."
+        "Nothing in the chart references it, but operators read ConfigMaps and Secrets through the API, and users mount them."
+        "Check what reads it.";
+    ACCOUNT_REMOVED "service-account-removed" Risky
+        "ServiceAccount removed."
+        "Operators create pods with ServiceAccounts of their chart, and users bind roles to them. Pods with a missing ServiceAccount are not created."
+        "Check which pods use it.";
+    CLASS_REMOVED "class-removed" Risky
+        "Class of the cluster removed."
+        "Pods, claims and ingresses that name a PriorityClass, StorageClass, IngressClass or RuntimeClass are rejected, or wait, without it."
+        "Look for objects that name it.";
+    AVAILABILITY_REMOVED "availability-removed" Risky
+        "PodDisruptionBudget or autoscaler removed."
+        "Drains of nodes may evict all pods at once, or the number of replicas no longer follows the load."
+        "Create your own if you need it.";
+    CUSTOM_REMOVED "custom-resource-removed" Risky
+        "Custom resource removed."
+        "Its operator deletes what it made for it: certificates, monitoring, workloads."
+        "Check what its operator created for it.";
+    NEEDS_API "api-needed" Risky
+        "Object of a kind that the chart did not have and does not define."
+        "Helm rejects the release if the cluster does not serve the kind: another operator or the cluster must provide its CRD."
+        "Check that your clusters have the CRD.";
+    API_ADDED "api-service-added" Risky
+        "Aggregated API added."
+        "While its Service does not answer, requests for the API fail, and so do the deletion of namespaces and the discovery of all APIs."
+        "Check that its Service is ready after the upgrade.";
+    LIMITS_ADDED "quota-added" Risky
+        "Quota, limit range or admission policy added."
+        "The API server rejects objects that exceed or violate it, also those of others in its scope."
+        "Check which objects it applies to.";
     RENAMED_IN_USE "object-renamed-in-use" Risky
         "Object renamed that clients reference by name."
         "Helm creates the new object and deletes the old one. Clients use the name of a Service, and the data of a StatefulSet or PersistentVolumeClaim stays with the old name."
@@ -96,8 +137,9 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
 
     match (context.shape().as_slice(), &context.edit.old, &context.edit.new) {
         ([], Some(_), None) => removed(context, findings),
+        ([], None, Some(new)) => added(context, new, findings),
         (["apiVersion"], Some(old), Some(new)) => findings
-            .push(found(&API_VERSION, format!("{} → {}", display_value(old), display_value(new)))),
+            .push(found(&API_VERSION, format!("apiVersion: {} → {}", plain(old), plain(new)))),
         ([], ..) => {}
         (shape, ..) => {
             if let Some(what) = immutable(context, shape) {
@@ -134,8 +176,70 @@ fn removed(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
             findings.push(found(&WORKLOAD_REMOVED, format!("the upgrade deletes the {}", id.kind)));
         }
         "Service" => findings.push(found(&SERVICE_REMOVED, "its DNS name no longer resolves")),
+        "Ingress" | "HTTPRoute" | "GRPCRoute" | "TLSRoute" | "Route" | "Gateway" => {
+            findings.push(found(&EXPOSURE_REMOVED, "its addresses are no longer routed"));
+        }
+        "APIService" => {
+            findings.push(found(&API_REMOVED, "the API of this group and version is gone"));
+        }
+        "ConfigMap" | "Secret" => {
+            findings.push(found(&CONFIG_REMOVED, format!("the upgrade deletes the {}", id.kind)));
+        }
+        "ServiceAccount" => {
+            findings.push(found(&ACCOUNT_REMOVED, "the upgrade deletes the ServiceAccount"));
+        }
+        "PriorityClass" | "StorageClass" | "IngressClass" | "RuntimeClass" => {
+            findings.push(found(&CLASS_REMOVED, format!("the upgrade deletes the {}", id.kind)));
+        }
+        "PodDisruptionBudget" | "HorizontalPodAutoscaler" => {
+            let reason = format!("the upgrade deletes the {}", id.kind);
+            findings.push(found(&AVAILABILITY_REMOVED, reason));
+        }
+        _ if is_custom(id) => {
+            findings.push(found(&CUSTOM_REMOVED, "its operator deletes what it made for it"));
+        }
         _ => {}
     }
+}
+
+/// Adds the findings for an added object.
+fn added(context: &RuleContext<'_, '_>, new: &Json, findings: &mut Vec<Finding>) {
+    let id = &context.pair.id;
+    let text = |keys: &[&str]| super::at(new, keys).and_then(Json::as_str).unwrap_or_default();
+    match id.kind.as_str() {
+        "APIService" => findings.push(found(&API_ADDED, "new APIService")),
+        "ResourceQuota" | "LimitRange" | "ValidatingAdmissionPolicyBinding"
+        | "MutatingAdmissionPolicyBinding" => {
+            findings.push(found(&LIMITS_ADDED, format!("new {}", id.kind)));
+        }
+        "Service" if ["LoadBalancer", "NodePort"].contains(&text(&["spec", "type"])) => {
+            let reason = format!("spec.type: {}", text(&["spec", "type"]));
+            findings.push(found(&fields::EXPOSED, reason));
+        }
+        "Ingress" => findings.push(found(&fields::EXPOSED, "new Ingress")),
+        "PodDisruptionBudget" => {
+            let spec = |key: &str| super::at(new, &["spec", key]).map(plain);
+            let none = |value: Option<String>, texts: &[&str]| {
+                value.is_some_and(|value| texts.contains(&value.as_str()))
+            };
+            if none(spec("maxUnavailable"), &["0", "0%"]) || none(spec("minAvailable"), &["100%"]) {
+                findings.push(found(&fields::BUDGET, "spec: no pod may be evicted"));
+            }
+        }
+        "PriorityClass" if new.get("globalDefault") == Some(&Json::Bool(true)) => {
+            findings.push(found(&fields::DEFAULT_CLASS, "globalDefault: true"));
+        }
+        _ if is_custom(id) && context.sides.is_foreign_kind(id) => {
+            let api = new.get("apiVersion").and_then(Json::as_str).unwrap_or_default();
+            findings.push(found(&NEEDS_API, format!("the cluster must serve {} in {api}", id.kind)));
+        }
+        _ => {}
+    }
+}
+
+/// Returns true for kinds of custom resources.
+fn is_custom(id: &Identity) -> bool {
+    id.group.contains('.') && !id.group.ends_with(".k8s.io")
 }
 
 /// Immutable fields by kind. Source: the validation of each kind in kubernetes/pkg/apis.
@@ -152,7 +256,17 @@ const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
             &["spec", "volumeClaimTemplates"],
         ],
     ),
-    ("Job", &[&["spec", "selector"], &["spec", "template"], &["spec", "completionMode"]]),
+    (
+        "Job",
+        &[
+            &["spec", "selector"],
+            &["spec", "template"],
+            &["spec", "completionMode"],
+            &["spec", "completions"],
+        ],
+    ),
+    ("IngressClass", &[&["spec", "controller"]]),
+    ("RuntimeClass", &[&["handler"]]),
     ("RoleBinding", &[&["roleRef"]]),
     ("ClusterRoleBinding", &[&["roleRef"]]),
     ("Service", &[&["spec", "clusterIP"]]),
@@ -170,6 +284,8 @@ const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
             &["spec", "volumeName"],
             &["spec", "volumeMode"],
             &["spec", "selector"],
+            &["spec", "dataSource"],
+            &["spec", "dataSourceRef"],
         ],
     ),
 ];
@@ -210,12 +326,12 @@ fn immutable(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<String> {
     let (_, fields) =
         IMMUTABLE_FIELDS.iter().find(|(kind, _)| *kind == id.kind).unwrap_or(&("", &[]));
     if let Some(field) = fields.iter().find(|field| shape.starts_with(field)) {
-        return Some(format!("`.{}` of a {} is immutable", field.join("."), id.kind));
+        return Some(format!("{}: immutable in a {}", field.join("."), id.kind));
     }
     let frozen = ["ConfigMap", "Secret"].contains(&id.kind.as_str())
         && context.old_at(&["immutable"]).and_then(Json::as_bool) == Some(true)
         && ["data", "binaryData", "stringData", "immutable"].contains(shape.first()?);
-    frozen.then(|| format!("the {} is immutable", id.kind))
+    frozen.then(|| format!("{}: the {} is immutable", shape.join("."), id.kind))
 }
 
 /// Returns true if `list` contains all `items`.
@@ -234,13 +350,13 @@ pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
         (Some(Json::Array(old)), Some(Json::Array(new)))
             if old.len() == new.len() && has_all(new, old) =>
         {
-            return found(&ORDER, "same items in another order");
+            return found(&ORDER, format!("{}: same items in another order", context.label()));
         }
         _ => {}
     }
 
     if matches!(context.steps().last(), Some(Step::Order(_))) {
-        return found(&ORDER, "same items in another order");
+        return found(&ORDER, format!("{}: same items in another order", context.label()));
     }
     let in_schema = context.pair.id.kind == "CustomResourceDefinition";
     if in_schema && ["description", "title", "example"].contains(shape.last().unwrap_or(&"")) {
@@ -251,14 +367,8 @@ pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
         .windows(2)
         .any(|pair| pair[0] == "metadata" && ["labels", "annotations"].contains(&pair[1]));
     if parts {
-        return found(&METADATA, "labels or annotations changed");
+        return found(&METADATA, context.change());
     }
 
-    let reason = match (&edit.old, &edit.new) {
-        (None, _) => "added",
-        (_, None) => "removed",
-        _ => "changed",
-    };
-
-    found(&CHANGED, reason)
+    found(&CHANGED, context.change())
 }

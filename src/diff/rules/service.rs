@@ -24,14 +24,14 @@ rules! {
         "Selector of a Service changed."
         "The Service has no endpoints until pods with the new labels are ready, and it also selects other pods with these labels."
         "Watch the Service's endpoints during the upgrade.";
-    TYPE "service-type-changed" Risky
-        "Type of a Service changed."
-        "External addresses are added or removed with the type."
-        "Check load balancers, DNS and firewalls.";
     POLICY_ADDED "network-policy-added" Risky
         "NetworkPolicy added."
         "Traffic of the selected pods is dropped unless a policy allows it."
         "Check that monitoring, webhooks, DNS and the API server can still reach the pods.";
+    POLICY_REMOVED "network-policy-removed" Risky
+        "NetworkPolicy removed."
+        "Pods that no other policy selects accept all traffic."
+        "Create your own policy if you rely on the isolation.";
     POLICY_NARROWED "network-policy-changed" Risky
         "NetworkPolicy changed."
         "Traffic that is no longer allowed is dropped."
@@ -46,8 +46,11 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             ([], None, Some(_)) => {
                 findings.push(found(&POLICY_ADDED, "restricts traffic of the selected pods"));
             }
+            ([], Some(_), None) => {
+                findings.push(found(&POLICY_REMOVED, "no longer restricts traffic of its pods"));
+            }
             (["spec", ..], ..) => {
-                findings.push(found(&POLICY_NARROWED, "allowed traffic changed"));
+                findings.push(found(&POLICY_NARROWED, context.change()));
             }
             _ => {}
         }
@@ -58,20 +61,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         return;
     }
     match (shape.as_slice(), &edit.old, &edit.new) {
-        (["spec", "selector", ..], Some(_), _) => {
-            findings.push(found(&SELECTOR, "selector label changed or removed"));
-        }
-        (["spec", "selector", ..], None, _) => {
-            findings.push(found(&SELECTOR, "selector label added"));
-        }
-        (["spec", "type"], old, new) => {
-            let word = |value: &Option<Json>| {
-                value.as_ref().and_then(Json::as_str).unwrap_or("ClusterIP").to_owned()
-            };
-            if word(old) != word(new) {
-                findings.push(found(&TYPE, format!("{} → {}", word(old), word(new))));
-            }
-        }
+        (["spec", "selector", ..], ..) => findings.push(found(&SELECTOR, context.change())),
         (["spec", "ports", ..], ..) => ports(context, &shape, findings),
         _ => {}
     }
@@ -134,6 +124,6 @@ fn ports(context: &RuleContext<'_, '_>, shape: &[&str], findings: &mut Vec<Findi
         let reason = name.map(|name| format!("name of a port changed: {}", display_value(name)));
         findings.push(found(&PORT_RENAMED, reason.unwrap_or_default()));
     } else if shape.last() == Some(&"name") {
-        findings.push(found(&PORT_RENAMED, "name of the port changed"));
+        findings.push(found(&PORT_RENAMED, context.change()));
     }
 }

@@ -17,10 +17,10 @@ rules! {
         "Webhook added."
         "With failurePolicy Fail, matching requests fail while the webhook is unavailable."
         "Check that the operator is ready before objects of these kinds are applied.";
-    REMOVED "webhook-removed" Info
+    REMOVED "webhook-removed" Risky
         "Webhook removed."
-        "Its validation or defaulting no longer happens."
-        "Nothing, unless you relied on it.";
+        "Its validation or defaulting no longer happens: objects that it rejected are accepted, and fields that it set stay empty. Risky, because policies may rely on it."
+        "Check what the webhook did, and whether something replaces it.";
     POLICY "webhook-policy-hardened" Risky
         "Failure policy of a webhook changed to Fail."
         "Matching objects cannot be written while the webhook is unavailable."
@@ -36,7 +36,15 @@ rules! {
     TIMEOUT "webhook-timeout-raised" Risky
         "Timeout of a webhook raised."
         "While the webhook is unavailable, every matching request blocks for the timeout."
-        "Nothing, unless clients have short timeouts.";
+        "Check clients with short timeouts.";
+    TARGET "webhook-target-changed" Risky
+        "Service, path or URL of a webhook changed."
+        "Requests go to another endpoint. While it does not answer, they fail or are not validated."
+        "Check that the endpoint is ready after the upgrade.";
+    REVIEW "webhook-review-version-removed" Risky
+        "Review version of a webhook removed."
+        "The API server sends the first version that it knows, and calls fail if it knows none."
+        "Check that your clusters support one of the remaining versions.";
     EFFECTS "webhook-side-effects" Risky
         "Webhook has side effects."
         "Dry-run requests that match the webhook fail."
@@ -218,7 +226,7 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
         ["failurePolicy"] => {
             let policy = |webhook| text(webhook, "failurePolicy", "Fail");
             if policy(before) == "Ignore" && policy(after) == "Fail" {
-                findings.push(found(&POLICY, "`Ignore` → `Fail`"));
+                findings.push(found(&POLICY, "failurePolicy: Ignore → Fail"));
             }
         }
         ["rules", ..] | ["matchPolicy"] => {
@@ -258,7 +266,31 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
                 |webhook: &Json| webhook.get("timeoutSeconds").and_then(Json::as_i64).unwrap_or(10);
             let (old, new) = (seconds(before), seconds(after));
             if new > old {
-                findings.push(found(&TIMEOUT, format!("{old} s → {new} s")));
+                findings.push(found(&TIMEOUT, format!("timeoutSeconds: {old} → {new}")));
+            }
+        }
+        ["clientConfig", "service" | "url", ..] | ["clientConfig"] => {
+            let target = |webhook: &Json| {
+                let config = webhook.get("clientConfig");
+                let mut config = config.cloned().unwrap_or_default();
+                if let Some(config) = config.as_object_mut() {
+                    config.shift_remove("caBundle");
+                }
+                config
+            };
+            if target(before) != target(after) {
+                findings.push(found(&TARGET, context.change()));
+            }
+        }
+        ["admissionReviewVersions"] => {
+            let gone = super::not_in(
+                before.get("admissionReviewVersions").unwrap_or(&Json::Null),
+                after.get("admissionReviewVersions").unwrap_or(&Json::Null),
+            );
+            let gone: Vec<String> = gone.into_iter().map(super::fields::plain).collect();
+            if !gone.is_empty() {
+                let reason = format!("admissionReviewVersions: {} removed", listed(&gone, 3));
+                findings.push(found(&REVIEW, reason));
             }
         }
         ["sideEffects"] => {
@@ -266,7 +298,7 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
                 ["Some", "Unknown"].contains(&text(webhook, "sideEffects", "Unknown").as_str())
             };
             if effects(after) && !effects(before) {
-                findings.push(found(&EFFECTS, "dry-run requests are rejected"));
+                findings.push(found(&EFFECTS, "sideEffects: dry-run requests are rejected"));
             }
         }
         _ => {}

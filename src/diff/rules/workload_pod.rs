@@ -3,13 +3,14 @@
 //! Privileges are computed from the whole pod, because containers inherit from the pod, and reported
 //! at the edit that adds them.
 
+use super::nearest::Nearest;
 use super::{at, found, rules, workload};
 use crate::diff::identity::Pair;
 use crate::diff::path::Step;
 use crate::diff::tree::Edit;
 use crate::diff::{Finding, Rule};
 use serde_json::Value as Json;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 rules! {
     PRIVILEGED "pod-privileged" Risky
@@ -28,6 +29,18 @@ rules! {
         "Access of pods to their node widened."
         "Host network, processes, files and ports bypass the isolation of pods. The baseline and restricted Pod Security Standards reject them."
         "Check why the pods need this, and whether your namespaces admit it.";
+    NOT_ROOT "run-as-non-root-required" Risky
+        "Container must not run as root any more."
+        "Without `runAsUser`, the kubelet rejects images whose USER is root or a name (CreateContainerConfigError)."
+        "Check that the image has a numeric USER; if not, set `runAsUser`.";
+    USER "pod-user-changed" Risky
+        "User or group of pods with a PersistentVolumeClaim changed."
+        "Files on the volume belong to the old user or group, so the new one may not be able to read them."
+        "Check the permissions of the files on the volume.";
+    CLAIM "volume-claim-unused" Risky
+        "Pods no longer mount a PersistentVolumeClaim."
+        "The data stays in the claim, but the new pods do not see it."
+        "Check where the data is now; migrate it if needed.";
 }
 
 /// A privilege of a pod or container.
@@ -77,6 +90,12 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
     let mut base: Vec<Step> = template.iter().map(|key| Step::Key((*key).to_owned())).collect();
     base.push(Step::Key("spec".to_owned()));
     let near = Nearest::of(edits);
+    if let Some(old) = pair.old {
+        let spec = |object| at(object, template).and_then(|template| template.get("spec"));
+        if let (Some(old), Some(new)) = (spec(old), spec(new)) {
+            claims_and_users(old, new, &base, &near, judged);
+        }
+    }
     for fact in spec(new) {
         if known(&fact) {
             continue;
@@ -86,42 +105,51 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
         if let Some(findings) = near.and_then(|at| judged.get_mut(at)) {
             let text = match fact.who.as_str() {
                 "" => fact.what,
-                who => format!("`{who}` {}", fact.what),
+                who => format!("container {who} {}", fact.what),
             };
             findings.push(found(fact.rule, text));
         }
     }
 }
 
-/// Index of the edits of an object by path.
-struct Nearest<'e> {
-    /// The first edit at a path.
-    at: HashMap<&'e [Step], usize>,
-    /// The first edit at a path or below.
-    below: HashMap<&'e [Step], usize>,
+/// Adds the findings about PersistentVolumeClaims that are no longer mounted, and about users and
+/// groups that no longer own their files.
+fn claims_and_users(
+    old: &Json,
+    new: &Json,
+    base: &[Step],
+    near: &Nearest<'_>,
+    judged: &mut [Vec<Finding>],
+) {
+    let mut add = |path: &[&str], finding: Finding| {
+        let path: Vec<Step> = base.iter().cloned().chain(path.iter().map(|k| key(k))).collect();
+        if let Some(findings) = near.to(&path).and_then(|at| judged.get_mut(at)) {
+            findings.push(finding);
+        }
+    };
+    let (before, after) = (claims(old), claims(new));
+    for claim in before.iter().filter(|claim| !after.contains(claim)) {
+        add(&["volumes"], found(&CLAIM, format!("PersistentVolumeClaim {claim} is no longer mounted")));
+    }
+    if after.is_empty() {
+        return;
+    }
+    for field in ["runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"] {
+        let of = |spec: &Json| at(spec, &["securityContext", field]).cloned();
+        let shown = |value: Option<Json>| value.map_or("unset".to_owned(), |value| value.to_string());
+        if of(old) != of(new) {
+            let (old, new) = (shown(of(old)), shown(of(new)));
+            let reason = format!("securityContext.{field}: {old} → {new}");
+            add(&["securityContext", field], found(&USER, reason));
+        }
+    }
 }
 
-impl<'e> Nearest<'e> {
-    fn of(edits: &'e [Edit]) -> Self {
-        let mut nearest = Nearest { at: HashMap::new(), below: HashMap::new() };
-        for (index, edit) in edits.iter().enumerate() {
-            let steps = edit.path.steps();
-            nearest.at.entry(steps).or_insert(index);
-            for length in 0..=steps.len() {
-                nearest.below.entry(&steps[..length]).or_insert(index);
-            }
-        }
-        nearest
-    }
-
-    /// Returns the index of the edit nearest to a path: the first one at, above or below it; otherwise
-    /// the first one below a parent, because a privilege can also come from the pod's settings.
-    fn to(&self, path: &[Step]) -> Option<usize> {
-        let parents = || (0..path.len()).rev().map(|length| &path[..length]);
-        let above = parents().filter_map(|parent| self.at.get(parent));
-        let related = above.chain(self.below.get(path)).min();
-        related.or_else(|| parents().find_map(|parent| self.below.get(parent))).copied()
-    }
+/// Returns the names of the claims that a pod mounts.
+fn claims(spec: &Json) -> Vec<&str> {
+    let volumes = spec.get("volumes").and_then(Json::as_array).into_iter().flatten();
+    let claim = |volume| at(volume, &["persistentVolumeClaim", "claimName"]).and_then(Json::as_str);
+    volumes.filter_map(claim).collect()
 }
 
 fn key(key: &str) -> Step {
@@ -139,6 +167,7 @@ fn facts(spec: &Json) -> Vec<Fact> {
         ("hostNetwork", "pods use the network of their node"),
         ("hostPID", "pods see the processes of their node"),
         ("hostIPC", "pods share memory with their node"),
+        ("shareProcessNamespace", "containers see the processes of each other"),
     ] {
         if is_true(spec.get(field)) {
             facts.push(of_pod(what.to_owned(), vec![key(field)]));
@@ -199,9 +228,14 @@ fn facts(spec: &Json) -> Vec<Fact> {
                 let text = "may write to its root file system".to_owned();
                 fact(&HARDENING, text, &sc("readOnlyRootFilesystem"), true);
             }
-            if either("seccompProfile").is_none() {
+            let profile = either("seccompProfile").and_then(|profile| profile.get("type"));
+            if profile.is_none_or(|kind| kind == "Unconfined") {
                 let text = "has no seccomp profile".to_owned();
                 fact(&HARDENING, text, &sc("seccompProfile"), true);
+            }
+            if user.is_none() && is_true(either("runAsNonRoot")) {
+                let text = "must not run as root, and has no runAsUser".to_owned();
+                fact(&NOT_ROOT, text, &sc("runAsNonRoot"), true);
             }
             for port in container.get("ports").and_then(Json::as_array).into_iter().flatten() {
                 if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0)

@@ -92,7 +92,7 @@ pub(super) fn workloads() -> Vec<Case> {
         (
             "resources-changed",
             [limit("1Gi"), limit("2Gi")],
-            [usual(), container(json!({"resizePolicy": []}))],
+            [usual(), container(json!({"resizePolicy": [{"resourceName": "cpu"}]}))],
         ),
         (
             "volume-changed",
@@ -264,11 +264,6 @@ pub(super) fn services() -> Vec<Case> {
             "service-selector-changed",
             [service(json!({})), service(json!({"selector": {"app": "e"}}))],
             [service(json!({})), service(json!({"sessionAffinity": "ClientIP"}))],
-        ),
-        (
-            "service-type-changed",
-            [service(json!({})), service(json!({"type": "LoadBalancer"}))],
-            [service(json!({})), service(json!({"type": "ClusterIP"}))],
         ),
         ("network-policy-added", [none(), policy(json!({}))], [policy(json!({})), none()]),
         (

@@ -1,0 +1,341 @@
+//! The rows: fields with the consequence that Kubernetes gives to their change.
+
+use super::Of::{Container, Every, Kinds, Pod};
+use super::When::{
+    Added, Changed, From, Gains, Limited, Loses, Lowered, Raised, Removed, To,
+};
+use super::super::rules;
+use super::{Field, Of, When};
+use crate::diff::Rule;
+
+rules! {
+    ROLLOUT "rollout-unavailable" Risky
+        "Pods are unavailable during rollouts."
+        "`Recreate` deletes all pods before it creates new ones, `OnDelete` and `paused` do not replace them at all, and a higher `maxUnavailable` lets more pods be missing at a time. Risky, because the service may be interrupted."
+        "Plan for the interruption, or set the strategy that you need.";
+    ROLLOUT_SETTINGS "rollout-settings-changed" Info
+        "Settings of rollouts changed."
+        "They change the pace and history of rollouts, and the old pods still serve until new ones are ready."
+        "Nothing.";
+    SCHEDULING "scheduling-narrowed" Risky
+        "Pods fit on fewer nodes."
+        "A new node selector, required affinity, spread constraint or runtime class, or a lost toleration, excludes nodes. Pods stay Pending without a fitting one."
+        "Check that enough nodes fit.";
+    SCHEDULING_WIDER "scheduling-widened" Info
+        "Pods fit on other or more nodes."
+        "The scheduler has more nodes to choose from, or another preference among them."
+        "Nothing.";
+    PLATFORM "node-platform-free" Risky
+        "Pods no longer select the platform of their nodes."
+        "Without `kubernetes.io/os` and `kubernetes.io/arch`, pods of a mixed cluster may start on nodes that cannot run their images."
+        "Check whether the cluster has Windows nodes or nodes of several architectures.";
+    PRIORITY "priority-changed" Risky
+        "Priority of pods changed."
+        "Pods of a lower priority are preempted and evicted first, and a PriorityClass that does not exist rejects the pods."
+        "Check that the PriorityClass exists, and which pods may now preempt others.";
+    GRACE "grace-period-lowered" Risky
+        "Time for shutting down lowered."
+        "Containers are killed when it is over: requests and leases may be cut off."
+        "Check that the containers stop in time.";
+    LIFECYCLE "pod-lifecycle-changed" Info
+        "Start or end of pods changed."
+        "Hooks of the container's lifecycle, or a longer time for shutting down."
+        "Nothing.";
+    NOT_PULLED "image-not-pulled" Risky
+        "Image must be on the node."
+        "With `imagePullPolicy: Never`, pods do not start on nodes without the image."
+        "Load the image on every node, or set another policy.";
+    PULL "pull-policy-changed" Info
+        "Image pull policy changed."
+        "Images are pulled more or less often; the image is the same."
+        "Nothing, unless the registry is not reachable at all times.";
+    PROBE_REMOVED "probe-removed" Risky
+        "Probe removed."
+        "Without a readiness probe, Services send requests to pods that are not ready, and rollouts do not wait for them. Without a liveness probe, a container that hangs is not restarted; without a startup probe, a slow one is."
+        "Monitor the rollout by other means.";
+    PROBE_TIGHTER "probe-tightened" Risky
+        "Liveness or startup probe tightened."
+        "A container that is slow, for example on a loaded node, is restarted earlier than before."
+        "Compare the probe with the start time and latency in your clusters.";
+    PROBE "probe-changed" Info
+        "Probe added or changed."
+        "The new version serves the probe. Probes without a port to connect to are found separately."
+        "Nothing.";
+    NETWORK "pod-network-changed" Risky
+        "Network settings of pods changed."
+        "The DNS settings decide which names resolve. Without the host network, pods have other addresses, and nodes no longer listen on their ports."
+        "Check names that the pods resolve, and clients that use node addresses.";
+    MEMORY "memory-limit-lowered" Risky
+        "Memory limit lowered."
+        "A container above its limit is OOM-killed."
+        "Compare the limit with the memory usage in your clusters.";
+    LIMIT "limit-lowered" Risky
+        "CPU or storage limit lowered."
+        "A container above its CPU limit is throttled, and one above its storage limit is evicted."
+        "Compare the limit with the usage in your clusters.";
+    RESOURCES "resources-changed" Info
+        "Resource requests or limits changed."
+        "Requests decide where pods fit and what quotas count; higher limits allow more."
+        "Check quotas, if you use them.";
+    NO_PODS "replicas-zero" Breaking
+        "Scaled to zero."
+        "No pods run: an operator no longer reconciles, and a webhook no longer answers."
+        "Set the number of replicas that you need.";
+    FEWER "replicas-lowered" Risky
+        "Number of replicas lowered."
+        "With one replica, the workload is unavailable while its node is drained."
+        "Set the number of replicas that you need.";
+    REPLICAS "replicas-changed" Info
+        "Number of replicas raised."
+        "More pods need more capacity."
+        "Check the capacity of your nodes and quotas.";
+    BUDGET "disruption-budget-tightened" Risky
+        "PodDisruptionBudget allows fewer disruptions."
+        "Drains of nodes wait until the budget allows an eviction; with `maxUnavailable: 0`, or `minAvailable` of all replicas, they wait forever."
+        "Check that the budget still allows the eviction of one pod.";
+    BUDGET_LOOSER "disruption-budget-changed" Risky
+        "PodDisruptionBudget protects less or other pods."
+        "A drain may evict more pods at the same time than before."
+        "Check the availability that you need.";
+    SCALING "autoscaling-changed" Risky
+        "Limits of an autoscaler changed."
+        "Fewer replicas at most, or at least, can be too few under load; another target scales another workload."
+        "Compare the limits with the load in your clusters.";
+    SCHEDULE "schedule-changed" Risky
+        "Schedule of a CronJob changed."
+        "Jobs run at other times, or not at all while it is suspended."
+        "Check what depends on the jobs.";
+    EXPOSED "service-exposed" Risky
+        "Service can be reached from outside of the cluster, or by more clients."
+        "Node ports, load balancers and removed source ranges open the Service to more networks."
+        "Check firewalls, and whether this is intended.";
+    WITHDRAWN "service-withdrawn" Breaking
+        "Service can no longer be reached from outside of the cluster."
+        "The load balancer and its address, or the node ports, are released. Clients outside of the cluster cannot connect."
+        "Change these clients, or set the old type.";
+    SERVICE_ROUTING "service-routing-changed" Risky
+        "Routing of a Service changed."
+        "Other endpoints get the traffic, or clients need another address or port."
+        "Check clients of the Service.";
+    EXPANDED "volume-claim-expanded" Risky
+        "PersistentVolumeClaim requests more storage."
+        "The API server rejects the update unless the StorageClass allows expansion."
+        "Check `allowVolumeExpansion` of the StorageClass.";
+    SHRUNK "volume-claim-shrunk" Breaking
+        "PersistentVolumeClaim requests less storage."
+        "The API server rejects the update: a claim cannot shrink."
+        "Set the old size in your values or patches.";
+    RECLAIM "volume-reclaim-changed" Risky
+        "Fate of released volumes changed."
+        "With `Delete`, the data of a claim is deleted with the claim, or when a StatefulSet is scaled or deleted."
+        "Back up the data, or set `Retain`.";
+    DEFAULT_CLASS "cluster-default-changed" Risky
+        "Default of the whole cluster changed."
+        "A default PriorityClass, StorageClass or IngressClass applies to objects of all users that do not name one."
+        "Check that the cluster has exactly one default.";
+    TLS_UNVERIFIED "tls-verification-off" Risky
+        "TLS certificate is no longer verified."
+        "Anyone who can answer for the Service is trusted."
+        "Check why verification is off.";
+    POD_SECURITY "pod-security-changed" Risky
+        "Pod Security Standard of a namespace changed."
+        "A stricter standard rejects pods that it does not allow; a looser one admits privileged pods."
+        "Check which pods run in the namespace.";
+    IDENTITY "cloud-identity-changed" Risky
+        "Cloud identity or pull secrets of a ServiceAccount changed."
+        "Pods with the ServiceAccount lose access to cloud APIs or private registries, or have it as another identity."
+        "Check the annotations and pull secrets that your clusters need.";
+    INGRESS "ingress-changed" Risky
+        "Hosts, paths or TLS of an Ingress changed."
+        "Addresses that are no longer routed fail for their clients."
+        "Check the addresses that clients use.";
+    API_BACKEND "api-service-changed" Risky
+        "Service of an aggregated API changed."
+        "Requests for the API go to another Service; while it does not answer, they fail."
+        "Check that the Service is ready after the upgrade.";
+    HOOK "hook-changed" Risky
+        "Object became a Helm hook, or stopped being one."
+        "Helm does not manage hooks as part of the release: an object that becomes one is deleted from the release, and an object that exists as a hook lacks ownership metadata."
+        "Test the upgrade on a copy, and check the object afterwards.";
+    NOT_KEPT "keep-policy-removed" Risky
+        "Object is no longer kept on uninstall."
+        "Without `helm.sh/resource-policy: keep`, Helm deletes the object with the release, and a CRD with all of its objects."
+        "Set the annotation again if the object must outlive the release.";
+}
+
+const WORKLOADS: Of = Kinds(&["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"]);
+const SCALED: Of = Kinds(&["Deployment", "StatefulSet", "ReplicaSet"]);
+const HPA: Of = Kinds(&["HorizontalPodAutoscaler"]);
+const PDB: Of = Kinds(&["PodDisruptionBudget"]);
+const SERVICE: Of = Kinds(&["Service"]);
+const CRON_JOB: Of = Kinds(&["CronJob"]);
+const CLAIMS: Of = Kinds(&["PersistentVolumeClaim"]);
+const INGRESSES: Of = Kinds(&["Ingress"]);
+const ACCOUNTS: Of = Kinds(&["ServiceAccount"]);
+
+/// Creates a row.
+const fn row(
+    of: Of,
+    path: &'static [&'static str],
+    default: &'static str,
+    when: When,
+    rule: &'static Rule,
+) -> Field {
+    Field { of, path, default, when, rule }
+}
+
+/// All rows. For one field, the first row whose condition is true decides; a row about a whole map
+/// or list is below those about its parts.
+pub(super) static FIELDS: &[Field] = &[
+    // Annotations that Helm reads.
+    row(Every, &["metadata", "annotations", "helm.sh/hook"], "", Added, &HOOK),
+    row(Every, &["metadata", "annotations", "helm.sh/hook"], "", Removed, &HOOK),
+    row(Every, &["metadata", "annotations", "helm.sh/resource-policy"], "", From("keep"), &NOT_KEPT),
+
+    // Workloads.
+    row(SCALED, &["spec", "replicas"], "1", To("0"), &NO_PODS),
+    row(SCALED, &["spec", "replicas"], "1", Lowered, &FEWER),
+    row(SCALED, &["spec", "replicas"], "1", Raised, &REPLICAS),
+    row(WORKLOADS, &["spec", "strategy", "type"], "\"RollingUpdate\"", To("Recreate"), &ROLLOUT),
+    row(WORKLOADS, &["spec", "updateStrategy", "type"], "\"RollingUpdate\"", To("OnDelete"), &ROLLOUT),
+    row(WORKLOADS, &["spec", "paused"], "false", To("true"), &ROLLOUT),
+    row(WORKLOADS, &["spec", "strategy", "rollingUpdate", "maxUnavailable"], "\"25%\"", Raised, &ROLLOUT),
+    row(WORKLOADS, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], "1", Raised, &ROLLOUT),
+    row(WORKLOADS, &["spec", "strategy"], "", Changed, &ROLLOUT_SETTINGS),
+    row(WORKLOADS, &["spec", "updateStrategy"], "", Changed, &ROLLOUT_SETTINGS),
+    row(WORKLOADS, &["spec", "paused"], "false", Changed, &ROLLOUT_SETTINGS),
+    row(WORKLOADS, &["spec", "minReadySeconds"], "0", Changed, &ROLLOUT_SETTINGS),
+    row(WORKLOADS, &["spec", "progressDeadlineSeconds"], "600", Changed, &ROLLOUT_SETTINGS),
+    row(WORKLOADS, &["spec", "revisionHistoryLimit"], "10", Changed, &ROLLOUT_SETTINGS),
+    row(WORKLOADS, &["spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"], "\"Retain\"", To("Delete"), &RECLAIM),
+    row(WORKLOADS, &["spec", "persistentVolumeClaimRetentionPolicy", "whenScaled"], "\"Retain\"", To("Delete"), &RECLAIM),
+    row(CRON_JOB, &["spec", "schedule"], "", Changed, &SCHEDULE),
+    row(CRON_JOB, &["spec", "timeZone"], "", Changed, &SCHEDULE),
+    row(CRON_JOB, &["spec", "suspend"], "false", To("true"), &SCHEDULE),
+
+    // Pods.
+    row(Pod, &["nodeSelector", "kubernetes.io/os"], "", Removed, &PLATFORM),
+    row(Pod, &["nodeSelector", "kubernetes.io/arch"], "", Removed, &PLATFORM),
+    row(Pod, &["nodeSelector"], "", Gains, &SCHEDULING),
+    row(Pod, &["nodeSelector"], "", Loses, &SCHEDULING_WIDER),
+    row(Pod, &["nodeName"], "", Changed, &SCHEDULING),
+    row(Pod, &["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"], "", Removed, &SCHEDULING_WIDER),
+    row(Pod, &["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"], "", Changed, &SCHEDULING),
+    row(Pod, &["affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution"], "", Gains, &SCHEDULING),
+    row(Pod, &["affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"], "", Gains, &SCHEDULING),
+    row(Pod, &["affinity"], "", Changed, &SCHEDULING_WIDER),
+    row(Pod, &["topologySpreadConstraints"], "", Gains, &SCHEDULING),
+    row(Pod, &["topologySpreadConstraints"], "", Loses, &SCHEDULING_WIDER),
+    row(Pod, &["tolerations"], "", Loses, &SCHEDULING),
+    row(Pod, &["tolerations"], "", Gains, &SCHEDULING_WIDER),
+    row(Pod, &["schedulerName"], "\"default-scheduler\"", Changed, &SCHEDULING),
+    row(Pod, &["runtimeClassName"], "", Removed, &SCHEDULING_WIDER),
+    row(Pod, &["runtimeClassName"], "", Changed, &SCHEDULING),
+    row(Pod, &["schedulingGates"], "", Gains, &SCHEDULING),
+    row(Pod, &["priorityClassName"], "\"\"", Changed, &PRIORITY),
+    row(Pod, &["priority"], "0", Lowered, &PRIORITY),
+    row(Pod, &["terminationGracePeriodSeconds"], "30", Lowered, &GRACE),
+    row(Pod, &["terminationGracePeriodSeconds"], "30", Raised, &LIFECYCLE),
+    row(Pod, &["activeDeadlineSeconds"], "", Limited, &GRACE),
+    row(Pod, &["restartPolicy"], "\"Always\"", Changed, &LIFECYCLE),
+    row(Pod, &["dnsPolicy"], "\"ClusterFirst\"", Changed, &NETWORK),
+    row(Pod, &["dnsConfig"], "", Changed, &NETWORK),
+    row(Pod, &["hostAliases"], "", Changed, &NETWORK),
+    row(Pod, &["hostNetwork"], "false", From("true"), &NETWORK),
+
+    // Containers.
+    row(Container, &["imagePullPolicy"], "", To("Never"), &NOT_PULLED),
+    row(Container, &["imagePullPolicy"], "", Changed, &PULL),
+    row(Container, &["livenessProbe"], "", Removed, &PROBE_REMOVED),
+    row(Container, &["readinessProbe"], "", Removed, &PROBE_REMOVED),
+    row(Container, &["startupProbe"], "", Removed, &PROBE_REMOVED),
+    row(Container, &["livenessProbe"], "", Added, &PROBE),
+    row(Container, &["readinessProbe"], "", Added, &PROBE),
+    row(Container, &["startupProbe"], "", Added, &PROBE),
+    row(Container, &["livenessProbe", "initialDelaySeconds"], "0", Lowered, &PROBE_TIGHTER),
+    row(Container, &["livenessProbe", "timeoutSeconds"], "1", Lowered, &PROBE_TIGHTER),
+    row(Container, &["livenessProbe", "periodSeconds"], "10", Lowered, &PROBE_TIGHTER),
+    row(Container, &["livenessProbe", "failureThreshold"], "3", Lowered, &PROBE_TIGHTER),
+    row(Container, &["startupProbe", "timeoutSeconds"], "1", Lowered, &PROBE_TIGHTER),
+    row(Container, &["startupProbe", "periodSeconds"], "10", Lowered, &PROBE_TIGHTER),
+    row(Container, &["startupProbe", "failureThreshold"], "3", Lowered, &PROBE_TIGHTER),
+    row(Container, &["livenessProbe", "*"], "", Changed, &PROBE),
+    row(Container, &["readinessProbe", "*"], "", Changed, &PROBE),
+    row(Container, &["startupProbe", "*"], "", Changed, &PROBE),
+    row(Container, &["lifecycle"], "", Changed, &LIFECYCLE),
+    row(Container, &["resources", "limits", "memory"], "", Limited, &MEMORY),
+    row(Container, &["resources", "limits", "*"], "", Limited, &LIMIT),
+    row(Container, &["resources", "limits", "*"], "", Changed, &RESOURCES),
+    row(Container, &["resources", "requests", "*"], "", Changed, &RESOURCES),
+
+    // Availability and scaling.
+    row(PDB, &["spec", "minAvailable"], "", Raised, &BUDGET),
+    row(PDB, &["spec", "maxUnavailable"], "", Limited, &BUDGET),
+    row(PDB, &["spec", "minAvailable"], "", Added, &BUDGET),
+    row(PDB, &["spec"], "", Changed, &BUDGET_LOOSER),
+    row(HPA, &["spec", "maxReplicas"], "", Lowered, &SCALING),
+    row(HPA, &["spec", "minReplicas"], "1", Lowered, &SCALING),
+    row(HPA, &["spec", "scaleTargetRef"], "", Changed, &SCALING),
+    row(HPA, &["spec", "metrics"], "", Changed, &SCALING),
+
+    // Network.
+    row(SERVICE, &["spec", "type"], "\"ClusterIP\"", To("LoadBalancer"), &EXPOSED),
+    row(SERVICE, &["spec", "type"], "\"ClusterIP\"", From("LoadBalancer"), &WITHDRAWN),
+    row(SERVICE, &["spec", "type"], "\"ClusterIP\"", To("NodePort"), &EXPOSED),
+    row(SERVICE, &["spec", "type"], "\"ClusterIP\"", From("NodePort"), &WITHDRAWN),
+    row(SERVICE, &["spec", "type"], "\"ClusterIP\"", Changed, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "externalIPs"], "", Gains, &EXPOSED),
+    row(SERVICE, &["spec", "externalIPs"], "", Loses, &WITHDRAWN),
+    row(SERVICE, &["spec", "loadBalancerSourceRanges"], "", Removed, &EXPOSED),
+    row(SERVICE, &["spec", "loadBalancerSourceRanges"], "", Added, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "loadBalancerSourceRanges"], "", Loses, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "loadBalancerSourceRanges"], "", Gains, &EXPOSED),
+    row(SERVICE, &["spec", "loadBalancerIP"], "", Changed, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "loadBalancerClass"], "", Changed, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "externalName"], "", Changed, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "externalTrafficPolicy"], "\"Cluster\"", Changed, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "internalTrafficPolicy"], "\"Cluster\"", Changed, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "publishNotReadyAddresses"], "false", Changed, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "sessionAffinity"], "\"None\"", Changed, &SERVICE_ROUTING),
+    row(SERVICE, &["spec", "ipFamilyPolicy"], "\"SingleStack\"", Changed, &SERVICE_ROUTING),
+    row(INGRESSES, &["spec", "ingressClassName"], "", Changed, &INGRESS),
+    row(INGRESSES, &["spec", "rules"], "", Changed, &INGRESS),
+    row(INGRESSES, &["spec", "tls"], "", Changed, &INGRESS),
+    row(INGRESSES, &["spec", "defaultBackend"], "", Changed, &INGRESS),
+    row(Kinds(&["APIService"]), &["spec", "insecureSkipTLSVerify"], "false", To("true"), &TLS_UNVERIFIED),
+
+    row(Kinds(&["APIService"]), &["spec", "service"], "", Changed, &API_BACKEND),
+
+    // Storage and classes of the cluster.
+    row(CLAIMS, &["spec", "resources", "requests", "storage"], "", Lowered, &SHRUNK),
+    row(CLAIMS, &["spec", "resources", "requests", "storage"], "", Raised, &EXPANDED),
+    row(Kinds(&["PersistentVolume"]), &["spec", "persistentVolumeReclaimPolicy"], "\"Retain\"", To("Delete"), &RECLAIM),
+    row(Kinds(&["PriorityClass"]), &["globalDefault"], "false", Changed, &DEFAULT_CLASS),
+    row(
+        Kinds(&["StorageClass"]),
+        &["metadata", "annotations", "storageclass.kubernetes.io/is-default-class"],
+        "\"false\"",
+        Changed,
+        &DEFAULT_CLASS,
+    ),
+    row(
+        Kinds(&["IngressClass"]),
+        &["metadata", "annotations", "ingressclass.kubernetes.io/is-default-class"],
+        "\"false\"",
+        Changed,
+        &DEFAULT_CLASS,
+    ),
+    row(
+        Kinds(&["Namespace"]),
+        &["metadata", "labels", "pod-security.kubernetes.io/enforce"],
+        "",
+        Changed,
+        &POD_SECURITY,
+    ),
+
+    // ServiceAccounts.
+    row(ACCOUNTS, &["imagePullSecrets"], "", Loses, &IDENTITY),
+    row(ACCOUNTS, &["metadata", "annotations", "eks.amazonaws.com/role-arn"], "", Changed, &IDENTITY),
+    row(ACCOUNTS, &["metadata", "annotations", "iam.gke.io/gcp-service-account"], "", Changed, &IDENTITY),
+    row(ACCOUNTS, &["metadata", "annotations", "azure.workload.identity/client-id"], "", Changed, &IDENTITY),
+];

@@ -1,0 +1,222 @@
+//! Rules on images: repository, tag and digest.
+
+use super::{display_value, found, rules};
+use crate::diff::{Finding, Rule};
+use serde_json::Value as Json;
+
+rules! {
+    REGISTRY "image-registry-changed" Risky
+        "Registry or repository of an image changed."
+        "Pull secrets, mirrors, allow lists and network rules may cover only the old repository. Risky, because pods do not start where the new one is out of reach."
+        "Before the upgrade, mirror the image and check that the pull secret has access.";
+    IMAGE "image-changed" Info
+        "Image of a container changed."
+        "Another tag or digest of the same repository, as in every upgrade: the pods restart with the new image."
+        "Mirror the image before the upgrade if clusters cannot reach its registry.";
+    OLDER "image-older" Risky
+        "Older version of an image."
+        "The tag is an earlier version than before. Programs may not understand data that the later version has written."
+        "Check that the vendor intends the downgrade.";
+    UNPINNED "image-unpinned" Risky
+        "Image no longer pinned."
+        "A tag can move to another image without a change of the chart, and `latest` is meant to."
+        "Pin the image with a value or a patch, or ask the vendor for a digest.";
+    OPERAND_REGISTRY "operand-registry-changed" Risky
+        "Registry or repository of an operand image changed."
+        "Pull secrets, mirrors and allow lists may cover only the old repository. Risky, because operands do not start where the new one is out of reach."
+        "Mirror the image before the upgrade.";
+    OPERAND_IMAGE "operand-image-changed" Info
+        "Operand image changed."
+        "Another tag or digest of the same repository: the operator restarts its operands with the new image after the upgrade."
+        "Mirror the image before the upgrade if clusters cannot reach its registry.";
+    OPERAND_VERSION "operand-version-removed" Risky
+        "Operand version removed."
+        "The operator has a list of images by version, and no longer has one for this version. Custom resources that request it cannot be reconciled."
+        "Check which version your custom resources request, and upgrade them first.";
+}
+
+/// The use of an image.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// A container runs it.
+    Runs,
+    /// An operator gets it from an environment variable, for its operands.
+    Operand,
+}
+
+/// The parts of an image reference.
+#[derive(Debug, PartialEq, Eq)]
+struct Image<'t> {
+    repository: &'t str,
+    tag: Option<&'t str>,
+    digest: Option<&'t str>,
+}
+
+fn parse(text: &str) -> Image<'_> {
+    let (rest, digest) = match text.split_once('@') {
+        Some((rest, digest)) => (rest, Some(digest)),
+        None => (text, None),
+    };
+    let slash = rest.rfind('/').map_or(0, |at| at + 1);
+    let (repository, tag) = match rest[slash..].find(':') {
+        Some(colon) => (&rest[..slash + colon], Some(&rest[slash + colon + 1..])),
+        None => (rest, None),
+    };
+    Image { repository, tag, digest }
+}
+
+impl Image<'_> {
+    /// Returns true if the reference is meant to move to other images.
+    fn is_moving(&self) -> bool {
+        self.digest.is_none() && matches!(self.tag, None | Some("latest"))
+    }
+}
+
+/// Returns true if a text is an image reference with a registry host, a repository, and a tag or
+/// digest.
+pub(super) fn is_image(value: &Json) -> bool {
+    let Some(text) = value.as_str() else { return false };
+    let image = parse(text);
+    let host = image.repository.split('/').next().unwrap_or_default();
+    !text.contains("://")
+        && !text.contains(char::is_whitespace)
+        && image.repository.contains('/')
+        && (host.contains('.') || host.contains(':') || host == "localhost")
+        && (image.tag.is_some() || image.digest.is_some())
+}
+
+/// Adds the findings for a changed image. `place` begins the reasons: `container manager: image`.
+pub(super) fn judge(place: &str, old: &Json, new: &Json, usage: Use, findings: &mut Vec<Finding>) {
+    let (Some(old), Some(new)) = (old.as_str(), new.as_str()) else { return };
+    let (before, after) = (parse(old), parse(new));
+    let [moved, changed]: [&'static Rule; 2] = match usage {
+        Use::Runs => [&REGISTRY, &IMAGE],
+        Use::Operand => [&OPERAND_REGISTRY, &OPERAND_IMAGE],
+    };
+    if before.repository != after.repository {
+        let reason = format!("{place}: {} → {}", before.repository, after.repository);
+        findings.push(found(moved, reason));
+    } else {
+        // Show the digests if only they differ.
+        let same_tag = before.tag == after.tag;
+        let part = |image: &Image<'_>| {
+            let digest = image.digest.filter(|_| same_tag);
+            let part = digest.or(image.tag).or(image.digest).unwrap_or("no tag");
+            part.chars().take(19).collect::<String>()
+        };
+        let reason = format!("{place}: {} → {}", part(&before), part(&after));
+        let older = is_older(before.tag, after.tag);
+        findings.push(found(if older { &OLDER } else { changed }, reason));
+    }
+
+    if usage == Use::Runs && before.digest.is_some() && after.digest.is_none() {
+        findings.push(found(&UNPINNED, format!("{place}: pinned by tag instead of digest")));
+    } else if usage == Use::Runs && after.is_moving() && !before.is_moving() {
+        let tag = after.tag.unwrap_or("no tag");
+        findings.push(found(&UNPINNED, format!("{place}: {tag} instead of a fixed tag")));
+    }
+}
+
+/// Returns true if both tags are versions and the new one is earlier.
+fn is_older(old: Option<&str>, new: Option<&str>) -> bool {
+    let versions = old.and_then(version).zip(new.and_then(version));
+    versions.is_some_and(|(old, new)| new < old)
+}
+
+/// Returns the numbers of a tag such as `v1.2.3` or `1.2.3-ubi9`, without pre-releases, whose order
+/// is not known for tags. A date or build number alone is no version.
+fn version(tag: &str) -> Option<[u64; 3]> {
+    let tag = tag.strip_prefix('v').unwrap_or(tag);
+    let end = tag.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tag.len());
+    let parts: Vec<u64> = tag[..end].split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    match *parts.as_slice() {
+        [major, minor] => Some([major, minor, 0]),
+        [major, minor, patch, ..] => Some([major, minor, patch]),
+        _ => None,
+    }
+}
+
+/// Adds the findings for a changed list of images by version, such as `4.1.0=quay.io/…` lines.
+/// Returns false for other values.
+pub(super) fn judge_versions(
+    place: &str,
+    old: &Json,
+    new: &Json,
+    findings: &mut Vec<Finding>,
+) -> bool {
+    let (Some(before), Some(after)) = (versions(old), versions(new)) else { return false };
+    let gone: Vec<&str> =
+        before.iter().map(|(key, _)| *key).filter(|key| !after.iter().any(|(new, _)| new == key)).collect();
+    if !gone.is_empty() {
+        let reason = format!("{place}: no image for {} any more", super::listed(&gone, 5));
+        findings.push(found(&OPERAND_VERSION, reason));
+    }
+    for (key, image) in after {
+        let known = before.iter().find(|(old, _)| *old == key).map(|(_, image)| *image);
+        match known {
+            Some(old) if old != image => {
+                let text = |image: &str| Json::String(image.to_owned());
+                judge(&format!("{place} {key}"), &text(old), &text(image), Use::Operand, findings);
+            }
+            None => findings.push(found(&OPERAND_IMAGE, format!("{place}: new image for {key}"))),
+            _ => {}
+        }
+    }
+    if findings.is_empty() {
+        findings.push(found(&OPERAND_IMAGE, format!("{place}: {}", display_value(new))));
+    }
+    true
+}
+
+/// Returns the images by version, if a value is a list of them.
+fn versions(value: &Json) -> Option<Vec<(&str, &str)>> {
+    let lines = value.as_str()?.split(['\n', ',', ';']).map(str::trim).filter(|line| !line.is_empty());
+    let pairs = lines.map(|line| {
+        let (key, image) = line.split_once('=')?;
+        (image.contains('/') && image.contains([':', '@'])).then_some((key.trim(), image.trim()))
+    });
+    pairs.collect::<Option<Vec<_>>>().filter(|pairs| !pairs.is_empty())
+}
+
+/// Adds the finding for a new operand image.
+pub(super) fn added(place: &str, image: &Json, findings: &mut Vec<Finding>) {
+    findings.push(found(&OPERAND_IMAGE, format!("{place}: new image {}", display_value(image))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Image, is_image, is_older, parse};
+    use serde_json::json;
+
+    #[test]
+    fn references_come_apart() {
+        for (text, repository, tag, digest) in [
+            ("a", "a", None, None),
+            ("a:1", "a", Some("1"), None),
+            ("r.io:5000/a", "r.io:5000/a", None, None),
+            ("r.io:5000/a/b:1@sha256:0", "r.io:5000/a/b", Some("1"), Some("sha256:0")),
+        ] {
+            assert_eq!(parse(text), Image { repository, tag, digest });
+        }
+        for text in ["r.io/a:1", "r.io/a@sha256:0", "localhost/a:1"] {
+            assert!(is_image(&json!(text)), "{text}");
+        }
+        for text in ["a:1", "r.io/a", "https://r.io/a:1", "r.io/a:1 b", "info", "0.0.0.0:8080"] {
+            assert!(!is_image(&json!(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn tags_are_older_only_as_versions() {
+        for (old, new, older) in [
+            ("1.10.0", "1.9.0", true),
+            ("v1.2.1", "v1.2.0-ubi9", true),
+            ("1.9.0", "1.10.0", false),
+            ("1.9.0", "1.9.0-rc1", false),
+            ("20240102", "20230101", false),
+            ("stable", "1.0", false),
+        ] {
+            assert_eq!(is_older(Some(old), Some(new)), older, "{old} → {new}");
+        }
+    }
+}
