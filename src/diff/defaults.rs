@@ -328,7 +328,9 @@ impl Place {
                     Place { scope: self.scope, path }.is_unset(value)
                 })
             }
-            (value, Some(default)) => serde_json::from_str::<Json>(default).ok().as_ref() == Some(value),
+            (value, Some(default)) => {
+                serde_json::from_str::<Json>(default).ok().as_ref() == Some(value)
+            }
             _ => false,
         }
     }
@@ -337,9 +339,10 @@ impl Place {
 impl Place {
     /// Returns true for the maps of every object that may be left out.
     fn is_in_every_object(&self) -> bool {
-        ["metadata.labels", "metadata.annotations", "metadata", "status"]
+        ["metadata.labels", "metadata.annotations", "metadata"]
             .iter()
             .any(|field| self.path == *field || self.path.ends_with(&format!(".{field}")))
+            || self.path == "status"
     }
 }
 
@@ -473,26 +476,36 @@ mod tests {
             "ports": [{"containerPort": 80}], "livenessProbe": {"httpGet": {"port": 80}},
             "env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}],
             "serviceAccountName": "sa", "volumes": [{"name": "v", "secret": {"secretName": "s"}}]});
-        let deployment = || object("apps/v1", "Deployment", json!({"spec": {"template": {"spec": pod}}}));
-        let service = || object("v1", "Service", json!({"spec": {"ports": [{"name": "a", "port": 80}]}}));
+        let deployment =
+            || object("apps/v1", "Deployment", json!({"spec": {"template": {"spec": pod}}}));
+        let service =
+            || object("v1", "Service", json!({"spec": {"ports": [{"name": "a", "port": 80}]}}));
         let webhook = || {
-            object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration",
-                json!({"webhooks": [{"name": "w", "rules": [{"operations": ["*"]}]}]}))
+            object(
+                "admissionregistration.k8s.io/v1",
+                "ValidatingWebhookConfiguration",
+                json!({"webhooks": [{"name": "w", "rules": [{"operations": ["*"]}]}]}),
+            )
         };
         let crd = || {
-            object("apiextensions.k8s.io/v1", "CustomResourceDefinition",
+            object(
+                "apiextensions.k8s.io/v1",
+                "CustomResourceDefinition",
                 json!({"spec": {"group": "g", "names": {"kind": "Widget"}, "versions": [{"name": "v1",
-                    "schema": {"openAPIV3Schema": {"properties": {"a": {"type": "array"}}}}}]}}))
+                    "schema": {"openAPIV3Schema": {"properties": {"a": {"type": "array"}}}}}]}}),
+            )
         };
         let binding = || {
-            object("rbac.authorization.k8s.io/v1", "RoleBinding",
+            object(
+                "rbac.authorization.k8s.io/v1",
+                "RoleBinding",
                 json!({"roleRef": {"kind": "Role", "name": "r"},
-                    "subjects": [{"kind": "User", "name": "u"}]}))
+                    "subjects": [{"kind": "User", "name": "u"}]}),
+            )
         };
         let pods = "/spec/template/spec";
-        let of_pod = |field: &'static str, default: Json, other: Json| {
-            (deployment(), field, default, other)
-        };
+        let of_pod =
+            |field: &'static str, default: Json, other: Json| (deployment(), field, default, other);
         assert_eq!(pods, "/spec/template/spec");
         vec![
             of_pod("/spec/template/spec/dnsPolicy", json!("ClusterFirst"), json!("Default")),
@@ -502,16 +515,40 @@ mod tests {
             of_pod("/spec/template/spec/securityContext", json!({}), json!({"fsGroup": 1})),
             of_pod("/spec/template/spec/tolerations", json!([]), json!([{"operator": "Exists"}])),
             of_pod("/spec/template/spec/hostNetwork", json!(false), json!(true)),
-            of_pod("/spec/template/spec/containers/0/imagePullPolicy", json!("IfNotPresent"), json!("Always")),
+            of_pod(
+                "/spec/template/spec/containers/0/imagePullPolicy",
+                json!("IfNotPresent"),
+                json!("Always"),
+            ),
             of_pod("/spec/template/spec/containers/0/ports/0/protocol", json!("TCP"), json!("UDP")),
-            of_pod("/spec/template/spec/containers/0/livenessProbe/timeoutSeconds", json!(1), json!(2)),
-            of_pod("/spec/template/spec/containers/0/livenessProbe/httpGet/scheme", json!("HTTP"), json!("HTTPS")),
-            of_pod("/spec/template/spec/containers/0/env/0/valueFrom/fieldRef/apiVersion", json!("v1"), json!("v2")),
-            of_pod("/spec/template/spec/containers/0/resources", json!({}), json!({"limits": {"cpu": 1}})),
+            of_pod(
+                "/spec/template/spec/containers/0/livenessProbe/timeoutSeconds",
+                json!(1),
+                json!(2),
+            ),
+            of_pod(
+                "/spec/template/spec/containers/0/livenessProbe/httpGet/scheme",
+                json!("HTTP"),
+                json!("HTTPS"),
+            ),
+            of_pod(
+                "/spec/template/spec/containers/0/env/0/valueFrom/fieldRef/apiVersion",
+                json!("v1"),
+                json!("v2"),
+            ),
+            of_pod(
+                "/spec/template/spec/containers/0/resources",
+                json!({}),
+                json!({"limits": {"cpu": 1}}),
+            ),
             of_pod("/spec/template/spec/volumes/0/secret/defaultMode", json!(420), json!(256)),
             of_pod("/spec/replicas", json!(1), json!(2)),
-            of_pod("/spec/strategy", json!({"type": "RollingUpdate",
-                "rollingUpdate": {"maxSurge": "25%"}}), json!({"type": "Recreate"})),
+            of_pod(
+                "/spec/strategy",
+                json!({"type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": "25%"}}),
+                json!({"type": "Recreate"}),
+            ),
             of_pod("/spec/template/metadata", json!({"labels": {}}), json!({"labels": {"a": "b"}})),
             (service(), "/spec/type", json!("ClusterIP"), json!("NodePort")),
             (service(), "/spec/sessionAffinity", json!("None"), json!("ClientIP")),
@@ -520,15 +557,33 @@ mod tests {
             (webhook(), "/webhooks/0/failurePolicy", json!("Fail"), json!("Ignore")),
             (webhook(), "/webhooks/0/timeoutSeconds", json!(10), json!(5)),
             (webhook(), "/webhooks/0/matchPolicy", json!("Equivalent"), json!("Exact")),
-            (webhook(), "/webhooks/0/namespaceSelector", json!({}), json!({"matchLabels": {"a": "b"}})),
+            (
+                webhook(),
+                "/webhooks/0/namespaceSelector",
+                json!({}),
+                json!({"matchLabels": {"a": "b"}}),
+            ),
             (webhook(), "/webhooks/0/rules/0/scope", json!("*"), json!("Cluster")),
-            (crd(), "/spec/conversion", json!({"strategy": "None"}), json!({"strategy": "Webhook"})),
+            (
+                crd(),
+                "/spec/conversion",
+                json!({"strategy": "None"}),
+                json!({"strategy": "Webhook"}),
+            ),
             (crd(), "/spec/names/listKind", json!("WidgetList"), json!("Widgets")),
             (crd(), "/spec/names/singular", json!("widget"), json!("w")),
-            (crd(), "/spec/versions/0/schema/openAPIV3Schema/properties/a/x-kubernetes-list-type",
-                json!("atomic"), json!("set")),
-            (crd(), "/spec/versions/0/schema/openAPIV3Schema/properties/a/nullable",
-                json!(false), json!(true)),
+            (
+                crd(),
+                "/spec/versions/0/schema/openAPIV3Schema/properties/a/x-kubernetes-list-type",
+                json!("atomic"),
+                json!("set"),
+            ),
+            (
+                crd(),
+                "/spec/versions/0/schema/openAPIV3Schema/properties/a/nullable",
+                json!(false),
+                json!(true),
+            ),
             (binding(), "/roleRef/apiGroup", json!("rbac.authorization.k8s.io"), json!("g")),
             (binding(), "/subjects/0/apiGroup", json!("rbac.authorization.k8s.io"), json!("g")),
         ]
@@ -584,9 +639,7 @@ mod tests {
 
     #[test]
     fn custom_resources_have_no_defaults() {
-        let custom = |spec: Json| {
-            json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}, "spec": spec})
-        };
+        let custom = |spec: Json| json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}, "spec": spec});
         assert!(!is_empty(&custom(json!({})), &custom(json!({"items": []}))));
     }
 }

@@ -24,7 +24,7 @@ pub use side::{CHART_KIND, ChartFacts, Placement, Side};
 
 use identity::Pairs;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tree::Edit;
 
 /// Severity of a change, the worst first.
@@ -245,6 +245,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     let mut not_selected = 0;
     let mut objects = Vec::new();
     let mut unchanged = 0;
+    let mut edited = BTreeSet::new();
     for pair in &pairs.list {
         let edits = match (pair.old, pair.new) {
             (Some(old), Some(new)) => {
@@ -263,6 +264,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
             unchanged += 1;
             continue;
         }
+        edited.insert(&pair.id);
 
         let action = match (&pair.old_id, pair.old, pair.new) {
             (_, None, _) => Action::Added,
@@ -288,10 +290,12 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         objects.push(ObjectChange { id: pair.id.clone(), action, changes });
     }
 
+    let mut notices = rules::subject::judge(&old, &new);
+    notices.extend(sides.faults_elsewhere(&edited));
     let mut set = ChangeSet {
         old: old.label.clone(),
         new: new.label.clone(),
-        notices: rules::subject::judge(&old, &new),
+        notices,
         objects,
         ignored: Vec::new(),
         unchanged,

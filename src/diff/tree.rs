@@ -279,7 +279,8 @@ pub(super) fn field_text(item: &Json, field: &str) -> String {
 }
 
 /// Defaults of optional fields in merge keys: an item with a default written out is the same item.
-const KEY_DEFAULTS: [(&str, &str); 3] = [("protocol", "TCP"), ("scope", "*"), ("operator", "Equal")];
+const KEY_DEFAULTS: [(&str, &str); 3] =
+    [("protocol", "TCP"), ("scope", "*"), ("operator", "Equal")];
 
 fn without_default(field: &str, text: String) -> String {
     if KEY_DEFAULTS.contains(&(field, text.as_str())) { String::new() } else { text }

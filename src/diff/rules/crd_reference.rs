@@ -167,7 +167,8 @@ fn syntax(new: &Lookup<'_>, schema: &[Step], field: &str) -> Option<Syntax> {
         _ => return None,
     };
     let held = segments.next().is_some_and(|holder| {
-        let upper = holder.get(..1).map(|first| first.to_uppercase() + holder.get(1..).unwrap_or_default());
+        let upper =
+            holder.get(..1).map(|first| first.to_uppercase() + holder.get(1..).unwrap_or_default());
         upper.is_some_and(|holder| HOLDERS.iter().any(|end| holder.ends_with(end)))
     });
     // .properties.name

@@ -71,10 +71,17 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
     let (Some(old), Some(new)) = (pair.old, pair.new) else { return };
     let mut parts = vec![Part { of: None, label: String::new(), path: Vec::new(), old, new }];
     if let Some(template) = pod_template(&pair.id.kind) {
-        let start: Vec<Step> = template.iter().chain(["spec"].iter()).map(|key| named(key)).collect();
+        let start: Vec<Step> =
+            template.iter().chain(["spec"].iter()).map(|key| named(key)).collect();
         let spec = |object| start.iter().try_fold(object, child);
         if let (Some(old), Some(new)) = (spec(old), spec(new)) {
-            parts.push(Part { of: Some(Of::Pod), label: String::new(), path: start.clone(), old, new });
+            parts.push(Part {
+                of: Some(Of::Pod),
+                label: String::new(),
+                path: start.clone(),
+                old,
+                new,
+            });
             parts.extend(containers(&start, old, new));
         }
     }
@@ -177,7 +184,12 @@ impl Part<'_> {
 
 impl When {
     /// Returns the change as text if the condition is true.
-    fn change(self, old: Option<&Json>, new: Option<&Json>, default: Option<&Json>) -> Option<String> {
+    fn change(
+        self,
+        old: Option<&Json>,
+        new: Option<&Json>,
+        default: Option<&Json>,
+    ) -> Option<String> {
         let (before, after) = (old.or(default), new.or(default));
         if before == after {
             return None;

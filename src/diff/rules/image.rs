@@ -128,7 +128,8 @@ fn is_older(old: Option<&str>, new: Option<&str>) -> bool {
 fn version(tag: &str) -> Option<[u64; 3]> {
     let tag = tag.strip_prefix('v').unwrap_or(tag);
     let end = tag.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tag.len());
-    let parts: Vec<u64> = tag[..end].split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let parts: Vec<u64> =
+        tag[..end].split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
     match *parts.as_slice() {
         [major, minor] => Some([major, minor, 0]),
         [major, minor, patch, ..] => Some([major, minor, patch]),
@@ -145,8 +146,11 @@ pub(super) fn judge_versions(
     findings: &mut Vec<Finding>,
 ) -> bool {
     let (Some(before), Some(after)) = (versions(old), versions(new)) else { return false };
-    let gone: Vec<&str> =
-        before.iter().map(|(key, _)| *key).filter(|key| !after.iter().any(|(new, _)| new == key)).collect();
+    let gone: Vec<&str> = before
+        .iter()
+        .map(|(key, _)| *key)
+        .filter(|key| !after.iter().any(|(new, _)| new == key))
+        .collect();
     if !gone.is_empty() {
         let reason = format!("{place}: no image for {} any more", super::listed(&gone, 5));
         findings.push(found(&OPERAND_VERSION, reason));
@@ -170,7 +174,8 @@ pub(super) fn judge_versions(
 
 /// Returns the images by version, if a value is a list of them.
 fn versions(value: &Json) -> Option<Vec<(&str, &str)>> {
-    let lines = value.as_str()?.split(['\n', ',', ';']).map(str::trim).filter(|line| !line.is_empty());
+    let lines =
+        value.as_str()?.split(['\n', ',', ';']).map(str::trim).filter(|line| !line.is_empty());
     let pairs = lines.map(|line| {
         let (key, image) = line.split_once('=')?;
         (image.contains('/') && image.contains([':', '@'])).then_some((key.trim(), image.trim()))

@@ -18,6 +18,7 @@ mod chart;
 mod crd;
 mod crd_reference;
 mod crd_schema;
+mod faults;
 mod fields;
 mod image;
 mod lookup;
@@ -28,6 +29,7 @@ pub(super) mod rbac;
 mod references;
 mod service;
 pub(super) mod subject;
+mod watch;
 mod webhook;
 mod workload;
 mod workload_pod;
@@ -44,7 +46,7 @@ use super::tree::Edit;
 use super::{Class, Finding, Identity, Side};
 use lookup::Lookup;
 use serde_json::Value as Json;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// A rule of `diff`.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,6 +88,8 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         image::TABLE,
         workload::TABLE,
         fields::TABLE,
+        faults::TABLE,
+        watch::TABLE,
         workload_pod::TABLE,
         webhook::TABLE,
         service::TABLE,
@@ -103,7 +107,12 @@ pub(super) struct Sides<'a> {
     pub(super) old: &'a Side,
     pub(super) new: &'a Side,
     before: rbac::EffectivePermissions<'a>,
+    after: rbac::EffectivePermissions<'a>,
+    old_bindings: rbac::Bindings<'a>,
     bindings: rbac::Bindings<'a>,
+    /// ServiceAccounts of the workloads of the new side, as subjects.
+    used: HashSet<String>,
+    faults: faults::Faults,
     gains: rbac::Gains,
     references: references::References,
     /// Groups and kinds that the old side has objects of, or that a CRD of a side defines.
@@ -132,15 +141,33 @@ pub(super) struct RuleContext<'s, 'a> {
 
 impl<'a> Sides<'a> {
     pub(super) fn new(old: &'a Side, new: &'a Side, pairs: &Pairs<'a>) -> Self {
+        let (renamed, same) = (rbac::Renames::of(pairs), rbac::Renames::none());
+        let before = rbac::EffectivePermissions::of(old, &renamed);
+        let after = rbac::EffectivePermissions::of(new, &same);
+        let faults = faults::Faults::between(old, new, pairs, [&before, &after]);
         Sides {
             old,
             new,
-            before: rbac::EffectivePermissions::of(old, pairs),
-            bindings: rbac::Bindings::of(new),
+            before,
+            after,
+            old_bindings: rbac::Bindings::of(old, &renamed),
+            bindings: rbac::Bindings::of(new, &same),
+            used: used_accounts(new),
+            faults,
             gains: rbac::Gains::default(),
             references: references::References::of(new),
             known_kinds: known_kinds(old, new),
         }
+    }
+
+    /// Returns true for subjects that something uses: ServiceAccounts of workloads, users and groups.
+    fn is_used(&self, subject: &str) -> bool {
+        !subject.starts_with("ServiceAccount/") || self.used.contains(subject)
+    }
+
+    /// Returns the new faults of objects that have no edits of their own.
+    pub(super) fn faults_elsewhere(&self, edited: &BTreeSet<&Identity>) -> Vec<Finding> {
+        self.faults.elsewhere(edited)
     }
 
     /// Returns true if no side defines the kind, and the old side has no object of it.
@@ -196,6 +223,17 @@ impl<'a> Sides<'a> {
         workload_pod::judge(pair, edits, &mut judged);
         if !is_chart {
             fields::judge(pair, edits, &mut judged);
+            let release = [self.old.namespace.as_str(), self.new.namespace.as_str()];
+            watch::judge(pair, edits, release, &mut judged);
+        }
+        let mut faults = self.faults.of(&pair.id).peekable();
+        if faults.peek().is_some() {
+            let nearest = nearest::Nearest::of(edits);
+            for (path, finding) in faults {
+                if let Some(findings) = nearest.to(path).and_then(|at| judged.get_mut(at)) {
+                    findings.push(finding);
+                }
+            }
         }
         for (findings, edit) in judged.iter_mut().zip(edits) {
             if findings.is_empty() {
@@ -205,6 +243,22 @@ impl<'a> Sides<'a> {
         }
         judged
     }
+}
+
+/// Returns the ServiceAccounts of the workloads of a side, as subjects of bindings.
+fn used_accounts(side: &Side) -> HashSet<String> {
+    let account = |(id, object): (&Identity, &Json)| {
+        let spec = at(object, pod_template(&id.kind)?)?.get("spec")?;
+        let name = spec.get("serviceAccountName").and_then(Json::as_str).unwrap_or("default");
+        let account = Identity {
+            kind: "ServiceAccount".to_owned(),
+            group: String::new(),
+            namespace: id.namespace.clone(),
+            name: name.to_owned(),
+        };
+        Some(account.to_string())
+    };
+    side.objects.iter().filter_map(account).collect()
 }
 
 /// Returns the groups and kinds that the old side has objects of, or that a CRD of a side defines.

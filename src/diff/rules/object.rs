@@ -208,7 +208,9 @@ fn added(context: &RuleContext<'_, '_>, new: &Json, findings: &mut Vec<Finding>)
     let text = |keys: &[&str]| super::at(new, keys).and_then(Json::as_str).unwrap_or_default();
     match id.kind.as_str() {
         "APIService" => findings.push(found(&API_ADDED, "new APIService")),
-        "ResourceQuota" | "LimitRange" | "ValidatingAdmissionPolicyBinding"
+        "ResourceQuota"
+        | "LimitRange"
+        | "ValidatingAdmissionPolicyBinding"
         | "MutatingAdmissionPolicyBinding" => {
             findings.push(found(&LIMITS_ADDED, format!("new {}", id.kind)));
         }
@@ -231,7 +233,8 @@ fn added(context: &RuleContext<'_, '_>, new: &Json, findings: &mut Vec<Finding>)
         }
         _ if is_custom(id) && context.sides.is_foreign_kind(id) => {
             let api = new.get("apiVersion").and_then(Json::as_str).unwrap_or_default();
-            findings.push(found(&NEEDS_API, format!("the cluster must serve {} in {api}", id.kind)));
+            findings
+                .push(found(&NEEDS_API, format!("the cluster must serve {} in {api}", id.kind)));
         }
         _ => {}
     }

@@ -9,7 +9,9 @@ pub(in crate::diff) fn quantity(value: &Json) -> Option<f64> {
         Json::Number(number) => number.to_string(),
         _ => return None,
     };
-    let end = text.find(|c: char| c.is_ascii_alphabetic() && !is_exponent(&text, c)).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| c.is_ascii_alphabetic() && !is_exponent(&text, c))
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let factor = match unit {
         "" => 1.0,

@@ -1,6 +1,7 @@
-//! Rules on RBAC: permissions that subjects gain, by set inclusion over effective permissions.
+//! Rules on RBAC: permissions that subjects gain and lose, by set inclusion over effective permissions.
 //!
-//! A permission that a subject already has through another role or binding is not a gain.
+//! A permission that a subject already has through another role or binding is not a gain, and one
+//! that it keeps through another is not a loss.
 
 mod grants;
 mod holdings;
@@ -15,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-pub(in crate::diff::rules) use holdings::{Bindings, EffectivePermissions};
+pub(in crate::diff::rules) use holdings::{Bindings, EffectivePermissions, Renames};
 use holdings::{Holder, Scope, bound, subject_name, subjects};
 
 rules! {
@@ -43,10 +44,26 @@ rules! {
         "RBAC widened: role bound to another subject."
         "The subject has all permissions of the role."
         "Check the subject.";
+    LOST "rbac-lost" Risky
+        "RBAC narrowed: permissions of a workload or user lost."
+        "Effective permissions, over all roles and bindings. The vendor removes what the new version does not need; requests that it still makes fail with Forbidden."
+        "Check the operator's log for `forbidden` after the upgrade, and your own use of the role.";
+    UNBOUND "rbac-unbound-role-narrowed" Risky
+        "RBAC narrowed: role that the chart does not bind."
+        "The operator binds the role for its operands, or users do. Without the role or its permissions, these subjects fail with Forbidden."
+        "Look for bindings of the role in your clusters.";
+    AGGREGATED "rbac-aggregated" Risky
+        "RBAC widened: role aggregated into view, edit or admin."
+        "Everyone with the aggregated role in a namespace, or in the cluster, gets the permissions."
+        "Check that users of these roles may have the permissions.";
+    UNAGGREGATED "rbac-aggregation-removed" Risky
+        "RBAC narrowed: role no longer aggregated."
+        "Users with view, edit or admin lose the permissions of the role."
+        "Bind the role to the users who need it.";
     NARROWED "rbac-narrowed" Info
-        "RBAC narrowed: permissions removed from a role."
-        "Subjects of the role that still need the permissions fail."
-        "Nothing, unless you use the role for something else.";
+        "RBAC narrowed: permissions of an unused subject removed."
+        "No workload of the new version uses the ServiceAccount."
+        "Nothing, unless you use the ServiceAccount for something else.";
     SAME "rbac-rewritten" Info
         "RBAC rewritten without a change of permissions."
         "Rules were regrouped, or moved between roles of the same subjects."
@@ -59,6 +76,10 @@ pub(super) struct Access<'s> {
     holds: Grants<'s>,
     /// The subjects with the scopes of their bindings, as holders of old permissions.
     before: BTreeSet<(Holder, Scope<'s>)>,
+    /// The subjects of the old side, as holders of new permissions, and true for those that are used.
+    after: BTreeSet<(Holder, Scope<'s>, bool)>,
+    /// The same subjects, as the subject of a sentence.
+    losers: String,
     /// True if one of the bindings applies in all namespaces.
     everywhere: bool,
     /// The subjects, as the subject of a sentence.
@@ -73,13 +94,23 @@ impl<'s> Access<'s> {
         }
         let bindings = sides.bindings.to(&pair.id);
         let held = |(subject, scope): &(&str, Scope<'s>)| (sides.before.holder(subject), *scope);
-        let who: BTreeSet<&str> = bindings.iter().map(|(subject, _)| *subject).collect();
-        let who: Vec<String> = who.into_iter().map(|subject| format!("`{subject}`")).collect();
+        let old_id = pair.old_id.as_ref().unwrap_or(&pair.id);
+        let old_bindings = sides.old_bindings.to(old_id);
+        let holds = |(subject, scope): &(&str, Scope<'s>)| {
+            (sides.after.holder(subject), *scope, sides.is_used(subject))
+        };
+        let names = |bindings: &[(&str, Scope<'s>)]| -> Vec<String> {
+            let names: BTreeSet<&str> = bindings.iter().map(|(subject, _)| *subject).collect();
+            names.into_iter().map(str::to_owned).collect()
+        };
+        let who = names(&bindings);
 
         Some(Access {
             held: Grants::of(pair.old),
             holds: Grants::of(pair.new),
             before: bindings.iter().map(held).collect(),
+            after: old_bindings.iter().map(holds).collect(),
+            losers: listed(&names(&old_bindings), 2),
             everywhere: bindings.iter().any(|(_, scope)| scope.is_none()),
             who: if who.is_empty() { "the role".to_owned() } else { listed(&who, 2) },
         })
@@ -97,6 +128,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
 /// Adds the findings for an edit of a role.
 fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     let keys = context.shape();
+    aggregation(context, &keys, findings);
     let in_rules = keys.first() == Some(&"rules");
     if !in_rules && !keys.is_empty() {
         return;
@@ -129,12 +161,78 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
             gains(context.sides, access, &gained, findings);
         }
     }
-    if context.pair.old.is_some() && context.pair.new.is_some() && in_rules {
-        if !lost.is_empty() {
-            findings.push(found(&NARROWED, format!("no longer allows: {}", summary(&lost))));
-        } else if !has_gains {
-            findings.push(found(&SAME, "effective permissions unchanged"));
-        }
+    if context.pair.old.is_some() && !lost.is_empty() {
+        losses(context, access, &lost, findings);
+    } else if context.pair.old.is_some() && context.pair.new.is_some() && !has_gains {
+        findings.push(found(&SAME, "effective permissions unchanged"));
+    }
+}
+
+/// Adds the finding for permissions that a role no longer has.
+fn losses(
+    context: &RuleContext<'_, '_>,
+    access: &Access<'_>,
+    lost: &[&Grant<'_>],
+    findings: &mut Vec<Finding>,
+) {
+    if access.after.is_empty() {
+        let reason = format!("no longer allows to {}; the chart does not bind it", summary(lost));
+        findings.push(found(&UNBOUND, reason));
+        return;
+    }
+    let keeps = |grant: &Grant<'_>, (holder, scope, _): &(Holder, Scope<'_>, bool)| {
+        context.sides.after.has(*holder, *scope, grant)
+    };
+    let gone: Vec<&Grant<'_>> = lost
+        .iter()
+        .filter(|grant| access.after.iter().any(|holder| !keeps(grant, holder)))
+        .copied()
+        .collect();
+    if gone.is_empty() {
+        findings.push(found(&SAME, "permissions moved to other roles of the same subjects"));
+        return;
+    }
+
+    let used = access
+        .after
+        .iter()
+        .any(|holder| holder.2 && gone.iter().any(|grant| !keeps(grant, holder)));
+    let reason = format!("{} can no longer {}", access.losers, summary(&gone));
+    findings.push(found(if used { &LOST } else { &NARROWED }, reason));
+}
+
+/// Prefix of the labels that aggregate a ClusterRole into another one.
+const AGGREGATE_TO: &str = "rbac.authorization.k8s.io/aggregate-to-";
+
+/// Adds the findings for labels that aggregate a ClusterRole into another one.
+fn aggregation(context: &RuleContext<'_, '_>, keys: &[&str], findings: &mut Vec<Finding>) {
+    let in_labels = matches!(keys, [] | ["metadata"] | ["metadata", "labels"])
+        || matches!(keys, ["metadata", "labels", label] if label.starts_with(AGGREGATE_TO));
+    if keys.first() == Some(&"aggregationRule") {
+        findings.push(found(&AGGREGATED, context.change()));
+    }
+    if !in_labels {
+        return;
+    }
+    let targets = |object: Option<&serde_json::Value>| -> BTreeSet<String> {
+        let labels = object.and_then(|object| object.pointer("/metadata/labels"));
+        let labels = labels.and_then(serde_json::Value::as_object).into_iter().flatten();
+        let on = labels.filter(|(_, value)| value.as_str() == Some("true"));
+        on.filter_map(|(key, _)| key.strip_prefix(AGGREGATE_TO).map(str::to_owned)).collect()
+    };
+    let (old, new) = (targets(context.pair.old), targets(context.pair.new));
+    let names = |set: Vec<&String>| listed(&set, 4);
+    let came: Vec<&String> = new.difference(&old).collect();
+    if !came.is_empty() {
+        let grants = context.pair.new.map(role_grants).unwrap_or_default();
+        let grants: Vec<&Grant<'_>> = grants.iter().collect();
+        let reason = format!("everyone with {} can now {}", names(came), summary(&grants));
+        findings.push(found(&AGGREGATED, reason));
+    }
+    let gone: Vec<&String> = old.difference(&new).collect();
+    if !gone.is_empty() {
+        let reason = format!("everyone with {} loses its permissions", names(gone));
+        findings.push(found(&UNAGGREGATED, reason));
     }
 }
 
@@ -197,11 +295,7 @@ fn summary(grants: &[&Grant<'_>]) -> String {
     let parts: Vec<String> = targets
         .into_iter()
         .map(|(verbs, targets)| {
-            let verbs = if verbs.contains(&"*") {
-                "do anything with".to_owned()
-            } else {
-                listed(&verbs, 8)
-            };
+            let verbs = verb_phrase(&verbs);
             format!("{verbs} {}", listed(&targets, 6))
         })
         .collect();
@@ -211,8 +305,29 @@ fn summary(grants: &[&Grant<'_>]) -> String {
     }
 }
 
+/// Returns verbs as a phrase, in the order of the usual ones.
+fn verb_phrase(verbs: &[&str]) -> String {
+    const READ: [&str; 3] = ["get", "list", "watch"];
+    const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
+    if verbs.contains(&"*") {
+        return "do anything with".to_owned();
+    }
+    let all = |set: &[&str]| set.iter().all(|verb| verbs.contains(verb));
+    let mut words: Vec<&str> = Vec::new();
+    let mut rest: Vec<&str> = verbs.to_vec();
+    for (set, word) in [(&READ[..], "read"), (&WRITE[..], "write")] {
+        if all(set) {
+            words.push(word);
+            rest.retain(|verb| !set.contains(verb));
+        }
+    }
+    words.extend(rest);
+    listed(&words, 8)
+}
+
 /// Adds the findings for an edit of a binding.
 fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    unbound(context, findings);
     let Some(new) = context.pair.new else { return };
     let steps = context.steps();
     let release = context.sides.new.namespace.as_str();
@@ -247,17 +362,12 @@ fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         fresh.iter().map(|subject| sides.before.holder(subject)).collect();
     let gain = sides.gains.of(sides, &role, scope, holders);
     let was_there = sides.old.objects.contains_key(&role);
-    let who: Vec<String> = fresh.iter().map(|subject| format!("`{subject}`")).collect();
-    let place = match scope {
-        None => " in all namespaces".to_owned(),
-        Some("") => String::new(),
-        Some(namespace) => format!(" in namespace `{namespace}`"),
-    };
-    let who = listed(&who, 2);
+    let place = place(scope);
+    let who = listed(&fresh, 2);
     match &*gain {
         Gain::Unknown => {
             let reason = format!(
-                "{who} is now bound to {} `{}`{place}, which is not part of this chart",
+                "{who} is now bound to {}/{}{place}, which is not part of this chart",
                 role.kind, role.name
             );
             findings.push(found(&SUBJECT, reason));
@@ -272,6 +382,60 @@ fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         }
         Gain::Some { .. } => {}
     }
+}
+
+/// Returns the scope of a binding for the end of a sentence.
+fn place(scope: Scope<'_>) -> String {
+    match scope {
+        None => " in all namespaces".to_owned(),
+        Some("") => String::new(),
+        Some(namespace) => format!(" in namespace {namespace}"),
+    }
+}
+
+/// Adds the finding for subjects that a binding no longer has. Permissions of a removed role are
+/// reported at the role.
+fn unbound(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let (Some(old), Some(old_id)) = (context.pair.old, &context.pair.old_id) else { return };
+    let sides = context.sides;
+    let shape = context.shape();
+    let gone: Vec<String> = match (shape.as_slice(), &context.edit.old) {
+        ([] | ["roleRef", ..], Some(_)) => subjects(old, &sides.old.namespace),
+        (["subjects"], Some(list)) => {
+            let wrapped = serde_json::json!({"subjects": list});
+            let kept = context.pair.new.map(|new| subjects(new, &sides.new.namespace));
+            let kept = kept.unwrap_or_default();
+            let all = subjects(&wrapped, &sides.old.namespace).into_iter();
+            all.filter(|subject| !kept.contains(subject)).collect()
+        }
+        (["subjects", "[]"], Some(subject)) => vec![subject_name(subject, &sides.old.namespace)],
+        _ => return,
+    };
+    let Some((role, scope)) = bound(old_id, old) else { return };
+    let Some(role) = sides.old.objects.get(&role).filter(|_| sides.new.objects.contains_key(&role))
+    else {
+        return;
+    };
+
+    let grants = role_grants(role);
+    let (mut losers, mut used) = (Vec::new(), false);
+    let mut lost: BTreeSet<&Grant<'_>> = BTreeSet::new();
+    for subject in gone {
+        let holder = sides.after.holder(&subject);
+        let missing: Vec<&Grant<'_>> =
+            grants.iter().filter(|grant| !sides.after.has(holder, scope, grant)).collect();
+        if !missing.is_empty() {
+            used |= sides.is_used(&subject);
+            lost.extend(missing);
+            losers.push(subject);
+        }
+    }
+    if lost.is_empty() {
+        return;
+    }
+    let lost: Vec<&Grant<'_>> = lost.into_iter().collect();
+    let reason = format!("{} can no longer {}{}", listed(&losers, 2), summary(&lost), place(scope));
+    findings.push(found(if used { &LOST } else { &NARROWED }, reason));
 }
 
 /// Permissions that subjects gain from a binding.

@@ -104,7 +104,9 @@ fn container(
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let list = |value: Option<&Json>| value.cloned().unwrap_or(Json::Array(Vec::new()));
     let with_image = |container: &Json| {
-        container.get("image").map_or("no image".to_owned(), |image| format!("image {}", plain(image)))
+        container
+            .get("image")
+            .map_or("no image".to_owned(), |image| format!("image {}", plain(image)))
     };
     match (rest, old, new) {
         ([], None, Some(new)) => {

@@ -129,14 +129,18 @@ fn claims_and_users(
     };
     let (before, after) = (claims(old), claims(new));
     for claim in before.iter().filter(|claim| !after.contains(claim)) {
-        add(&["volumes"], found(&CLAIM, format!("PersistentVolumeClaim {claim} is no longer mounted")));
+        add(
+            &["volumes"],
+            found(&CLAIM, format!("PersistentVolumeClaim {claim} is no longer mounted")),
+        );
     }
     if after.is_empty() {
         return;
     }
     for field in ["runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"] {
         let of = |spec: &Json| at(spec, &["securityContext", field]).cloned();
-        let shown = |value: Option<Json>| value.map_or("unset".to_owned(), |value| value.to_string());
+        let shown =
+            |value: Option<Json>| value.map_or("unset".to_owned(), |value| value.to_string());
         if of(old) != of(new) {
             let (old, new) = (shown(of(old)), shown(of(new)));
             let reason = format!("securityContext.{field}: {old} → {new}");

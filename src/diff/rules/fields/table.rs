@@ -1,10 +1,8 @@
 //! The rows: fields with the consequence that Kubernetes gives to their change.
 
-use super::Of::{Container, Every, Kinds, Pod};
-use super::When::{
-    Added, Changed, From, Gains, Limited, Loses, Lowered, Raised, Removed, To,
-};
 use super::super::rules;
+use super::Of::{Container, Every, Kinds, Pod};
+use super::When::{Added, Changed, From, Gains, Limited, Loses, Lowered, Raised, Removed, To};
 use super::{Field, Of, When};
 use crate::diff::Rule;
 
@@ -190,39 +188,97 @@ pub(super) static FIELDS: &[Field] = &[
     // Annotations that Helm reads.
     row(Every, &["metadata", "annotations", "helm.sh/hook"], "", Added, &HOOK),
     row(Every, &["metadata", "annotations", "helm.sh/hook"], "", Removed, &HOOK),
-    row(Every, &["metadata", "annotations", "helm.sh/resource-policy"], "", From("keep"), &NOT_KEPT),
-
+    row(
+        Every,
+        &["metadata", "annotations", "helm.sh/resource-policy"],
+        "",
+        From("keep"),
+        &NOT_KEPT,
+    ),
     // Workloads.
     row(SCALED, &["spec", "replicas"], "1", To("0"), &NO_PODS),
     row(SCALED, &["spec", "replicas"], "1", Lowered, &FEWER),
     row(SCALED, &["spec", "replicas"], "1", Raised, &REPLICAS),
     row(WORKLOADS, &["spec", "strategy", "type"], "\"RollingUpdate\"", To("Recreate"), &ROLLOUT),
-    row(WORKLOADS, &["spec", "updateStrategy", "type"], "\"RollingUpdate\"", To("OnDelete"), &ROLLOUT),
+    row(
+        WORKLOADS,
+        &["spec", "updateStrategy", "type"],
+        "\"RollingUpdate\"",
+        To("OnDelete"),
+        &ROLLOUT,
+    ),
     row(WORKLOADS, &["spec", "paused"], "false", To("true"), &ROLLOUT),
-    row(WORKLOADS, &["spec", "strategy", "rollingUpdate", "maxUnavailable"], "\"25%\"", Raised, &ROLLOUT),
-    row(WORKLOADS, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], "1", Raised, &ROLLOUT),
+    row(
+        WORKLOADS,
+        &["spec", "strategy", "rollingUpdate", "maxUnavailable"],
+        "\"25%\"",
+        Raised,
+        &ROLLOUT,
+    ),
+    row(
+        WORKLOADS,
+        &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"],
+        "1",
+        Raised,
+        &ROLLOUT,
+    ),
     row(WORKLOADS, &["spec", "strategy"], "", Changed, &ROLLOUT_SETTINGS),
     row(WORKLOADS, &["spec", "updateStrategy"], "", Changed, &ROLLOUT_SETTINGS),
     row(WORKLOADS, &["spec", "paused"], "false", Changed, &ROLLOUT_SETTINGS),
     row(WORKLOADS, &["spec", "minReadySeconds"], "0", Changed, &ROLLOUT_SETTINGS),
     row(WORKLOADS, &["spec", "progressDeadlineSeconds"], "600", Changed, &ROLLOUT_SETTINGS),
     row(WORKLOADS, &["spec", "revisionHistoryLimit"], "10", Changed, &ROLLOUT_SETTINGS),
-    row(WORKLOADS, &["spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"], "\"Retain\"", To("Delete"), &RECLAIM),
-    row(WORKLOADS, &["spec", "persistentVolumeClaimRetentionPolicy", "whenScaled"], "\"Retain\"", To("Delete"), &RECLAIM),
+    row(
+        WORKLOADS,
+        &["spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"],
+        "\"Retain\"",
+        To("Delete"),
+        &RECLAIM,
+    ),
+    row(
+        WORKLOADS,
+        &["spec", "persistentVolumeClaimRetentionPolicy", "whenScaled"],
+        "\"Retain\"",
+        To("Delete"),
+        &RECLAIM,
+    ),
     row(CRON_JOB, &["spec", "schedule"], "", Changed, &SCHEDULE),
     row(CRON_JOB, &["spec", "timeZone"], "", Changed, &SCHEDULE),
     row(CRON_JOB, &["spec", "suspend"], "false", To("true"), &SCHEDULE),
-
     // Pods.
     row(Pod, &["nodeSelector", "kubernetes.io/os"], "", Removed, &PLATFORM),
     row(Pod, &["nodeSelector", "kubernetes.io/arch"], "", Removed, &PLATFORM),
     row(Pod, &["nodeSelector"], "", Gains, &SCHEDULING),
     row(Pod, &["nodeSelector"], "", Loses, &SCHEDULING_WIDER),
     row(Pod, &["nodeName"], "", Changed, &SCHEDULING),
-    row(Pod, &["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"], "", Removed, &SCHEDULING_WIDER),
-    row(Pod, &["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"], "", Changed, &SCHEDULING),
-    row(Pod, &["affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution"], "", Gains, &SCHEDULING),
-    row(Pod, &["affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"], "", Gains, &SCHEDULING),
+    row(
+        Pod,
+        &["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"],
+        "",
+        Removed,
+        &SCHEDULING_WIDER,
+    ),
+    row(
+        Pod,
+        &["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"],
+        "",
+        Changed,
+        &SCHEDULING,
+    ),
+    row(
+        Pod,
+        &["affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution"],
+        "",
+        Gains,
+        &SCHEDULING,
+    ),
+    row(
+        Pod,
+        &["affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"],
+        "",
+        Gains,
+        &SCHEDULING,
+    ),
     row(Pod, &["affinity"], "", Changed, &SCHEDULING_WIDER),
     row(Pod, &["topologySpreadConstraints"], "", Gains, &SCHEDULING),
     row(Pod, &["topologySpreadConstraints"], "", Loses, &SCHEDULING_WIDER),
@@ -242,7 +298,6 @@ pub(super) static FIELDS: &[Field] = &[
     row(Pod, &["dnsConfig"], "", Changed, &NETWORK),
     row(Pod, &["hostAliases"], "", Changed, &NETWORK),
     row(Pod, &["hostNetwork"], "false", From("true"), &NETWORK),
-
     // Containers.
     row(Container, &["imagePullPolicy"], "", To("Never"), &NOT_PULLED),
     row(Container, &["imagePullPolicy"], "", Changed, &PULL),
@@ -267,7 +322,6 @@ pub(super) static FIELDS: &[Field] = &[
     row(Container, &["resources", "limits", "*"], "", Limited, &LIMIT),
     row(Container, &["resources", "limits", "*"], "", Changed, &RESOURCES),
     row(Container, &["resources", "requests", "*"], "", Changed, &RESOURCES),
-
     // Availability and scaling.
     row(PDB, &["spec", "minAvailable"], "", Raised, &BUDGET),
     row(PDB, &["spec", "maxUnavailable"], "", Limited, &BUDGET),
@@ -277,7 +331,6 @@ pub(super) static FIELDS: &[Field] = &[
     row(HPA, &["spec", "minReplicas"], "1", Lowered, &SCALING),
     row(HPA, &["spec", "scaleTargetRef"], "", Changed, &SCALING),
     row(HPA, &["spec", "metrics"], "", Changed, &SCALING),
-
     // Network.
     row(SERVICE, &["spec", "type"], "\"ClusterIP\"", To("LoadBalancer"), &EXPOSED),
     row(SERVICE, &["spec", "type"], "\"ClusterIP\"", From("LoadBalancer"), &WITHDRAWN),
@@ -302,14 +355,24 @@ pub(super) static FIELDS: &[Field] = &[
     row(INGRESSES, &["spec", "rules"], "", Changed, &INGRESS),
     row(INGRESSES, &["spec", "tls"], "", Changed, &INGRESS),
     row(INGRESSES, &["spec", "defaultBackend"], "", Changed, &INGRESS),
-    row(Kinds(&["APIService"]), &["spec", "insecureSkipTLSVerify"], "false", To("true"), &TLS_UNVERIFIED),
-
+    row(
+        Kinds(&["APIService"]),
+        &["spec", "insecureSkipTLSVerify"],
+        "false",
+        To("true"),
+        &TLS_UNVERIFIED,
+    ),
     row(Kinds(&["APIService"]), &["spec", "service"], "", Changed, &API_BACKEND),
-
     // Storage and classes of the cluster.
     row(CLAIMS, &["spec", "resources", "requests", "storage"], "", Lowered, &SHRUNK),
     row(CLAIMS, &["spec", "resources", "requests", "storage"], "", Raised, &EXPANDED),
-    row(Kinds(&["PersistentVolume"]), &["spec", "persistentVolumeReclaimPolicy"], "\"Retain\"", To("Delete"), &RECLAIM),
+    row(
+        Kinds(&["PersistentVolume"]),
+        &["spec", "persistentVolumeReclaimPolicy"],
+        "\"Retain\"",
+        To("Delete"),
+        &RECLAIM,
+    ),
     row(Kinds(&["PriorityClass"]), &["globalDefault"], "false", Changed, &DEFAULT_CLASS),
     row(
         Kinds(&["StorageClass"]),
@@ -332,10 +395,27 @@ pub(super) static FIELDS: &[Field] = &[
         Changed,
         &POD_SECURITY,
     ),
-
     // ServiceAccounts.
     row(ACCOUNTS, &["imagePullSecrets"], "", Loses, &IDENTITY),
-    row(ACCOUNTS, &["metadata", "annotations", "eks.amazonaws.com/role-arn"], "", Changed, &IDENTITY),
-    row(ACCOUNTS, &["metadata", "annotations", "iam.gke.io/gcp-service-account"], "", Changed, &IDENTITY),
-    row(ACCOUNTS, &["metadata", "annotations", "azure.workload.identity/client-id"], "", Changed, &IDENTITY),
+    row(
+        ACCOUNTS,
+        &["metadata", "annotations", "eks.amazonaws.com/role-arn"],
+        "",
+        Changed,
+        &IDENTITY,
+    ),
+    row(
+        ACCOUNTS,
+        &["metadata", "annotations", "iam.gke.io/gcp-service-account"],
+        "",
+        Changed,
+        &IDENTITY,
+    ),
+    row(
+        ACCOUNTS,
+        &["metadata", "annotations", "azure.workload.identity/client-id"],
+        "",
+        Changed,
+        &IDENTITY,
+    ),
 ];

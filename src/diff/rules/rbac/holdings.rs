@@ -1,7 +1,7 @@
 //! Effective permissions: the subjects of bindings and their roles.
 
 use super::grants::{Grant, Wildcards, role_grants};
-use crate::diff::identity::Pairs;
+use crate::diff::identity::{Pair, Pairs};
 use crate::diff::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,14 +9,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Scope of a binding: a namespace, or `None` for all namespaces.
 pub(super) type Scope<'a> = Option<&'a str>;
 
-/// Returns `namespace/name` of a ServiceAccount, without the release namespace, or `User name`.
+/// Returns `ServiceAccount/namespace/name`, without the release namespace, or `User/name`.
 pub(super) fn subject_name(subject: &Json, release: &str) -> String {
     let text = |key: &str| subject.get(key).and_then(Json::as_str).unwrap_or_default();
     let namespace = text("namespace");
     match text("kind") {
-        "ServiceAccount" if namespace.is_empty() || namespace == release => text("name").to_owned(),
-        "ServiceAccount" => format!("{namespace}/{}", text("name")),
-        kind => format!("{kind} {}", text("name")),
+        "ServiceAccount" if namespace.is_empty() || namespace == release => {
+            format!("ServiceAccount/{}", text("name"))
+        }
+        "ServiceAccount" => format!("ServiceAccount/{namespace}/{}", text("name")),
+        kind => format!("{kind}/{}", text("name")),
     }
 }
 
@@ -43,7 +45,7 @@ pub(super) fn bound<'a>(id: &'a Identity, binding: &'a Json) -> Option<(Identity
 type RolesByScope<'a> = BTreeMap<Scope<'a>, BTreeSet<usize>>;
 
 /// Number of a group of subjects with the same roles in the same scopes; `None` without roles.
-pub(super) type Holder = Option<usize>;
+pub(in crate::diff::rules) type Holder = Option<usize>;
 
 /// Effective permissions of all subjects of the old side.
 pub(in crate::diff::rules) struct EffectivePermissions<'a> {
@@ -59,17 +61,9 @@ pub(in crate::diff::rules) struct EffectivePermissions<'a> {
 }
 
 impl<'a> EffectivePermissions<'a> {
-    /// Returns the permissions of the old side. Renamed roles and ServiceAccounts have their new name.
-    pub(in crate::diff::rules) fn of(side: &'a Side, pairs: &Pairs<'_>) -> Self {
-        let renamed: BTreeMap<&Identity, &Identity> = pairs
-            .list
-            .iter()
-            .filter_map(|pair| pair.old_id.as_ref().map(|old| (old, &pair.id)))
-            .filter(|(old, new)| old != new)
-            .collect();
-        let accounts = renamed.iter().filter(|(old, _)| old.kind == "ServiceAccount");
-        let accounts: BTreeMap<String, String> =
-            accounts.map(|(old, new)| (subject_name_of(old), subject_name_of(new))).collect();
+    /// Returns the permissions of a side. Renamed roles and ServiceAccounts have their new name.
+    pub(in crate::diff::rules) fn of(side: &'a Side, renamed: &Renames<'_>) -> Self {
+        let accounts = renamed.subjects();
 
         let mut numbers: HashMap<Identity, usize> = HashMap::new();
         let mut roles: BTreeMap<String, RolesByScope<'a>> = BTreeMap::new();
@@ -79,7 +73,7 @@ impl<'a> EffectivePermissions<'a> {
             let Some((role, scope)) = bound(id, binding) else { continue };
             let next = numbers.len();
             let number = *numbers.entry(role.clone()).or_insert(next);
-            let role = renamed.get(&role).map_or(role, |new| (*new).clone());
+            let role = renamed.0.get(&role).map_or(role, |new| (*new).clone());
             for subject in subjects(binding, &side.namespace) {
                 let subject = accounts.get(&subject).cloned().unwrap_or(subject);
                 let scopes = roles.entry(subject.clone()).or_default();
@@ -130,7 +124,7 @@ impl<'a> EffectivePermissions<'a> {
 
     /// Returns the holder of a subject. Subjects with the same roles share a holder, so each permission
     /// is looked up once for all of them.
-    pub(super) fn holder(&self, subject: &str) -> Holder {
+    pub(in crate::diff::rules) fn holder(&self, subject: &str) -> Holder {
         self.subjects.get(subject).copied()
     }
 
@@ -152,6 +146,17 @@ impl<'a> EffectivePermissions<'a> {
         scopes.is_some_and(|scopes| scopes.values().any(|roles| self.cover(roles, grant)))
     }
 
+    /// Returns true if a holder may use a verb on a resource in any scope.
+    pub(in crate::diff::rules) fn may(
+        &self,
+        holder: Holder,
+        group: &str,
+        resource: &str,
+        verb: &str,
+    ) -> bool {
+        self.somewhere(holder, &Grant { group, resource, name: "", verb, url: false })
+    }
+
     /// Returns true if one of these roles has a permission.
     fn cover(&self, roles: &BTreeSet<usize>, grant: &Grant<'_>) -> bool {
         self.wildcards.any_over(grant, |wider| {
@@ -169,14 +174,17 @@ impl<'a> EffectivePermissions<'a> {
 pub(in crate::diff::rules) struct Bindings<'a>(BTreeMap<Identity, BTreeSet<(String, Scope<'a>)>>);
 
 impl<'a> Bindings<'a> {
-    /// Returns the bindings of a side.
-    pub(in crate::diff::rules) fn of(side: &'a Side) -> Self {
+    /// Returns the bindings of a side. Renamed ServiceAccounts have their new name.
+    pub(in crate::diff::rules) fn of(side: &'a Side, renamed: &Renames<'_>) -> Self {
+        let accounts = renamed.subjects();
         let mut bindings = Bindings(BTreeMap::new());
         for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
         {
             let Some((role, scope)) = bound(id, binding) else { continue };
             let subjects = subjects(binding, &side.namespace);
-            let subjects = subjects.into_iter().map(|subject| (subject, scope));
+            let subjects = subjects
+                .into_iter()
+                .map(|subject| (accounts.get(&subject).cloned().unwrap_or(subject), scope));
             bindings.0.entry(role).or_default().extend(subjects);
         }
         bindings
@@ -189,6 +197,24 @@ impl<'a> Bindings<'a> {
     }
 }
 
-fn subject_name_of(id: &Identity) -> String {
-    if id.namespace.is_empty() { id.name.clone() } else { format!("{}/{}", id.namespace, id.name) }
+/// Renamed objects of two sides, by their old identity.
+pub(in crate::diff::rules) struct Renames<'p>(BTreeMap<&'p Identity, &'p Identity>);
+
+impl<'p> Renames<'p> {
+    /// Returns the renamed objects among the pairs.
+    pub(in crate::diff::rules) fn of(pairs: &'p Pairs<'_>) -> Self {
+        let old = |pair: &'p Pair<'_>| pair.old_id.as_ref().map(|old| (old, &pair.id));
+        Renames(pairs.list.iter().filter_map(old).filter(|(old, new)| old != new).collect())
+    }
+
+    /// Returns no renames, for the new side.
+    pub(in crate::diff::rules) fn none() -> Self {
+        Renames(BTreeMap::new())
+    }
+
+    /// Returns the new names of ServiceAccounts as subjects, by their old ones.
+    fn subjects(&self) -> BTreeMap<String, String> {
+        let accounts = self.0.iter().filter(|(old, _)| old.kind == "ServiceAccount");
+        accounts.map(|(old, new)| (old.to_string(), new.to_string())).collect()
+    }
 }

@@ -1,0 +1,156 @@
+//! Faults: what cannot start or serve. They are found on each side as a whole and reported where
+//! they are new, at the edit that is nearest to their place.
+
+mod pods;
+mod services;
+
+use super::rbac::EffectivePermissions;
+use super::{found, rules};
+use crate::diff::identity::Pairs;
+use crate::diff::path::Step;
+use crate::diff::{Finding, Identity, Rule, Side};
+use std::collections::{BTreeMap, BTreeSet};
+
+rules! {
+    MISSING "object-missing" Breaking
+        "Pods need an object that nothing creates."
+        "Without a Secret, ConfigMap or PersistentVolumeClaim that is not optional, containers do not start; without its ServiceAccount or PriorityClass, a pod is not created."
+        "Create the object before the upgrade.";
+    PULL_SECRET "pull-secret-missing" Risky
+        "Pull secret that nothing creates."
+        "The kubelet ignores a missing pull secret, so pods start only if their registry needs none."
+        "Create the Secret before the upgrade if the registry needs it.";
+    KEY "config-key-missing" Breaking
+        "Key of a ConfigMap or Secret that does not exist."
+        "Containers with a reference to a missing key do not start (CreateContainerConfigError)."
+        "Add the key, or make the reference optional.";
+    PORT "port-unknown" Breaking
+        "Named port that no container has."
+        "A probe with the port fails, so its container restarts or is never ready; a Service has no endpoints for the port."
+        "Add the port to the container, or use its number.";
+    UNDECLARED "port-undeclared" Risky
+        "Port that no container declares or mentions."
+        "Declared ports are only documentation, so a program may listen on it anyway; but neither the ports, arguments nor environment of the pod have this number any more."
+        "Check which port the program listens on.";
+    SELECTS_NONE "service-selects-nothing" Risky
+        "New Service without pods in the chart."
+        "It has no endpoints unless an operator or a user creates pods with its labels."
+        "Check what creates the pods.";
+    NO_PODS "service-without-pods" Breaking
+        "Service no longer selects pods of the chart."
+        "It has no endpoints, so its clients cannot connect."
+        "Check the labels of the pods and the selector.";
+    BACKEND "backend-missing" Breaking
+        "Webhook or aggregated API without its Service."
+        "The API server cannot call it: matching requests fail, unless `failurePolicy` is Ignore."
+        "Create the Service and its port, or remove the configuration.";
+    ROOT "root-not-allowed" Breaking
+        "Container runs as root and must not."
+        "The kubelet does not start a container with user 0 under `runAsNonRoot: true` (CreateContainerConfigError)."
+        "Set another `runAsUser`, or `runAsNonRoot: false`.";
+    LABELS "selector-mismatch" Breaking
+        "Selector of a workload does not match its pods."
+        "The API server rejects the workload."
+        "Add the labels of the selector to the pod template.";
+    ABOVE_LIMIT "request-above-limit" Breaking
+        "Resource request above its limit."
+        "The API server rejects pods whose request is above the limit."
+        "Raise the limit, or lower the request.";
+    TOKEN "api-token-missing" Breaking
+        "Pods without a token for the Kubernetes API."
+        "The ServiceAccount has permissions, but with `automountServiceAccountToken: false` the pods cannot authenticate."
+        "Mount the token, or check that the program does not use the API.";
+    LEASE "lease-not-allowed" Breaking
+        "Leader election without permission for Leases."
+        "A replica that cannot create and update its Lease never becomes leader, and reconciles nothing."
+        "Bind a Role with get, create and update of `leases.coordination.k8s.io`.";
+    OWN_API "own-api-not-readable" Breaking
+        "Operator may no longer list its own custom resources."
+        "Its caches do not synchronize, so it reconciles nothing."
+        "Bind a role with list and watch of the resource.";
+}
+
+/// A fault of a side.
+pub(super) struct Fault {
+    /// The object with the fault.
+    id: Identity,
+    rule: &'static Rule,
+    /// The fault, without the object.
+    reason: String,
+    /// The field that is wrong.
+    path: Vec<Step>,
+}
+
+impl Fault {
+    fn new(id: &Identity, rule: &'static Rule, reason: String, path: Vec<Step>) -> Self {
+        Fault { id: id.clone(), rule, reason, path }
+    }
+}
+
+/// The new faults by object.
+#[derive(Default)]
+pub(super) struct Faults(BTreeMap<Identity, Vec<Fault>>);
+
+impl Faults {
+    /// Returns the faults that the new side has and the old one does not have.
+    pub(super) fn between(
+        old: &Side,
+        new: &Side,
+        pairs: &Pairs<'_>,
+        permissions: [&EffectivePermissions<'_>; 2],
+    ) -> Self {
+        let [before, after] = permissions;
+        let renamed: BTreeMap<&Identity, &Identity> =
+            pairs.list.iter().filter_map(|pair| Some((pair.old_id.as_ref()?, &pair.id))).collect();
+        let known: BTreeSet<(Identity, &str, String)> = of(old, before)
+            .into_iter()
+            .map(|fault| {
+                let id = renamed.get(&fault.id).map_or(fault.id, |id| (*id).clone());
+                (id, fault.rule.code, fault.reason)
+            })
+            .collect();
+        let existed: BTreeSet<&Identity> = renamed.values().copied().collect();
+
+        let mut faults = Faults::default();
+        for mut fault in
+            of(new, after).into_iter().chain(pods::lost_apis(new, pairs, before, after))
+        {
+            if known.contains(&(fault.id.clone(), fault.rule.code, fault.reason.clone())) {
+                continue;
+            }
+            // A Service that was there before had pods, because the fault is new.
+            if fault.rule == &SELECTS_NONE && existed.contains(&fault.id) {
+                fault.rule = &NO_PODS;
+            }
+            faults.0.entry(fault.id.clone()).or_default().push(fault);
+        }
+        faults
+    }
+
+    /// Returns the findings about an object, with their paths.
+    pub(super) fn of(&self, id: &Identity) -> impl Iterator<Item = (&[Step], Finding)> {
+        let faults = self.0.get(id).into_iter().flatten();
+        faults.map(|fault| (fault.path.as_slice(), found(fault.rule, fault.reason.clone())))
+    }
+
+    /// Returns the findings about objects other than these, which have no edit of their own: their
+    /// cause is in another object.
+    pub(super) fn elsewhere(&self, edited: &BTreeSet<&Identity>) -> Vec<Finding> {
+        let faults = self.0.iter().filter(|(id, _)| !edited.contains(id));
+        let faults = faults.flat_map(|(_, faults)| faults);
+        faults.map(|fault| found(fault.rule, format!("{}: {}", fault.id, fault.reason))).collect()
+    }
+}
+
+/// Returns the faults of a side.
+fn of(side: &Side, permissions: &EffectivePermissions<'_>) -> Vec<Fault> {
+    let pods = pods::Pod::all(side);
+    let mut faults = Vec::new();
+    pods::judge(side, &pods, permissions, &mut faults);
+    services::judge(side, &pods, &mut faults);
+    faults
+}
+
+fn keys(path: &[&str]) -> Vec<Step> {
+    path.iter().map(|key| Step::Key((*key).to_owned())).collect()
+}

@@ -1,0 +1,143 @@
+//! Faults of Services, and of webhooks, conversions and aggregated APIs behind them.
+
+use super::pods::Pod;
+use super::{BACKEND, Fault, PORT, SELECTS_NONE, UNDECLARED, keys};
+use crate::diff::rules::at;
+use crate::diff::{Identity, Side};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+
+/// Adds the faults of all Services of a side, and of what they are for.
+pub(super) fn judge(side: &Side, pods: &[Pod<'_>], faults: &mut Vec<Fault>) {
+    let index = PodsByLabel::of(pods);
+    for (id, object) in &side.objects {
+        match id.kind.as_str() {
+            "Service" => service(id, object, &index, faults),
+            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
+                let webhooks =
+                    object.get("webhooks").and_then(Json::as_array).into_iter().flatten();
+                for webhook in webhooks {
+                    let name = webhook.get("name").and_then(Json::as_str).unwrap_or_default();
+                    let service = at(webhook, &["clientConfig", "service"]);
+                    backend(side, id, &format!("webhook {name}"), service, faults);
+                }
+            }
+            "CustomResourceDefinition" => {
+                let service =
+                    at(object, &["spec", "conversion", "webhook", "clientConfig", "service"]);
+                backend(side, id, "conversion webhook", service, faults);
+            }
+            "APIService" => {
+                backend(side, id, "aggregated API", at(object, &["spec", "service"]), faults)
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Pods by one of their labels, so that thousands of Services do not look at all pods each.
+struct PodsByLabel<'p, 'a>(HashMap<String, Vec<&'p Pod<'a>>>);
+
+impl<'p, 'a> PodsByLabel<'p, 'a> {
+    fn of(pods: &'p [Pod<'a>]) -> Self {
+        let mut index: HashMap<String, Vec<&Pod<'_>>> = HashMap::new();
+        for pod in pods {
+            for (key, value) in pod.labels.and_then(Json::as_object).into_iter().flatten() {
+                index.entry(label(key, value)).or_default().push(pod);
+            }
+        }
+        PodsByLabel(index)
+    }
+
+    /// Returns the pods in a namespace that have all labels of a selector.
+    fn selected(
+        &self,
+        namespace: &str,
+        selector: &serde_json::Map<String, Json>,
+    ) -> Vec<&'p Pod<'a>> {
+        let rarest = selector.iter().map(|(key, value)| {
+            self.0.get(&label(key, value)).map(Vec::as_slice).unwrap_or_default()
+        });
+        let rarest = rarest.min_by_key(|pods| pods.len()).unwrap_or_default();
+        let has_all = |pod: &&&Pod<'_>| {
+            pod.id.namespace == namespace
+                && selector.iter().all(|(key, value)| {
+                    pod.labels.and_then(|labels| labels.get(key)) == Some(value)
+                })
+        };
+        rarest.iter().filter(has_all).copied().collect()
+    }
+}
+
+fn label(key: &str, value: &Json) -> String {
+    format!("{key}={}", value.as_str().unwrap_or_default())
+}
+
+fn service(id: &Identity, service: &Json, index: &PodsByLabel<'_, '_>, faults: &mut Vec<Fault>) {
+    let selector = at(service, &["spec", "selector"]).and_then(Json::as_object);
+    let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return };
+    let pods = index.selected(&id.namespace, selector);
+    if pods.is_empty() {
+        let text = "spec.selector: no pods of the chart have these labels".to_owned();
+        faults.push(Fault::new(id, &SELECTS_NONE, text, keys(&["spec", "selector"])));
+        return;
+    }
+
+    let ports = at(service, &["spec", "ports"]).and_then(Json::as_array).into_iter().flatten();
+    for port in ports {
+        let path = keys(&["spec", "ports"]);
+        match port.get("targetPort").or_else(|| port.get("port")) {
+            Some(Json::String(name)) if !pods.iter().any(|pod| pod.has_port(name)) => {
+                let text = format!("targetPort {name}: no container of its pods has this port");
+                faults.push(Fault::new(id, &PORT, text, path));
+            }
+            Some(Json::Number(number))
+                if number
+                    .as_i64()
+                    .is_some_and(|port| !pods.iter().any(|pod| pod.mentions(port))) =>
+            {
+                let text = format!("targetPort {number}: no container of its pods declares it");
+                faults.push(Fault::new(id, &UNDECLARED, text, path));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Adds the fault of a Service that the API server calls and that is missing, or has not the port.
+fn backend(
+    side: &Side,
+    id: &Identity,
+    what: &str,
+    service: Option<&Json>,
+    faults: &mut Vec<Fault>,
+) {
+    let Some(service) = service else { return };
+    let text = |key: &str| service.get(key).and_then(Json::as_str).unwrap_or_default();
+    // Services of other namespaces are not part of the chart.
+    let namespace = if text("namespace") == side.namespace { "" } else { text("namespace") };
+    let key = |namespace: &str| Identity {
+        kind: "Service".to_owned(),
+        group: String::new(),
+        namespace: namespace.to_owned(),
+        name: text("name").to_owned(),
+    };
+    let known = side.objects.get(&key(namespace));
+    let port = service.get("port").and_then(Json::as_i64).unwrap_or(443);
+    let reason = match known {
+        None if namespace.is_empty() => {
+            format!("{what}: Service {} is not part of the chart", text("name"))
+        }
+        None => return,
+        Some(known) => {
+            let ports =
+                at(known, &["spec", "ports"]).and_then(Json::as_array).into_iter().flatten();
+            let mut numbers = ports.filter_map(|port| port.get("port")?.as_i64());
+            if numbers.any(|number| number == port) {
+                return;
+            }
+            format!("{what}: Service {} has no port {port}", text("name"))
+        }
+    };
+    faults.push(Fault::new(id, &BACKEND, reason, Vec::new()));
+}
