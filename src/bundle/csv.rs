@@ -171,6 +171,12 @@ impl ClusterServiceVersion {
         self.object.at(&["metadata", "annotations", key]).and_then(Value::as_str)
     }
 
+    /// Returns the ClusterServiceVersions that upgrades to this one skip, from `spec.skips`.
+    pub fn skips(&self) -> Vec<&str> {
+        let list = self.object.at(&["spec", "skips"]).and_then(Value::as_seq);
+        list.unwrap_or_default().iter().filter_map(Value::as_str).collect()
+    }
+
     /// Returns true if `mode` is supported.
     pub fn supports(&self, mode: InstallMode) -> bool {
         self.install_modes.contains(&mode)

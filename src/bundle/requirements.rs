@@ -94,6 +94,21 @@ pub struct Requirements {
     pub max_openshift: Option<String>,
 }
 
+impl Requirements {
+    /// Returns the dependencies as `PACKAGE RANGE`, `GROUP/VERSION/KIND` or in words, sorted.
+    pub fn texts(&self) -> Vec<String> {
+        let text = |dependency: &Dependency| match &dependency.requirement {
+            Requirement::Package { name, text, .. } => format!("{name} {text}"),
+            Requirement::Api(api) => api.to_string(),
+            other => other.to_string(),
+        };
+        let mut texts: Vec<String> = self.dependencies.iter().map(text).collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    }
+}
+
 /// Reads the requirements of a bundle.
 pub(super) fn read(
     files: &BundleFiles,

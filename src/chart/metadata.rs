@@ -63,6 +63,7 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
         annotations.insert("bundle2chart/crds".to_owned(), placement);
         let watch = Value::text(description.watch.annotation());
         annotations.insert("bundle2chart/watch".to_owned(), watch);
+        annotations.extend(upgrade_facts(description));
     }
     if description.config.strip_descriptions {
         annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
@@ -101,6 +102,22 @@ fn annotations(description: &Description<'_>) -> Map {
         annotations.insert("bundle2chart/channels".to_owned(), Value::text(channels));
     }
     annotations
+}
+
+/// Returns the facts of the bundle that `diff` compares: the vendor's upgrade path, install modes and
+/// dependencies.
+fn upgrade_facts(description: &Description<'_>) -> Map {
+    let csv = &description.bundle.csv;
+    let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
+    let facts = [
+        ("install-modes", modes.join(",")),
+        ("replaces", csv.spec_text("replaces").to_owned()),
+        ("skips", csv.skips().join(",")),
+        ("skip-range", csv.annotation("olm.skipRange").unwrap_or_default().to_owned()),
+        ("requires", description.bundle.requirements.texts().join("; ")),
+    ];
+    let facts = facts.into_iter().filter(|(_, text)| !text.is_empty());
+    facts.map(|(key, text)| (format!("bundle2chart/{key}"), Value::text(text))).collect()
 }
 
 /// Returns Helm's `kubeVersion` for `minKubeVersion`; `-0` matches versions such as `1.29.3-gke.1`.

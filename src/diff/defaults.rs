@@ -348,8 +348,7 @@ impl Place {
 
 /// Returns true for kinds outside of Kubernetes' own API groups.
 fn is_custom(id: &Identity) -> bool {
-    id.kind == super::CHART_KIND && id.group == "bundle2chart"
-        || id.group.contains('.') && !id.group.ends_with(".k8s.io")
+    super::is_description(id) || id.group.contains('.') && !id.group.ends_with(".k8s.io")
 }
 
 /// Returns the default of a field that depends on its siblings, in the object without the field.

@@ -20,7 +20,7 @@ pub mod values;
 pub use crate::ir::field_path::{self as path, Path};
 pub use crate::ir::{Identity, Ignore, Pattern};
 pub use rules::Rule;
-pub use side::{CHART_KIND, ChartFacts, Placement, Side};
+pub use side::{BundleFacts, CHART_KIND, ChartFacts, Placement, Side, is_description};
 
 use identity::Pairs;
 use serde_json::Value as Json;
@@ -238,6 +238,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         old.add_chart();
         new.add_chart();
     }
+    side::add_bundles(&mut old, &mut new);
     redact::redact(&mut old, &mut new);
 
     let pairs = Pairs::of(&old, &new);

@@ -1,7 +1,7 @@
 //! The upgrade plan: steps in order.
 
 use super::rules::{self, Sides};
-use super::{Action, CHART_KIND, ChangeSet, Class, ObjectChange};
+use super::{Action, ChangeSet, Class, ObjectChange, is_description};
 use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -310,7 +310,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         set.objects
             .iter()
             .filter(|o| {
-                o.id.kind != CHART_KIND
+                !is_description(&o.id)
                     && !is_outside_release(o, sides)
                     && o.action.as_str() == action
             })

@@ -8,6 +8,17 @@ use std::collections::BTreeMap;
 /// Kind of the pseudo-object that represents the chart itself.
 pub const CHART_KIND: &str = "Chart";
 
+/// Kind of the pseudo-object that represents facts of the bundle.
+const BUNDLE_KIND: &str = "Bundle";
+
+/// API group of the pseudo-objects.
+const DESCRIPTION_GROUP: &str = "bundle2chart";
+
+/// Returns true for the pseudo-objects that describe a side, which are not objects of the cluster.
+pub fn is_description(id: &Identity) -> bool {
+    id.group == DESCRIPTION_GROUP && [CHART_KIND, BUNDLE_KIND].contains(&id.kind.as_str())
+}
+
 /// Placement of a CRD in a chart, which decides how Helm handles it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Placement {
@@ -52,6 +63,29 @@ pub struct ChartFacts {
     pub crd_files: BTreeMap<String, String>,
 }
 
+/// Facts of a bundle outside of its objects. A fact that one side does not know is not compared.
+#[derive(Clone, Debug, Default)]
+pub struct BundleFacts {
+    /// Name of the ClusterServiceVersion; empty if unknown.
+    pub csv: String,
+    /// `spec.replaces`: the ClusterServiceVersion before it in the vendor's upgrade path.
+    pub replaces: String,
+    /// `spec.skips`
+    pub skips: Vec<String>,
+    /// The annotation `olm.skipRange`.
+    pub skip_range: String,
+    /// Supported install modes.
+    pub install_modes: Option<Vec<String>>,
+    /// Namespaces that the operator was compiled to watch: `all`, `own`, or names.
+    pub watch: Option<String>,
+    /// Packages and APIs that the bundle needs.
+    pub requires: Option<Vec<String>>,
+    /// `spec.minKubeVersion`; charts have it as `kubeVersion`.
+    pub min_kube_version: Option<String>,
+    /// `spec.relatedImages`, as a list of names and images.
+    pub related_images: Option<Json>,
+}
+
 /// One side of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
@@ -61,6 +95,8 @@ pub struct Side {
     pub objects: BTreeMap<Identity, Json>,
     /// Metadata, if the side is a chart.
     pub chart: Option<ChartFacts>,
+    /// Facts of its bundle.
+    pub bundle: BundleFacts,
     /// Package of the operator; empty if unknown.
     pub package: String,
     /// Version of the operator; empty if unknown.
@@ -106,12 +142,47 @@ impl Side {
     }
 }
 
+/// Adds the facts of the bundles that both sides know as a pseudo-object, so that they are compared.
+pub(super) fn add_bundles(old: &mut Side, new: &mut Side) {
+    let (before, after) = (old.bundle.facts(), new.bundle.facts());
+    let known = |key: &String| before.contains_key(key) && after.contains_key(key);
+    if !before.keys().any(known) {
+        return;
+    }
+    for (side, facts) in [(old, &before), (new, &after)] {
+        let mut object = json!({
+            "apiVersion": format!("{DESCRIPTION_GROUP}/bundle"),
+            "kind": BUNDLE_KIND,
+            "metadata": {"name": "bundle"},
+        });
+        for (key, value) in facts.iter().filter(|(key, _)| known(key)) {
+            object[key] = value.clone();
+        }
+        side.objects.insert(Identity::of(&object), object);
+    }
+}
+
+impl BundleFacts {
+    /// Returns the known facts that are compared.
+    fn facts(&self) -> Map<String, Json> {
+        let facts = [
+            ("installModes", self.install_modes.as_ref().map(|modes| json!(modes))),
+            ("watch", self.watch.as_ref().map(|watch| json!(watch))),
+            ("requires", self.requires.as_ref().map(|requires| json!(requires))),
+            ("minKubeVersion", self.min_kube_version.as_ref().map(|version| json!(version))),
+            ("relatedImages", self.related_images.clone()),
+        ];
+        let known = facts.into_iter().filter_map(|(key, fact)| Some((key.to_owned(), fact?)));
+        known.collect()
+    }
+}
+
 impl ChartFacts {
     fn object(&self) -> Json {
         let crds: Map<String, Json> =
             self.crds.iter().map(|(name, at)| (name.clone(), json!(at.as_str()))).collect();
         let mut object = json!({
-            "apiVersion": "bundle2chart/chart",
+            "apiVersion": format!("{DESCRIPTION_GROUP}/chart"),
             "kind": CHART_KIND,
             "metadata": {"name": "chart"},
             "version": self.version,

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod apis;
+mod mutations;
 mod runs;
 
 use super::{ChangeSet, ChartFacts, Options, Placement, Side, compare, rules};
@@ -260,7 +261,8 @@ fn every_rule_hits_and_misses() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let tested: BTreeSet<&str> = cases().iter().map(|(code, ..)| *code).collect();
+    let mut tested: BTreeSet<&str> = cases().iter().map(|(code, ..)| *code).collect();
+    tested.extend(mutations::codes());
     let all: BTreeSet<&str> = rules::all().map(|rule| rule.code).collect();
     assert_eq!(tested, all);
     assert!(cases().len() * 2 >= 160, "{} pairs", cases().len() * 2);

@@ -5,7 +5,7 @@ use crate::bundle;
 use crate::chart::CRDS_SUBCHART;
 use crate::config::{BundleConfig, Config, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Severity};
-use crate::diff::{ChartFacts, Placement, Side};
+use crate::diff::{BundleFacts, ChartFacts, Placement, Side};
 use crate::ir::{Phase, Release};
 use crate::lock::{self, Locked};
 use crate::source::chart::{self as charts, ChartTree};
@@ -193,7 +193,24 @@ impl Operands<'_> {
         let objects = objects.filter_map(|object| release.object(object));
         let label = format!("{} {}", loaded.package, loaded.csv.version);
         let objects: Vec<Json> = objects.collect();
+        let csv = &loaded.csv;
+        let related = csv.object.at(&["spec", "relatedImages"]).map(|images| release.value(images));
+        let bundle = BundleFacts {
+            csv: csv.name().to_owned(),
+            replaces: csv.spec_text("replaces").to_owned(),
+            skips: csv.skips().into_iter().map(str::to_owned).collect(),
+            skip_range: csv.annotation("olm.skipRange").unwrap_or_default().to_owned(),
+            install_modes: Some(csv.install_modes.iter().map(|m| m.as_str().to_owned()).collect()),
+            watch: None,
+            requires: Some(loaded.requirements.texts()),
+            min_kube_version: Some(match csv.spec_text("minKubeVersion") {
+                "" => "any".to_owned(),
+                version => version.to_owned(),
+            }),
+            related_images: Some(related.unwrap_or(Json::Array(Vec::new()))),
+        };
         Ok(Some(Side {
+            bundle,
             package: loaded.package,
             operator_version: loaded.csv.version,
             ..Side::new(label, objects, self.namespace, None)
@@ -221,8 +238,12 @@ impl Operands<'_> {
         let annotations = metadata.get("annotations").and_then(Json::as_object);
         let annotated =
             annotations.is_some_and(|map| map.keys().any(|key| key.starts_with("bundle2chart/")));
-        let package = annotations.and_then(|map| map.get("bundle2chart/package"));
-        let package = package.and_then(Json::as_str).unwrap_or_default().to_owned();
+        let annotation = |key: &str| {
+            let value = annotations.and_then(|map| map.get(&format!("bundle2chart/{key}")));
+            value.and_then(Json::as_str).map(str::to_owned)
+        };
+        let package = annotation("package").unwrap_or_default();
+        let bundle = bundle_facts(annotation);
         let ours = annotated || tree.contains_key(crate::output::ownership::FILE_NAME);
         let name = text("name");
         let rendered = if ours { self.render(tree, &values)? } else { None };
@@ -275,7 +296,7 @@ impl Operands<'_> {
         let operator_version = facts.app_version.clone();
         let side = Side::new(label, objects, self.namespace, Some(facts));
 
-        Ok(Side { package, operator_version, ..side })
+        Ok(Side { bundle, package, operator_version, ..side })
     }
 
     /// Renders a generated chart; `None` if a template has an unsupported syntax.
@@ -342,6 +363,30 @@ impl Operands<'_> {
             }
         }
         Ok(rendered)
+    }
+}
+
+/// Returns the facts of a chart's bundle from the chart's annotations, which charts of earlier
+/// versions of bundle2chart have in part.
+fn bundle_facts(annotation: impl Fn(&str) -> Option<String>) -> BundleFacts {
+    let text = |key: &str| annotation(key).unwrap_or_default();
+    let list = |key: &str, separator: &str| -> Vec<String> {
+        let text = text(key);
+        let parts = text.split(separator).map(str::trim).filter(|part| !part.is_empty());
+        parts.map(str::to_owned).collect()
+    };
+    let modes = annotation("install-modes").map(|_| list("install-modes", ","));
+    BundleFacts {
+        csv: text("csv"),
+        replaces: text("replaces"),
+        skips: list("skips", ","),
+        skip_range: text("skip-range"),
+        watch: annotation("watch"),
+        // Both annotations came with the same version, and dependencies are optional.
+        requires: modes.as_ref().map(|_| list("requires", ";")),
+        install_modes: modes,
+        min_kube_version: None,
+        related_images: None,
     }
 }
 

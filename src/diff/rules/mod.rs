@@ -14,6 +14,7 @@
 //! The explanation of each rule says what Kubernetes, Helm or OLM does, which is why it has its
 //! class. The table of mutations in the tests (`diff/table/mutations`) holds the rules against it.
 
+mod bundle;
 mod chart;
 mod crd;
 mod crd_reference;
@@ -94,6 +95,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         webhook::TABLE,
         service::TABLE,
         chart::TABLE,
+        bundle::TABLE,
         subject::TABLE,
         object::TABLE,
     ]
@@ -183,7 +185,8 @@ impl<'a> Sides<'a> {
         let is_crd = pair.id.kind == "CustomResourceDefinition";
         let new_properties = &crd_schema::NewProperties::of(if is_crd { edits } else { &[] });
         let (webhooks, ports) = (&webhook::Webhooks::default(), &service::Ports::of(pair));
-        let is_chart = pair.id.kind == super::CHART_KIND && pair.id.group == "bundle2chart";
+        let is_description = super::is_description(&pair.id);
+        let is_chart = is_description && pair.id.kind == super::CHART_KIND;
         let new_values = &chart::NewValues::of(if is_chart { edits } else { &[] });
 
         let context = |edit| RuleContext {
@@ -213,6 +216,7 @@ impl<'a> Sides<'a> {
                     }
                     "Service" | "NetworkPolicy" => service::judge(&context, &mut findings),
                     _ if is_chart => chart::judge(&context, &mut findings),
+                    _ if is_description => bundle::judge(&context, &mut findings),
                     _ => workload::judge(&context, &mut findings),
                 }
                 object::judge(&context, &mut findings);
@@ -221,7 +225,7 @@ impl<'a> Sides<'a> {
             .collect();
 
         workload_pod::judge(pair, edits, &mut judged);
-        if !is_chart {
+        if !is_description {
             fields::judge(pair, edits, &mut judged);
             let release = [self.old.namespace.as_str(), self.new.namespace.as_str()];
             watch::judge(pair, edits, release, &mut judged);

@@ -3,7 +3,7 @@
 use super::fields::{self, plain};
 use super::{RuleContext, display_value, found, listed, rules};
 use crate::diff::path::Step;
-use crate::diff::{CHART_KIND, Finding};
+use crate::diff::{Finding, is_description};
 use crate::ir::Identity;
 use serde_json::Value as Json;
 use std::collections::HashSet;
@@ -113,7 +113,7 @@ rules! {
 
 pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let id = &context.pair.id;
-    if id.kind == CHART_KIND {
+    if is_description(id) {
         return;
     }
 

@@ -23,7 +23,7 @@ impl References {
                         references.walk(conversion, id);
                     }
                 }
-                super::super::CHART_KIND => {}
+                _ if crate::diff::is_description(id) => {}
                 _ => references.walk(object, id),
             }
         }

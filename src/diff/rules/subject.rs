@@ -1,7 +1,8 @@
-//! Rules on the two sides as a whole: different packages and downgrades.
+//! Rules on the two sides as a whole: different packages, downgrades, skipped versions.
 
 use super::{display_value, found, rules};
-use crate::diff::{Finding, Side};
+use crate::diff::{BundleFacts, Finding, Side};
+use crate::ir::VersionRange;
 use serde_json::json;
 
 rules! {
@@ -13,6 +14,10 @@ rules! {
         "Downgrade: the new version is earlier than the old one."
         "Operators migrate their stored objects, and few can read objects of a later version. In the report, added means removed by the later version."
         "Swap the two sides, unless you want a downgrade.";
+    SKIPPED "upgrade-path-skipped" Risky
+        "The vendor's upgrade path has a version in between."
+        "OLM would install the versions in between first (`replaces`, `skips` and `olm.skipRange` of the new version do not include the old one). They may migrate objects, which the new version then does not."
+        "Upgrade one version after the other, or ask the vendor whether versions may be skipped.";
 }
 
 /// Returns the findings about the sides as a whole, which reports show first.
@@ -35,7 +40,46 @@ pub(in crate::diff) fn judge(old: &Side, new: &Side) -> Vec<Finding> {
     let of_operators = (old.operator_version.as_str(), new.operator_version.as_str());
     let earlier = of_charts.into_iter().chain([of_operators]).find(is_earlier);
     let finding = |(old, new): (&str, &str)| found(&DOWNGRADE, format!("`{old}` → `{new}`"));
-    earlier.map(finding).into_iter().collect()
+    if let Some(earlier) = earlier {
+        return vec![finding(earlier)];
+    }
+    skipped(old, new).map(|reason| found(&SKIPPED, reason)).into_iter().collect()
+}
+
+/// Returns the reason if the new version's upgrade edges do not include the old version. Without
+/// edges, the vendor does not say how to upgrade.
+fn skipped(old: &Side, new: &Side) -> Option<String> {
+    let (before, after) = (&old.bundle, &new.bundle);
+    if before.csv.is_empty() || before.csv == after.csv {
+        return None;
+    }
+    let BundleFacts { replaces, skips, skip_range, .. } = after;
+    let named = [replaces].into_iter().chain(skips).any(|csv| *csv == before.csv);
+    if named || in_range(skip_range, &old.operator_version) {
+        return None;
+    }
+    let path = match (replaces.as_str(), skip_range.as_str()) {
+        ("", "") if skips.is_empty() => return None,
+        ("", "") => format!("skips {}", skips.join(", ")),
+        ("", range) => format!("upgrades only from {range}"),
+        (replaces, "") => format!("replaces {replaces}"),
+        (replaces, range) => format!("replaces {replaces}, or upgrades from {range}"),
+    };
+    Some(format!("{} {path}, not {}", after.csv, before.csv))
+}
+
+/// Returns true if a range of versions, as OLM writes it, includes a version.
+fn in_range(range: &str, version: &str) -> bool {
+    // OLM's parser takes a `v` before a version.
+    let mut range = range.to_owned();
+    for operator in ["<", ">", "=", " "] {
+        range = range.replace(&format!("{operator}v"), operator);
+    }
+    let version = semver::Version::parse(version.trim_start_matches('v'));
+    VersionRange::parse(&range)
+        .ok()
+        .zip(version.ok())
+        .is_some_and(|(range, version)| range.contains(&version))
 }
 
 /// Returns the package of a side, or its chart name if a package is unknown.

@@ -525,8 +525,8 @@ pub(super) fn objects() -> Vec<Case> {
         ),
         (
             "object-removed",
+            [one(object("v1", "Endpoints", "m", json!({}))), none()],
             [one(config_map("m", json!({}))), none()],
-            [none(), one(config_map("m", json!({})))],
         ),
         (
             "object-added",

@@ -115,7 +115,7 @@ impl<'a> Mentioned<'a> {
         let mut words = Mentioned(HashSet::new());
         for (id, object) in &side.objects {
             let custom = id.group.contains('.') && !id.group.ends_with(".k8s.io");
-            if custom && id.group != "bundle2chart" {
+            if custom {
                 words.add(object);
             } else if id.kind == "Service" {
                 at(object, &["metadata", "annotations"]).into_iter().for_each(|map| words.add(map));

@@ -1,0 +1,86 @@
+//! Rules on facts of the bundle: install modes, dependencies, minimum Kubernetes version, related
+//! images.
+
+use super::fields::plain;
+use super::image::{self, Use};
+use super::{RuleContext, chart, found, listed, not_in, rules, watch};
+use crate::diff::Finding;
+use serde_json::Value as Json;
+
+rules! {
+    MODE_REMOVED "install-mode-removed" Risky
+        "Install mode no longer supported."
+        "The vendor no longer supports the operator in this mode, and OLM would refuse the upgrade there. If the chart uses the mode, its watched namespaces change, which is reported separately."
+        "Check which namespaces your installations watch.";
+    MODE_ADDED "install-mode-added" Info
+        "Install mode added."
+        "The operator may be installed in another mode, too."
+        "Nothing.";
+    DEPENDENCY "dependency-added" Breaking
+        "Dependency added."
+        "The operator needs another operator or API. OLM installs dependencies, Helm does not."
+        "Install the dependency before the upgrade.";
+    DEPENDENCY_CHANGED "dependency-changed" Risky
+        "Version range of a dependency changed."
+        "The installed version of the dependency may be outside of the new range."
+        "Compare the range with the installed version.";
+    DEPENDENCY_REMOVED "dependency-removed" Info
+        "Dependency removed."
+        "The operator no longer needs it."
+        "Remove it, if nothing else needs it.";
+}
+
+pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
+    match (context.shape().as_slice(), old, new) {
+        (["watch"], Some(old), Some(new)) => {
+            let watched = |value: &Json| match plain(value).as_str() {
+                "all" => watch::parse("", ""),
+                "own" => watch::parse("own", "own"),
+                names => watch::parse(names, ""),
+            };
+            findings.extend(watch::change("the chart watches", &watched(old), &watched(new)));
+        }
+        (["installModes"], Some(old), Some(new)) => {
+            for (rule, list, word) in [
+                (&MODE_REMOVED, not_in(old, new), "no longer supported"),
+                (&MODE_ADDED, not_in(new, old), "now supported"),
+            ] {
+                if !list.is_empty() {
+                    let modes: Vec<String> = list.into_iter().map(plain).collect();
+                    let reason = format!("installModes: {} {word}", listed(&modes, 4));
+                    findings.push(found(rule, reason));
+                }
+            }
+        }
+        (["requires"], Some(old), Some(new)) => requires(old, new, findings),
+        (["minKubeVersion"], Some(_), Some(_)) => {
+            findings.push(found(&chart::KUBE, context.change()));
+        }
+        (["relatedImages", "[]", "image"], Some(old), Some(new)) => {
+            image::judge(&context.label(), old, new, Use::Operand, findings);
+        }
+        (["relatedImages", "[]"], None, Some(new)) => {
+            let image = new.get("image").unwrap_or(&Json::Null);
+            image::added(&context.label(), image, findings);
+        }
+        _ => {}
+    }
+}
+
+/// Adds the findings for changed dependencies: packages with another range are not added.
+fn requires(old: &Json, new: &Json, findings: &mut Vec<Finding>) {
+    let name = |text: &Json| plain(text).split(' ').next().unwrap_or_default().to_owned();
+    let names =
+        |list: &Json| -> Vec<String> { list.as_array().into_iter().flatten().map(name).collect() };
+    let (before, after) = (names(old), names(new));
+    for added in not_in(new, old) {
+        let changed = before.contains(&name(added));
+        let rule = if changed { &DEPENDENCY_CHANGED } else { &DEPENDENCY };
+        let word = if changed { "range is now" } else { "now needs" };
+        findings.push(found(rule, format!("requires: {word} {}", plain(added))));
+    }
+    for gone in not_in(old, new).into_iter().filter(|gone| !after.contains(&name(gone))) {
+        findings.push(found(&DEPENDENCY_REMOVED, format!("requires: {} no longer", plain(gone))));
+    }
+}

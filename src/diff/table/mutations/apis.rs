@@ -1,0 +1,456 @@
+//! Mutations of the CRD and its schema.
+
+use super::*;
+
+pub(super) fn mutations() -> Vec<Mutation> {
+    [definitions(), fields(), constraints(), lists(), references()].into_iter().flatten().collect()
+}
+
+const CRD: &str = "CustomResourceDefinition/spec";
+
+fn at(rest: &str) -> String {
+    format!("{CRD}/{rest}")
+}
+
+fn definitions() -> Vec<Mutation> {
+    let webhook = || {
+        json!({"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {
+            "service": {"name": "widget-webhook", "namespace": "ns", "path": "/convert"}}}})
+    };
+    vec![
+        breaking(
+            "the CRD removed",
+            vec![Patch::Delete("CustomResourceDefinition")],
+            "crd-removed",
+            "the API is no longer served",
+        ),
+        breaking(
+            "another scope",
+            vec![set(&at("scope"), json!("Cluster"))],
+            "crd-scope-changed",
+            "the scope is immutable",
+        ),
+        breaking(
+            "another kind",
+            vec![set(&at("names/kind"), json!("Gadget"))],
+            "crd-names-changed",
+            "the kind of an established CRD is immutable",
+        ),
+        risky(
+            "a short name lost",
+            vec![unset(&at("names/shortNames"))],
+            "crd-short-name-removed",
+            "kubectl commands with it fail; the API is the same",
+        ),
+        info(
+            "another short name",
+            vec![set(&at("names/shortNames/1"), json!("wid"))],
+            "field-changed",
+            "kubectl knows one more name",
+        ),
+        info(
+            "categories",
+            vec![set(&at("names/categories"), json!(["all"]))],
+            "field-changed",
+            "kubectl get all shows the objects",
+        ),
+        info(
+            "the list kind written out",
+            vec![set(&at("names/listKind"), json!("WidgetList"))],
+            "",
+            "it is the default",
+        ),
+        info(
+            "the singular written out",
+            vec![set(&at("names/singular"), json!("widget"))],
+            "",
+            "it is the default",
+        ),
+        breaking(
+            "a served version removed",
+            vec![unset(&at("versions/1"))],
+            "crd-version-removed",
+            "clients of the version fail",
+        ),
+        breaking(
+            "the storage version removed",
+            vec![unset(&at("versions/0")), set(&at("versions/0/storage"), json!(true))],
+            "crd-stored-version-removed",
+            "the API server rejects the CRD while storedVersions has it",
+        ),
+        breaking(
+            "a version no longer served",
+            vec![set(&at("versions/1/served"), json!(false))],
+            "crd-version-not-served",
+            "clients of the version fail",
+        ),
+        risky(
+            "an unserved version removed",
+            vec![unset(&at("versions/1"))],
+            "crd-unserved-version-removed",
+            "objects may be stored in it",
+        )
+        .from(vec![set(&at("versions/1/served"), json!(false))]),
+        risky(
+            "another storage version",
+            vec![
+                set(&at("versions/0/storage"), json!(false)),
+                set(&at("versions/1/storage"), json!(true)),
+            ],
+            "crd-storage-moved",
+            "the old operator may not read objects that are written now",
+        ),
+        info(
+            "a version added",
+            vec![set(
+                &at("versions/2"),
+                json!({"name": "v2", "served": true,
+            "storage": false, "schema": {"openAPIV3Schema": {"type": "object"}}}),
+            )],
+            "crd-version-added",
+            "nothing that was served is missing",
+        ),
+        info(
+            "a version deprecated",
+            vec![set(&at("versions/1/deprecated"), json!(true))],
+            "crd-version-deprecated",
+            "requests get a warning",
+        ),
+        info(
+            "a deprecation warning",
+            vec![set(&at("versions/1/deprecationWarning"), json!("use v1"))],
+            "field-changed",
+            "it is the text of the warning",
+        ),
+        breaking(
+            "the status subresource removed",
+            vec![unset(&at("versions/0/subresources"))],
+            "crd-subresource-removed",
+            "updates of the status fail",
+        ),
+        risky(
+            "the scale subresource without a label selector",
+            vec![unset(&at("versions/0/subresources/scale/labelSelectorPath"))],
+            "crd-scale-changed",
+            "autoscalers do not find the pods",
+        )
+        .from(vec![set(
+            &at("versions/0/subresources/scale"),
+            json!({"specReplicasPath": ".spec.size", "labelSelectorPath": ".status.selector"}),
+        )]),
+        breaking(
+            "a selectable field removed",
+            vec![unset(&at("versions/0/selectableFields"))],
+            "crd-selectable-field-removed",
+            "the API server rejects the field selector",
+        )
+        .from(vec![set(&at("versions/0/selectableFields"), json!([{"jsonPath": ".spec.mode"}]))]),
+        info(
+            "a printer column",
+            vec![set(
+                &at("versions/0/additionalPrinterColumns"),
+                json!([{"name": "Mode", "type": "string", "jsonPath": ".spec.mode"}]),
+            )],
+            "field-changed",
+            "kubectl get shows one more column",
+        ),
+        risky(
+            "a conversion webhook",
+            vec![set(&at("conversion"), webhook())],
+            "crd-conversion-changed",
+            "objects of other versions depend on the webhook",
+        ),
+        breaking(
+            "no conversion webhook any more",
+            vec![set(&at("conversion"), json!({"strategy": "None"}))],
+            "crd-conversion-removed",
+            "fields of the other version are pruned",
+        )
+        .from(vec![set(&at("conversion"), webhook())]),
+        breaking(
+            "a conversion webhook without its Service",
+            vec![set(
+                &at("conversion"),
+                json!({"strategy": "Webhook", "webhook": {"clientConfig": {
+                "service": {"name": "missing", "namespace": "ns"}}}}),
+            )],
+            "backend-missing",
+            "objects cannot be read in the other version",
+        ),
+        info(
+            "no conversion written out",
+            vec![set(&at("conversion"), json!({"strategy": "None"}))],
+            "",
+            "None is the default",
+        ),
+        risky(
+            "no longer kept on uninstall",
+            vec![unset("CustomResourceDefinition/metadata/annotations")],
+            "keep-policy-removed",
+            "helm uninstall deletes all custom resources",
+        )
+        .from(vec![set(
+            "CustomResourceDefinition/metadata/annotations",
+            json!({"helm.sh/resource-policy": "keep"}),
+        )]),
+    ]
+}
+
+fn fields() -> Vec<Mutation> {
+    vec![
+        breaking("a field removed", vec![unset("field/title")], "crd-property-removed",
+            "the API server prunes it"),
+        info("a field added", vec![set("field/color", json!({"type": "string"}))], "crd-property-added",
+            "objects without it are valid"),
+        breaking("another type", vec![set("field/title/type", json!("integer"))], "crd-type-changed",
+            "objects with a string are rejected"),
+        info("numbers instead of integers", vec![set("field/size/type", json!("number"))],
+            "crd-loosened", "every integer is a number"),
+        breaking("integers instead of numbers", vec![set("field/size/type", json!("integer"))],
+            "crd-type-changed", "1.5 is rejected").from(vec![set("field/size/type", json!("number"))]),
+        breaking("strings instead of integers or strings", vec![
+            set("field/port", json!({"type": "string"}))], "crd-type-changed", "numbers are rejected"),
+        breaking("a required field", vec![set("CustomResourceDefinition/spec/versions/0/schema/openAPIV3Schema/properties/spec/required", json!(["size"]))],
+            "crd-required-added", "objects without it are rejected")
+            .from(vec![unset("CustomResourceDefinition/spec/versions/0/schema/openAPIV3Schema/properties/spec/required")]),
+        info("a required field with a default", vec![
+            set("CustomResourceDefinition/spec/versions/0/schema/openAPIV3Schema/properties/spec/required",
+                json!(["size", "level"]))], "crd-default-added", "the API server fills it in"),
+        info("no required field", vec![unset(
+            "CustomResourceDefinition/spec/versions/0/schema/openAPIV3Schema/properties/spec/required")],
+            "crd-loosened", "every valid object stays valid"),
+        info("a default", vec![set("field/title/default", json!("none"))], "crd-default-added",
+            "objects without the field behave as before"),
+        risky("another default", vec![set("field/level/default", json!("debug"))], "crd-default-changed",
+            "objects without the field behave differently"),
+        risky("no default", vec![unset("field/level/default")], "crd-default-changed",
+            "objects without the field lose the value"),
+        breaking("null no longer allowed", vec![unset("field/note/nullable")], "crd-null-refused",
+            "manifests with null are rejected"),
+        info("null not allowed written out", vec![set("field/title/nullable", json!(false))], "",
+            "it is the default"),
+        breaking("unknown fields pruned", vec![unset("field/config/x-kubernetes-preserve-unknown-fields")],
+            "crd-free-fields-pruned", "the API server drops what the schema does not have"),
+        info("unknown fields preserved",
+            vec![set("field/secretRef/x-kubernetes-preserve-unknown-fields", json!(true))],
+            "crd-loosened", "nothing is pruned any more"),
+        info("a description", vec![set("field/title/description", json!("the title"))],
+            "description-changed", "descriptions do not validate"),
+        risky("a status field removed", vec![
+            unset("CustomResourceDefinition/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/phase")],
+            "crd-status-field-changed", "dashboards may read it"),
+        info("a status field validated", vec![
+            set("CustomResourceDefinition/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/phase/enum",
+                json!(["Ready"]))], "crd-status-checked", "only the operator writes it"),
+    ]
+}
+
+fn constraints() -> Vec<Mutation> {
+    vec![
+        breaking(
+            "an enum value removed",
+            vec![set("field/mode/enum", json!(["fast"]))],
+            "crd-enum-narrowed",
+            "objects with the value are rejected",
+        ),
+        breaking(
+            "an enum",
+            vec![set("field/title/enum", json!(["a"]))],
+            "crd-enum-narrowed",
+            "all other values are rejected",
+        ),
+        info(
+            "an enum value added",
+            vec![set("field/mode/enum/2", json!("slow"))],
+            "crd-loosened",
+            "more values are allowed",
+        ),
+        breaking(
+            "a higher minimum",
+            vec![set("field/size/minimum", json!(3))],
+            "crd-range-narrowed",
+            "1 and 2 are rejected",
+        ),
+        info(
+            "a higher maximum",
+            vec![set("field/size/maximum", json!(1000))],
+            "crd-loosened",
+            "more values are allowed",
+        ),
+        breaking(
+            "an exclusive maximum",
+            vec![set("field/size/exclusiveMaximum", json!(true))],
+            "crd-range-narrowed",
+            "100 is rejected",
+        ),
+        info(
+            "an exclusive maximum that is off",
+            vec![set("field/size/exclusiveMaximum", json!(false))],
+            "",
+            "it is the default",
+        ),
+        breaking(
+            "a maximum length",
+            vec![set("field/title/maxLength", json!(10))],
+            "crd-range-narrowed",
+            "longer titles are rejected",
+        ),
+        info(
+            "a minimum length of nothing",
+            vec![set("field/title/minLength", json!(0))],
+            "",
+            "every text has it",
+        ),
+        breaking(
+            "a pattern",
+            vec![set("field/title/pattern", json!("^[a-z]+$"))],
+            "crd-pattern-added",
+            "other titles are rejected",
+        ),
+        risky(
+            "another pattern",
+            vec![set("field/title/pattern", json!("^[a-z0-9]+$"))],
+            "crd-pattern-changed",
+            "patterns cannot be compared",
+        )
+        .from(vec![set("field/title/pattern", json!("^[a-z]+$"))]),
+        risky(
+            "a validated format",
+            vec![set("field/title/format", json!("date-time"))],
+            "crd-format-changed",
+            "other texts are rejected",
+        ),
+        info(
+            "a format that is not validated",
+            vec![set("field/title/format", json!("semver"))],
+            "crd-loosened",
+            "the API server ignores unknown formats",
+        ),
+        risky(
+            "a CEL rule",
+            vec![set("field/title/x-kubernetes-validations", json!([{"rule": "self != ''"}]))],
+            "crd-validation-added",
+            "objects that violate it are rejected when the field changes",
+        ),
+        info(
+            "another message of a CEL rule",
+            vec![set("field/title/x-kubernetes-validations/0/message", json!("title is empty"))],
+            "field-changed",
+            "messages do not validate",
+        )
+        .from(vec![set("field/title/x-kubernetes-validations", json!([{"rule": "self != ''"}]))]),
+        info(
+            "a CEL rule less",
+            vec![unset("field/title/x-kubernetes-validations")],
+            "crd-loosened",
+            "every valid object stays valid",
+        )
+        .from(vec![set("field/title/x-kubernetes-validations", json!([{"rule": "self != ''"}]))]),
+        risky(
+            "an alternative",
+            vec![set("field/title/not", json!({"enum": ["x"]}))],
+            "crd-schema-changed",
+            "combined schemas may tighten",
+        ),
+    ]
+}
+
+fn lists() -> Vec<Mutation> {
+    vec![
+        risky(
+            "a list of type set",
+            vec![set("field/tags/x-kubernetes-list-type", json!("set"))],
+            "crd-list-type-changed",
+            "duplicates are rejected",
+        ),
+        info(
+            "an atomic list written out",
+            vec![set("field/tags/x-kubernetes-list-type", json!("atomic"))],
+            "",
+            "lists are atomic by default",
+        ),
+        breaking(
+            "merge keys",
+            vec![set("field/parts/x-kubernetes-list-map-keys", json!(["name", "port"]))],
+            "crd-list-keys-changed",
+            "server-side apply merges other items",
+        )
+        .from(vec![
+            set("field/parts/x-kubernetes-list-type", json!("map")),
+            set("field/parts/x-kubernetes-list-map-keys", json!(["name"])),
+        ]),
+        breaking(
+            "fewer items",
+            vec![set("field/tags/maxItems", json!(3))],
+            "crd-range-narrowed",
+            "longer lists are rejected",
+        ),
+        info(
+            "a granular map written out",
+            vec![set("field/config/x-kubernetes-map-type", json!("granular"))],
+            "",
+            "maps are granular by default",
+        ),
+        risky(
+            "an atomic map",
+            vec![set("field/config/x-kubernetes-map-type", json!("atomic"))],
+            "crd-list-type-changed",
+            "server-side apply replaces the whole map",
+        ),
+    ]
+}
+
+fn references() -> Vec<Mutation> {
+    let subdomain = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+    vec![
+        info(
+            "the length of a Secret's name",
+            vec![set("field/secretRef/properties/name/maxLength", json!(253))],
+            "crd-reference-limited",
+            "no name of an object is longer",
+        ),
+        risky(
+            "the syntax of a Secret's name",
+            vec![
+                set("field/secretRef/properties/name/maxLength", json!(253)),
+                set("field/secretRef/properties/name/minLength", json!(1)),
+                set("field/secretRef/properties/name/pattern", json!(subdomain)),
+            ],
+            "crd-reference-checked",
+            "only an empty name is rejected",
+        ),
+        risky(
+            "the syntax of a namespace",
+            vec![set(
+                "field/secretRef/properties/namespace/pattern",
+                json!("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"),
+            )],
+            "crd-reference-checked",
+            "only an empty namespace is rejected",
+        ),
+        risky(
+            "the syntax of a key",
+            vec![set("field/secretRef/properties/key/pattern", json!("^[-._a-zA-Z0-9]+$"))],
+            "crd-reference-checked",
+            "only an empty key is rejected",
+        ),
+        breaking(
+            "a shorter name of a Secret",
+            vec![set("field/secretRef/properties/name/maxLength", json!(20))],
+            "crd-range-narrowed",
+            "Secrets may have longer names",
+        ),
+        breaking(
+            "the syntax of a name for another field",
+            vec![set("field/title/pattern", json!(subdomain))],
+            "crd-pattern-added",
+            "a title is no name of an object",
+        ),
+        breaking(
+            "a stricter pattern of a name",
+            vec![set("field/secretRef/properties/name/pattern", json!("^widget-[a-z]+$"))],
+            "crd-pattern-added",
+            "other Secrets are rejected",
+        ),
+    ]
+}
