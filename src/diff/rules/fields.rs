@@ -16,6 +16,8 @@ use crate::diff::path::Step;
 use crate::diff::tree::Edit;
 use crate::diff::{Finding, Rule};
 use serde_json::Value as Json;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 
 /// The part of an object that a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +88,9 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
         }
     }
 
-    let nearest = Nearest::of(edits);
+    // Most objects have no row that applies, and some have thousands of edits.
+    let nearest = OnceCell::new();
+    let nearest = || nearest.get_or_init(|| Nearest::of(edits));
     for part in &parts {
         for field in table::FIELDS {
             let applies = match field.of {
@@ -95,7 +99,7 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
                 of => part.of == Some(of),
             };
             if applies {
-                part.judge(field, &nearest, judged);
+                part.judge(field, nearest, judged);
             }
         }
     }
@@ -120,9 +124,13 @@ fn containers<'j>(start: &[Step], old: &'j Json, new: &'j Json) -> Vec<Part<'j>>
     let name = |container: &'j Json| container.get("name").and_then(Json::as_str);
     let mut parts = Vec::new();
     for key in ["containers", "initContainers"] {
+        let twins: HashMap<&str, &Json> =
+            list(old, key).iter().filter_map(|old| Some((name(old)?, old))).collect();
         for new in list(new, key) {
-            let twin = list(old, key).iter().find(|old| name(old) == name(new));
-            let (Some(old), Some(name)) = (twin, name(new)) else { continue };
+            let Some((name, old)) = name(new).and_then(|name| Some((name, *twins.get(name)?)))
+            else {
+                continue;
+            };
             let item = Step::Item(vec![("name".to_owned(), name.to_owned())]);
             let path = start.iter().cloned().chain([named(key), item]).collect();
             let label = format!("container {name}: ");
@@ -133,7 +141,12 @@ fn containers<'j>(start: &[Step], old: &'j Json, new: &'j Json) -> Vec<Part<'j>>
 }
 
 impl Part<'_> {
-    fn judge(&self, field: &Field, nearest: &Nearest<'_>, judged: &mut [Vec<Finding>]) {
+    fn judge<'n, 'e: 'n>(
+        &self,
+        field: &Field,
+        nearest: impl Fn() -> &'n Nearest<'e>,
+        judged: &mut [Vec<Finding>],
+    ) {
         for keys in self.paths(field) {
             let steps: Vec<Step> = keys.iter().map(|key| named(key)).collect();
             let value = |part| steps.iter().try_fold(part, child).filter(|value| !value.is_null());
@@ -144,7 +157,7 @@ impl Part<'_> {
             let default: Option<Json> = serde_json::from_str(field.default).ok();
             let Some(change) = field.when.change(old, new, default.as_ref()) else { continue };
             let path: Vec<Step> = self.path.iter().cloned().chain(steps).collect();
-            let Some(findings) = nearest.touching(&path).and_then(|at| judged.get_mut(at)) else {
+            let Some(findings) = nearest().touching(&path).and_then(|at| judged.get_mut(at)) else {
                 continue;
             };
             // The first row of a field decides.
@@ -238,9 +251,9 @@ fn number(value: Option<&Json>) -> Option<f64> {
 /// Returns the items of a list, or the entries of a map, that another one does not have.
 fn items(list: Option<&Json>, other: Option<&Json>) -> Option<String> {
     let missing: Vec<String> = match (list?, other) {
-        (Json::Array(items), other) => {
-            let other = other.and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-            items.iter().filter(|item| !other.contains(item)).map(plain).collect()
+        (list @ Json::Array(_), other) => {
+            let other = other.unwrap_or(&Json::Null);
+            super::not_in(list, other).into_iter().map(plain).collect()
         }
         (Json::Object(map), other) => map
             .iter()

@@ -404,7 +404,7 @@ fn unbound(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         (["subjects"], Some(list)) => {
             let wrapped = serde_json::json!({"subjects": list});
             let kept = context.pair.new.map(|new| subjects(new, &sides.new.namespace));
-            let kept = kept.unwrap_or_default();
+            let kept: BTreeSet<String> = kept.into_iter().flatten().collect();
             let all = subjects(&wrapped, &sides.old.namespace).into_iter();
             all.filter(|subject| !kept.contains(subject)).collect()
         }
