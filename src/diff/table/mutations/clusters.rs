@@ -501,6 +501,47 @@ fn objects() -> Vec<Mutation> {
             json!({}),
         ))]),
         risky(
+            "another Service of an aggregated API",
+            vec![set("APIService/spec/service/path", json!("/metrics"))],
+            "api-service-changed",
+            "another endpoint answers requests for the API",
+        )
+        .from(vec![api()]),
+        risky(
+            "claims of a StatefulSet deleted with it",
+            vec![set(
+                "StatefulSet/spec/persistentVolumeClaimRetentionPolicy",
+                json!({"whenDeleted": "Delete"}),
+            )],
+            "volume-reclaim-changed",
+            "the default is Retain",
+        )
+        .from(vec![stateful()]),
+        risky(
+            "another schedule",
+            vec![set("CronJob/spec/schedule", json!("0 4 * * *"))],
+            "schedule-changed",
+            "the job runs at another time",
+        )
+        .from(vec![Patch::Add(object(
+            "batch/v1",
+            "CronJob",
+            "backup",
+            json!({"spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": {}}}}),
+        ))]),
+        risky(
+            "a ServiceAccount of operands removed",
+            vec![Patch::Delete("ServiceAccount")],
+            "service-account-removed",
+            "the operator may create pods with it",
+        )
+        .from(vec![
+            unset("pod/serviceAccountName"),
+            set("container/args", json!([])),
+            set("ClusterRoleBinding/subjects", json!([])),
+            set("RoleBinding/subjects", json!([])),
+        ]),
+        risky(
             "a quota",
             vec![Patch::Add(object("v1", "ResourceQuota", "q", json!({})))],
             "quota-added",
