@@ -502,7 +502,7 @@ fn objects() -> Vec<Mutation> {
         ))]),
         risky(
             "another Service of an aggregated API",
-            vec![set("APIService/spec/service/path", json!("/metrics"))],
+            vec![set("APIService/spec/service/namespace", json!("monitoring"))],
             "api-service-changed",
             "another endpoint answers requests for the API",
         )
