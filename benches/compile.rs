@@ -184,10 +184,11 @@ fn configuration(folder: &Path, count: usize) -> Config {
 fn build(config: &Config, out: &Path) -> usize {
     let jobs = std::thread::available_parallelism().map_or(1, Into::into);
     let sources = SourceResolver::of(config, Access { offline: true, ..Access::default() });
-    let pipeline::Build { charts, diagnostics, .. } =
-        pipeline::build(config, &sources, &Lock::default(), &[], jobs);
+    let mut diagnostics = Diagnostics::new();
+    let charts =
+        pipeline::build(config, &sources, &Lock::default(), &[], jobs, &mut diagnostics).charts;
     assert!(!diagnostics.has_errors());
-    output::write(out, &charts, false).expect("written").unchanged.len()
+    output::write(out, &charts, None, false, &mut diagnostics).expect("written").unchanged.len()
 }
 
 #[divan::bench(args = [1, 100], sample_count = 5, sample_size = 1)]

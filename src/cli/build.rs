@@ -61,25 +61,36 @@ impl Build {
         let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let upgrades = Upgrades::new(&out, &config, &sources);
+        // About the output directory; printed after the findings about bundles.
+        let mut found = Diagnostics::new();
         let target = if self.check {
             Target::Compare(&out)
         } else {
-            Target::Write(Writer::new(&out, self.replace))
+            Target::Write(Writer::new(&out, self.replace, &mut found))
         };
         let finish = |mut chart: ChartFiles| {
             let moved = pipeline::crds_moved(&out, &chart);
             let (upgrade, problems) = upgrades.report(&mut chart);
+            let mut unsuitable = Diagnostics::new();
             Finished {
                 built: BuiltChart::new(&chart, upgrade),
                 moved,
                 watch: pipeline::watch_changed(&out, &chart, &config.bundles),
                 problems,
-                done: target.take(&chart),
+                done: target.take(&chart, &mut unsuitable),
+                unsuitable,
             }
         };
         let jobs = jobs.map_or(1, Into::into);
-        let built = pipeline::build_with(&config, &sources, &lock, &self.names, jobs, finish);
-        diagnostics.append(built.diagnostics);
+        let built = pipeline::build_with(
+            &config,
+            &sources,
+            &lock,
+            &self.names,
+            jobs,
+            finish,
+            &mut diagnostics,
+        );
         if global.verbose > 0 {
             output.note(&built.counts.iter().collect());
         }
@@ -97,14 +108,16 @@ impl Build {
             let decided = if self.check { Vec::new() } else { built.decided };
             lock.updated(&config, built.locked.into_iter().chain(decided).collect())
         };
-        let (mut charts, mut done, mut found) = (Vec::new(), Vec::new(), Diagnostics::new());
+        let (mut charts, mut done, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
         for finished in built.charts {
             diagnostics.extend(finished.moved);
             diagnostics.extend(finished.watch);
-            found.append(finished.problems);
+            warnings.append(finished.problems);
+            found.append(finished.unsuitable);
             charts.push(finished.built);
-            done.push(finished.done);
+            done.extend(finished.done);
         }
+        diagnostics.append(warnings);
         diagnostics.append(found);
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
@@ -117,33 +130,29 @@ impl Build {
             files
         });
         let stale = (new_lock != lock).then_some(lock_path.as_path());
-        let result = match target.end(done, &charts, deployment_files.as_ref()) {
-            Err(problems) => Err(problems),
-            Ok(Ended::Compared(comparison)) => {
-                Ok(self.checked(&comparison, stale, output, &mut diagnostics, &out))
+        let ended = target.end(done, &charts, deployment_files.as_ref(), &mut diagnostics);
+        let (exit, last_lines) = match ended {
+            None => (Exit::Error, Lines::new()),
+            Some(Ended::Compared(comparison)) => {
+                self.checked(&comparison, stale, output, &mut diagnostics, &out)
             }
-            Ok(Ended::Written(written)) => {
+            Some(Ended::Written(written)) => {
                 let mut summary = summary(&charts, &release_bytes, &written, &out);
-                diagnostics.append(written.warnings);
                 // Written last, so that the lock file never has a bundle that was not built.
-                let locked = match stale {
-                    Some(path) => lock::write(path, &new_lock).map_err(Diagnostics::from),
-                    None => Ok(false),
-                };
-                locked.map(|changed| {
-                    if changed {
-                        let changes = lock::change::changes(&lock, &new_lock).len();
-                        let path = lock_path.display();
-                        summary.push(format!("{path}: {changes} changed; commit it"));
+                let write = |path| diagnostics.report(lock::write(path, &new_lock));
+                match stale.map_or(Some(false), write) {
+                    Some(changed) => {
+                        if changed {
+                            let changes = lock::change::changes(&lock, &new_lock).len();
+                            let path = lock_path.display();
+                            summary.push(format!("{path}: {changes} changed; commit it"));
+                        }
+                        (Exit::Clean, summary)
                     }
-                    (Exit::Clean, summary)
-                })
+                    None => (Exit::Error, Lines::new()),
+                }
             }
         };
-        let (exit, last_lines) = result.unwrap_or_else(|problems| {
-            diagnostics.append(problems);
-            (Exit::Error, Lines::new())
-        });
         output.diagnostics(&diagnostics);
         // The summary comes last, where users look first.
         output.note(&last_lines);
@@ -159,7 +168,7 @@ impl Build {
         out: &Path,
     ) -> (Exit, Lines) {
         if self.names.is_empty() {
-            diagnostics.append(comparison.orphan_warnings(out));
+            comparison.warn_about_orphans(out, diagnostics);
         }
         let mut lines = Lines::new();
         for (word, paths) in [
@@ -191,8 +200,8 @@ impl Build {
 enum Target<'a> {
     /// Compare them with the output directory.
     Compare(&'a Path),
-    /// Write them to the output directory, or report why this is not possible.
-    Write(Result<Writer, Diagnostics>),
+    /// Write them to the output directory; `None` if this is not possible, which is reported.
+    Write(Option<Writer>),
 }
 
 /// Result of comparing or staging one chart.
@@ -216,46 +225,48 @@ struct Finished {
     watch: Option<Diagnostic>,
     /// Warnings: the previous version cannot be compared.
     problems: Diagnostics,
-    done: Result<Done, Diagnostics>,
+    /// `None` after an error.
+    done: Option<Done>,
+    /// Errors: the chart cannot be compared or written.
+    unsuitable: Diagnostics,
 }
 
 impl Target<'_> {
     /// Compares or stages a chart.
-    fn take(&self, chart: &ChartFiles) -> Result<Done, Diagnostics> {
+    fn take(&self, chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<Done> {
         match self {
-            Target::Compare(out) => output::compare_chart(out, chart).map(Done::Compared),
-            Target::Write(Ok(writer)) => writer.stage(chart).map(Done::Staged),
-            // Reported once, at the end.
-            Target::Write(Err(_)) => Err(Diagnostics::new()),
+            Target::Compare(out) => {
+                output::compare_chart(out, chart, diagnostics).map(Done::Compared)
+            }
+            Target::Write(writer) => writer.as_ref()?.stage(chart, diagnostics).map(Done::Staged),
         }
     }
 
     /// Compares the remaining files, or moves the staged charts into place.
     fn end(
         self,
-        done: Vec<Result<Done, Diagnostics>>,
+        done: Vec<Done>,
         charts: &[BuiltChart],
         deployment_files: Option<&DeploymentFiles>,
-    ) -> Result<Ended, Diagnostics> {
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Ended> {
         let (mut compared, mut staged) = (Comparison::default(), Vec::new());
-        let mut problems = Diagnostics::new();
         for done in done {
             match done {
-                Ok(Done::Compared(found)) => compared.append(found),
-                Ok(Done::Staged(chart)) => staged.push(chart),
-                Err(found) => problems.append(found),
+                Done::Compared(found) => compared.append(found),
+                Done::Staged(chart) => staged.push(chart),
             }
-        }
-        if problems.has_errors() {
-            return Err(problems);
         }
         match self {
             Target::Compare(out) => {
                 let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
-                compared.append(output::compare_rest(out, &dirs, deployment_files)?);
-                Ok(Ended::Compared(compared))
+                let rest = output::compare_rest(out, &dirs, deployment_files, diagnostics)?;
+                compared.append(rest);
+                Some(Ended::Compared(compared))
             }
-            Target::Write(writer) => writer?.finish(&staged, deployment_files).map(Ended::Written),
+            Target::Write(writer) => {
+                writer?.finish(&staged, deployment_files, diagnostics).map(Ended::Written)
+            }
         }
     }
 }

@@ -67,8 +67,8 @@ impl Images {
         output.configured(&config);
         let sources = SourceResolver::of(&config, access(global));
         let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-        let (bundles, found) = pipeline::images(&config, &sources, &lock, &self.names, jobs);
-        diagnostics.append(found);
+        let bundles =
+            pipeline::images(&config, &sources, &lock, &self.names, jobs, &mut diagnostics);
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
             return Exit::Error;

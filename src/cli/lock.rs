@@ -50,7 +50,7 @@ impl LockCommand {
         let path = lock::path_of(&global.config);
         let old = diagnostics.report(lock::read(&path))?;
         let upgrade = self.upgrade.as_deref();
-        diagnostics.append(pipeline::unknown_names(&config, upgrade.unwrap_or_default()));
+        pipeline::check_bundle_names(&config, upgrade.unwrap_or_default(), diagnostics);
         if diagnostics.has_errors() {
             return None;
         }
@@ -67,8 +67,8 @@ impl LockCommand {
             .collect();
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
         let sources = SourceResolver::of(&config, access(global));
-        let (entries, found) = pipeline::lock(&sources, &old, &needed, jobs.map_or(1, Into::into));
-        diagnostics.append(found);
+        let jobs = jobs.map_or(1, Into::into);
+        let entries = pipeline::lock(&sources, &old, &needed, jobs, diagnostics);
         if diagnostics.has_errors() {
             return None;
         }

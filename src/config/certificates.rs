@@ -1,9 +1,5 @@
 //! `certificates` and `issuer`: the source of certificates for webhooks and APIServices.
 
-use super::keys::ISSUER;
-use super::tree::{Fields, Reader};
-use crate::diag::Code;
-
 /// The source of certificates for operators with webhooks or APIServices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CertificateProvider {
@@ -43,39 +39,6 @@ pub struct Issuer {
     pub kind: String,
     /// API group of the issuer, if it is not cert-manager's.
     pub group: Option<String>,
-}
-
-impl Reader<'_> {
-    /// Returns the provider that a table names.
-    pub(super) fn provider(fields: &Fields<'_>) -> Option<CertificateProvider> {
-        fields.text("certificates").and_then(|(name, _)| CertificateProvider::named(name))
-    }
-
-    /// Returns the issuer that a table names.
-    pub(super) fn issuer(&mut self, fields: &Fields<'_>) -> Option<Issuer> {
-        let (table, header) = fields.table("issuer")?;
-        let fields = self.fields(&ISSUER, header, table);
-        let name = fields.text("name").and_then(|at| self.object_name("name", at));
-        let kind = fields.text("kind").map_or(Some("Issuer".to_owned()), |at| self.kind(at));
-        let group = match fields.text("group") {
-            Some(at) => Some(self.object_name("group", at)?),
-            None => None,
-        };
-        Some(Issuer { name: name?, kind: kind?, group })
-    }
-
-    /// Reports an issuer that is not used.
-    pub(super) fn issuer_is_used(&mut self, fields: &Fields<'_>, provider: CertificateProvider) {
-        let Some((_, range)) = fields.table("issuer") else { return };
-        if provider != CertificateProvider::CertManager {
-            self.error(
-                Code::InvalidValue,
-                &range,
-                "`issuer` is for cert-manager, but this bundle does not use cert-manager",
-                "remove it, or set `certificates = \"cert-manager\"`",
-            );
-        }
-    }
 }
 
 #[cfg(test)]

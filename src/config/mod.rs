@@ -1,7 +1,6 @@
 //! `bundles.toml`: what to build. Read with spans, checked as a whole, defaults resolved.
 
 mod certificates;
-mod check;
 mod deploy;
 mod file;
 mod filter;
@@ -13,8 +12,6 @@ mod read;
 pub mod schema;
 pub mod serving;
 pub(crate) mod text;
-mod tree;
-mod values;
 
 pub use certificates::{CertificateProvider, Issuer};
 pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};

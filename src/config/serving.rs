@@ -1,7 +1,6 @@
 //! `[[serving]]`: what a person says about a model to serve.
 
 pub mod profile;
-mod read;
 
 use crate::diag::Span;
 use profile::Profile;

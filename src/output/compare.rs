@@ -1,25 +1,15 @@
-//! Compares the output directory with the charts of a build. Read-only.
+//! `build --check`: what a build would change in the output directory. Read-only.
 
-use super::deployment_files::{self, DeploymentFiles, DeploymentInspection};
-use super::failure::failed;
-use super::ownership::{self, Ownership};
-use super::stage::{STAGE, Site};
-use super::tree::{ChartFiles, check_chart, check_charts, check_dirs};
-use crate::chart::{CHART_LOCK, is_written_by_helm};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::regular_file;
-use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Metadata};
-use std::io::{self, Read as _};
+use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
+use super::failure::walk_failed;
+use super::inspection::Inspection;
+use super::ownership::is_marked;
+use super::stage::{STAGE, check_directory};
+use super::{paths, refusals};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
-
-/// Bytes of an ownership file that are read; a longer one is damaged.
-pub(super) const OWNERSHIP_LIMIT: u64 = 8 << 20;
-
-/// Bytes of a Chart.lock that are read; Helm's with one dependency has about 200.
-const CHART_LOCK_LIMIT: u64 = 4 << 10;
 
 /// Differences between the output directory and the charts. Paths are relative to the output
 /// directory and sorted.
@@ -39,6 +29,17 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    fn of(dir: &Path, found: Inspection) -> Self {
+        let below = |paths: BTreeSet<String>| paths.iter().map(|path| dir.join(path)).collect();
+        Comparison {
+            missing: below(found.missing),
+            stale: below(found.stale),
+            extra: below(found.extra),
+            foreign: found.foreign.iter().map(|path| dir.join(path)).collect(),
+            orphans: Vec::new(),
+        }
+    }
+
     /// Returns true if a build would change nothing and report no error. Orphans are ignored.
     pub fn is_current(&self) -> bool {
         self.missing.is_empty()
@@ -61,10 +62,9 @@ impl Comparison {
         }
     }
 
-    /// Returns a warning for each orphan. Makes sense only where all configured charts were
-    /// compared.
-    pub fn orphan_warnings(&self, out: &Path) -> Diagnostics {
-        let warning = |dir: &PathBuf| {
+    /// Adds a warning for each orphan. Makes sense only where all configured charts were compared.
+    pub fn warn_about_orphans(&self, out: &Path, diagnostics: &mut Diagnostics) {
+        diagnostics.extend(self.orphans.iter().map(|dir| {
             let folder = out.join(dir).display().to_string();
             Diagnostic::warning(
                 Code::OrphanChart,
@@ -72,326 +72,83 @@ impl Comparison {
             )
             .at(Place::file(&folder))
             .hint(format!("delete `{folder}` if it is no longer installed"))
-        };
-        self.orphans.iter().map(warning).collect()
+        }));
     }
 }
 
 /// Compares the output directory `out` with `charts`.
 ///
-/// Nothing is written.
-///
-/// # Errors
-/// [`Code::ChartPath`] for charts with invalid paths, [`Code::OutputUnsuitable`] if `out` is not a
-/// directory, [`Code::OutputFailed`] if it cannot be read.
-pub fn compare(out: &Path, charts: &[ChartFiles]) -> Result<Comparison, Diagnostics> {
-    check_charts(charts)?;
+/// Nothing is written. Reports [`Code::ChartPath`] for charts with invalid paths,
+/// [`Code::OutputUnsuitable`] if `out` is not a directory, [`Code::OutputFailed`] if it cannot be
+/// read.
+pub fn compare(
+    out: &Path,
+    charts: &[ChartFiles],
+    diagnostics: &mut Diagnostics,
+) -> Option<Comparison> {
+    let before = diagnostics.mark();
     let mut comparison = Comparison::default();
-    let mut problems = Diagnostics::new();
-    let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
-    let compared = charts.iter().map(|chart| compare_chart(out, chart));
-    for found in compared.chain([compare_rest(out, &dirs, None)]) {
-        match found {
-            Ok(found) => comparison.append(found),
-            Err(problem) => problems.append(problem),
-        }
+    for chart in charts {
+        comparison.append(compare_chart(out, chart, diagnostics).unwrap_or_default());
     }
-    if problems.has_errors() { Err(problems) } else { Ok(comparison) }
+    let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
+    comparison.append(compare_rest(out, &dirs, None, diagnostics).unwrap_or_default());
+    (!diagnostics.has_errors_since(before)).then_some(comparison)
 }
 
-/// Compares the directory of one chart in the output directory `out` with the chart.
-///
-/// # Errors
-/// As [`compare`].
-pub fn compare_chart(out: &Path, chart: &ChartFiles) -> Result<Comparison, Diagnostics> {
-    check_chart(chart)?;
-    let site = Site::of(out)?;
-    let found = Inspection::of(&site.out, chart, &chart.ownership())?;
-    let below = |paths: Vec<String>| paths.into_iter().map(|path| chart.dir.join(path)).collect();
-    Ok(Comparison {
-        missing: below(found.missing),
-        stale: below(found.stale),
-        extra: below(found.extra),
-        foreign: found.foreign.iter().map(|path| chart.dir.join(path)).collect(),
-        orphans: Vec::new(),
-    })
+/// Compares the directory of one chart in the output directory `out` with the chart. Reports as
+/// [`compare`] does.
+pub fn compare_chart(
+    out: &Path,
+    chart: &ChartFiles,
+    diagnostics: &mut Diagnostics,
+) -> Option<Comparison> {
+    diagnostics.report(check_directory(out))?;
+    if !paths::check_chart(chart, diagnostics) {
+        return None;
+    }
+    let found = Inspection::of_chart(out, &OwnedFiles::of_chart(chart));
+    Some(Comparison::of(&chart.dir, diagnostics.report(found)?))
 }
 
-/// Compares the output directory `out` apart from the charts in `dirs`: the deployment files
-/// deployment files, if known, and orphaned charts.
-///
-/// # Errors
-/// As [`compare`], and [`Code::OwnershipFile`] if the list of owned files is invalid.
+/// Compares the output directory `out` apart from the charts in `dirs`: the deployment files, if
+/// known, and orphaned charts. Reports as [`compare`] does, and [`Code::OwnershipFile`] if the list
+/// of owned files is invalid.
 pub fn compare_rest(
     out: &Path,
     dirs: &[&Path],
     deployment_files: Option<&DeploymentFiles>,
-) -> Result<Comparison, Diagnostics> {
-    check_dirs(dirs)?;
-    let site = Site::of(out)?;
+    diagnostics: &mut Diagnostics,
+) -> Option<Comparison> {
+    diagnostics.report(check_directory(out))?;
+    if !paths::check_dirs(dirs, diagnostics) {
+        return None;
+    }
     let mut comparison = Comparison::default();
     if let Some(files) = deployment_files {
-        deployment_files::check(files, dirs)?;
-        let found = DeploymentInspection::of(&site.out, files)?;
-        let damage = found.damage(&site.out);
-        if damage.has_errors() {
-            return Err(damage);
+        if !paths::check_deployment(files, dirs, diagnostics) {
+            return None;
         }
-        let paths = |paths: Vec<String>| paths.into_iter().map(PathBuf::from).collect();
-        comparison.missing = paths(found.missing);
-        comparison.stale = paths(found.stale);
-        comparison.extra = paths(found.extra);
-        comparison.foreign = paths(found.foreign);
+        let files = OwnedFiles::of_deployment(files);
+        let found = diagnostics.report(Inspection::of_deployment(out, &files))?;
+        diagnostics.report(refusals::damage(out, &found))?;
+        comparison = Comparison::of(Path::new(""), found);
     }
-    comparison.orphans = orphans(&site.out, dirs)?;
-    Ok(comparison)
+    comparison.orphans = diagnostics.report(orphans(out, dirs))?;
+    Some(comparison)
 }
 
-/// The state of a chart's directory before it is written.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum ChartState {
-    /// No directory, or an empty one.
-    Absent,
-    /// A directory written by bundle2chart.
-    Ours(Ownership),
-    /// A directory whose ownership file has an error in this 1-based line.
-    Damaged(usize),
-    /// A directory with files but without an ownership file.
-    Unmarked,
-    /// This path is not a directory.
-    InTheWay(PathBuf),
-    /// This parent directory is itself a chart written by bundle2chart.
-    InsideChart(PathBuf),
-}
-
-/// The differences between a chart's directory and the chart. Paths are relative to the directory
-/// and sorted.
-#[derive(Debug)]
-pub(super) struct Inspection {
-    pub(super) state: ChartState,
-    /// The ownership file that belongs to the chart.
-    pub(super) marker: String,
-    /// Files of the chart that are there with the right content.
-    pub(super) same: BTreeSet<String>,
-    pub(super) missing: Vec<String>,
-    pub(super) stale: Vec<String>,
-    pub(super) extra: Vec<String>,
-    /// Those of `stale` and `extra` that were edited after bundle2chart wrote them.
-    pub(super) edited: Vec<String>,
-    /// Files that we did not write, except those that have the content that we want to write, and
-    /// a Chart.lock that Helm wrote.
-    pub(super) foreign: Vec<PathBuf>,
-}
-
-impl Inspection {
-    /// Inspects the directory of `chart` in the output directory `root`. `ownership` is the
-    /// chart's; computing it hashes all files, so it is passed in.
-    pub(super) fn of(
-        root: &Path,
-        chart: &ChartFiles,
-        ownership: &Ownership,
-    ) -> Result<Self, Diagnostics> {
-        let mut found = Inspection {
-            state: ChartState::Absent,
-            marker: ownership.to_text(),
-            same: BTreeSet::new(),
-            missing: Vec::new(),
-            stale: Vec::new(),
-            extra: Vec::new(),
-            edited: Vec::new(),
-            foreign: Vec::new(),
-        };
-        let folder = root.join(&chart.dir);
-        let mut entries = BTreeMap::new();
-        match obstacle(root, &chart.dir)? {
-            Some(obstacle) => found.state = obstacle,
-            None => {
-                entries = files_below(&folder)?;
-                if !entries.is_empty() {
-                    found.state = chart_state(&folder)?;
-                }
-            }
-        }
-        found.sort_entries(&folder, chart, entries)?;
-        Ok(found)
-    }
-
-    /// Returns true if the directory equals the chart.
-    pub(super) fn is_current(&self) -> bool {
-        self.missing.is_empty()
-            && self.stale.is_empty()
-            && self.extra.is_empty()
-            && self.foreign.is_empty()
-    }
-
-    fn sort_entries(
-        &mut self,
-        folder: &Path,
-        chart: &ChartFiles,
-        mut entries: BTreeMap<PathBuf, Metadata>,
-    ) -> Result<(), Diagnostics> {
-        let none = BTreeMap::new();
-        let owned = match &self.state {
-            ChartState::Ours(ownership) => ownership.sums.clone(),
-            _ => none,
-        };
-        let marker = std::mem::take(&mut self.marker);
-        let wanted = chart
-            .files
-            .iter()
-            .map(|(path, content)| (path.as_str(), content.as_slice()))
-            .chain([(ownership::FILE_NAME, marker.as_bytes())]);
-
-        for (path, content) in wanted {
-            let file = folder.join(path);
-            let Some(metadata) = entries.remove(Path::new(path)) else {
-                self.missing.push(path.to_owned());
-                continue;
-            };
-            let same = has_content(&file, &metadata, content);
-            if same.map_err(|e| failed("read", &file, &e))? {
-                self.same.insert(path.to_owned());
-                continue;
-            }
-            self.stale.push(path.to_owned());
-            if path == ownership::FILE_NAME {
-                continue;
-            }
-            match owned.get(path) {
-                Some(sum) => self.note_edit(path, &file, &metadata, sum)?,
-                None if is_lock_of_helm(&file, path, &metadata)? => {}
-                None => self.foreign.push(PathBuf::from(path)),
-            }
-        }
-
-        for (path, metadata) in entries {
-            let name = path.to_str().map(str::to_owned);
-            match name.and_then(|name| owned.get(&name).map(|sum| (name, sum))) {
-                Some((name, sum)) => {
-                    self.note_edit(&name, &folder.join(&path), &metadata, sum)?;
-                    self.extra.push(name);
-                }
-                None if is_lock_of_helm(&folder.join(&path), &path, &metadata)? => {
-                    self.extra.push(CHART_LOCK.to_owned());
-                }
-                None => self.foreign.push(path),
-            }
-        }
-
-        self.marker = marker;
-        self.missing.sort();
-        self.stale.sort();
-        self.edited.sort();
-        self.foreign.sort();
-
-        Ok(())
-    }
-
-    fn note_edit(
-        &mut self,
-        path: &str,
-        file: &Path,
-        metadata: &Metadata,
-        sum: &str,
-    ) -> Result<(), Diagnostics> {
-        let as_written =
-            metadata.is_file() && sha256_of(file).map_err(|e| failed("read", file, &e))? == sum;
-        if !as_written {
-            self.edited.push(path.to_owned());
-        }
-        Ok(())
-    }
-}
-
-/// Returns true if this file of a chart directory is a Chart.lock written by Helm.
-fn is_lock_of_helm(
-    file: &Path,
-    path: impl AsRef<Path>,
-    metadata: &Metadata,
-) -> Result<bool, Diagnostics> {
-    if path.as_ref() != Path::new(CHART_LOCK)
-        || !metadata.is_file()
-        || metadata.len() > CHART_LOCK_LIMIT
-    {
-        return Ok(false);
-    }
-    let content =
-        regular_file::read(file, CHART_LOCK_LIMIT).map_err(|e| failed("read", file, &e))?;
-    Ok(std::str::from_utf8(&content).is_ok_and(is_written_by_helm))
-}
-
-/// Returns the reason why the chart cannot have a directory at `dir`, or that there is none yet.
-fn obstacle(root: &Path, dir: &Path) -> Result<Option<ChartState>, Diagnostics> {
-    let mut path = PathBuf::new();
-    for component in dir {
-        if !path.as_os_str().is_empty() && is_marked(&root.join(&path)) {
-            return Ok(Some(ChartState::InsideChart(path)));
-        }
-        path.push(component);
-        let folder = root.join(&path);
-        match fs::symlink_metadata(&folder) {
-            Ok(metadata) if metadata.is_dir() => {}
-            Ok(_) => return Ok(Some(ChartState::InTheWay(path))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Some(ChartState::Absent));
-            }
-            Err(error) => return Err(failed("read", &folder, &error)),
-        }
-    }
-    Ok(None)
-}
-
-/// Reads the ownership file of a directory that contains at least one file.
-fn chart_state(folder: &Path) -> Result<ChartState, Diagnostics> {
-    let file = folder.join(ownership::FILE_NAME);
-    match fs::symlink_metadata(&file) {
-        Ok(metadata) if metadata.is_file() && metadata.len() <= OWNERSHIP_LIMIT => {}
-        Ok(_) => return Ok(ChartState::Damaged(1)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ChartState::Unmarked),
-        Err(error) => return Err(failed("read", &file, &error)),
-    }
-    let content =
-        regular_file::read(&file, OWNERSHIP_LIMIT).map_err(|e| failed("read", &file, &e))?;
-    Ok(match String::from_utf8(content).map(|text| Ownership::parse(&text)) {
-        Ok(Ok(ownership)) => ChartState::Ours(ownership),
-        Ok(Err(line)) => ChartState::Damaged(line),
-        Err(_) => ChartState::Damaged(1),
-    })
-}
-
-/// Lists everything below `folder` except directories, by relative path.
-fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Diagnostics> {
-    let mut files = BTreeMap::new();
-    for entry in WalkDir::new(folder) {
-        let entry = entry.map_err(|e| walk_failed(folder, e))?;
-        if !entry.file_type().is_dir()
-            && let Ok(path) = entry.path().strip_prefix(folder)
-        {
-            let metadata = entry.metadata().map_err(|e| walk_failed(folder, e))?;
-            files.insert(path.to_owned(), metadata);
-        }
-    }
-    Ok(files)
-}
-
-/// Reports an error of walking `folder`.
-pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Diagnostics {
-    let path = error.path().unwrap_or(folder).to_owned();
-    let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop"));
-    failed("read", &path, &error)
-}
-
-/// Directories that we wrote, of charts that are not among those in `dirs`.
-fn orphans(root: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Diagnostics> {
+/// Returns the directories that we wrote, of charts that are not among those in `dirs`.
+fn orphans(out: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Fatal> {
     let names: BTreeSet<_> = dirs.iter().filter_map(|dir| dir.iter().next()).collect();
     let mut orphans = Vec::new();
-    if fs::symlink_metadata(root).is_err() {
+    if !out.exists() {
         return Ok(orphans);
     }
     // Charts are at most two levels deep (`NAME/VERSION`).
-    let mut walk = WalkDir::new(root).min_depth(1).max_depth(2).into_iter();
+    let mut walk = WalkDir::new(out).min_depth(1).max_depth(2).into_iter();
     while let Some(entry) = walk.next() {
-        let entry = entry.map_err(|e| walk_failed(root, e))?;
+        let entry = entry.map_err(|e| walk_failed(out, e))?;
         if !entry.file_type().is_dir() {
             continue;
         }
@@ -399,7 +156,7 @@ fn orphans(root: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Diagnostics> {
         if entry.depth() == 1 && configured {
             walk.skip_current_dir();
         } else if is_marked(entry.path())
-            && let Ok(dir) = entry.path().strip_prefix(root)
+            && let Ok(dir) = entry.path().strip_prefix(out)
         {
             orphans.push(dir.to_owned());
             if entry.depth() == 1 {
@@ -407,33 +164,6 @@ fn orphans(root: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Diagnostics> {
             }
         }
     }
+    orphans.sort();
     Ok(orphans)
-}
-
-pub(super) fn is_marked(folder: &Path) -> bool {
-    fs::symlink_metadata(folder.join(ownership::FILE_NAME)).is_ok()
-}
-
-/// Returns true if the path is a regular file with this content. Reads it only if the size matches.
-pub(super) fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<bool> {
-    if !metadata.is_file() || metadata.len() != content.len() as u64 {
-        return Ok(false);
-    }
-    let mut found = Vec::with_capacity(content.len());
-    regular_file::open(file)?.take(metadata.len() + 1).read_to_end(&mut found)?;
-    Ok(found == content)
-}
-
-pub(super) fn sha256_of(file: &Path) -> io::Result<String> {
-    let mut file = regular_file::open(file)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(crate::source::hexadecimal(&hasher.finalize())),
-            Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
 }

@@ -1,19 +1,26 @@
 //! Diagnostics for I/O errors.
 
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Fatal, Place};
 use std::io;
 use std::path::Path;
 
 /// Reports that `doing` (a verb, for example `write`) failed on `path`, with the cause and a hint.
-pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> Diagnostics {
+pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> Fatal {
     let name = path.display().to_string();
     let diagnostic =
         Diagnostic::error(Code::OutputFailed, format!("cannot {doing} `{name}`: {error}"))
             .at(Place::file(name));
-    match hint(error.kind()) {
-        Some(hint) => diagnostic.hint(hint).into(),
-        None => diagnostic.into(),
-    }
+    Box::new(match hint(error.kind()) {
+        Some(hint) => diagnostic.hint(hint),
+        None => diagnostic,
+    })
+}
+
+/// Reports an error of walking `folder`.
+pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Fatal {
+    let path = error.path().unwrap_or(folder).to_owned();
+    let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop"));
+    failed("read", &path, &error)
 }
 
 fn hint(kind: io::ErrorKind) -> Option<&'static str> {

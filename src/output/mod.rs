@@ -1,16 +1,20 @@
-//! Serialization and output: stable YAML, Helm escaping, and the output directory.
+//! The output directory: charts in memory come in, and out/ holds them afterwards, or is unchanged.
 //!
-//! [`tree`] writes charts so that readers see either the old chart or the new one; [`compare`]
-//! compares the directory with a build, and [`ownership`] is the file that marks a chart directory
-//! as written by bundle2chart.
+//! [`Writer`] stages each chart when it is compiled and moves all of them into place at the end;
+//! [`compare()`] only says what a build would change. Both decide by the same inspection of the
+//! directory, and by the ownership files, which list what bundle2chart wrote there.
 
+mod chart_files;
 mod compare;
-mod deployment_files;
 mod failure;
+mod inspection;
+mod lock;
 pub mod ownership;
+mod paths;
+mod refusals;
 mod stage;
-mod tree;
+mod writer;
 
+pub use chart_files::{ChartFiles, DeploymentFiles};
 pub use compare::{Comparison, compare, compare_chart, compare_rest};
-pub use deployment_files::DeploymentFiles;
-pub use tree::{Change, ChartFiles, Staged, Writer, Written, write, write_with};
+pub use writer::{Change, Staged, Writer, Written, write};

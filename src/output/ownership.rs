@@ -1,12 +1,18 @@
-//! The ownership file: lists the files of a chart directory that bundle2chart wrote, with their
-//! hashes.
+//! The ownership file: lists the files of a directory that bundle2chart wrote, with their hashes.
 //!
-//! Only this file marks a directory as written by bundle2chart. Its lines have the format of
-//! `sha256sum`, so that users can verify a chart: `cd CHART && sha256sum -c .bundle2chart`.
+//! Only this file marks a directory as a chart written by bundle2chart; the one in the output
+//! directory lists the deployment files. Its lines have the format of `sha256sum`, so that users
+//! can verify a chart: `cd CHART && sha256sum -c .bundle2chart`.
 
+use super::failure::failed;
+use crate::diag::Fatal;
+use crate::regular_file;
 use crate::source::sha256;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
 
 /// Name of the ownership file in every chart directory.
 pub const FILE_NAME: &str = ".bundle2chart";
@@ -23,21 +29,35 @@ pub const BUILD_REPORT: &str = "REPORT.md";
 /// silently skip comment lines, also with `--strict`.
 const VERSION: &str = "# chart version: ";
 
+/// Maximum size of an ownership file in bytes; a longer one is damaged.
+pub(super) const SIZE_LIMIT: u64 = 8 << 20;
+
 /// The content of an ownership file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ownership {
-    /// Version of the chart.
-    pub version: String,
-    /// SHA-256 in lower-case hexadecimal by path relative to the chart, `/`-separated. The
+pub(crate) struct Ownership {
+    /// Version of the chart; the file of the deployment files has none.
+    pub(crate) version: Option<String>,
+    /// SHA-256 in lower-case hexadecimal by path relative to the directory, `/`-separated. The
     /// ownership file itself is not in it.
-    pub sums: BTreeMap<String, String>,
+    pub(crate) sums: BTreeMap<String, String>,
+}
+
+/// The ownership file of a directory as it was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    /// There is none.
+    Missing,
+    /// This 1-based line is invalid.
+    Damaged(usize),
+    /// It lists these files.
+    Files(Ownership),
 }
 
 impl Ownership {
-    /// Creates the ownership file of a chart with these files.
-    pub fn of(version: &str, files: &BTreeMap<String, Vec<u8>>) -> Self {
+    /// Creates the ownership file of these files, with the chart's version.
+    pub(super) fn of(version: Option<&str>, files: &BTreeMap<String, Vec<u8>>) -> Self {
         let sums = files.iter().map(|(path, content)| (path.clone(), sha256(content))).collect();
-        Ownership { version: version.to_owned(), sums }
+        Ownership { version: version.map(str::to_owned), sums }
     }
 
     /// Returns true if both are the same chart, ignoring the upgrade reports.
@@ -51,10 +71,13 @@ impl Ownership {
     }
 
     /// Spells the file.
-    pub fn to_text(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
+        let (files, version) = match &self.version {
+            Some(version) => ("Files", format!("{VERSION}{version}\n")),
+            None => ("Deployment files", String::new()),
+        };
         let mut text = format!(
-            "# Files written and owned by bundle2chart. Verify: sha256sum -c {FILE_NAME}\n{VERSION}{}\n",
-            self.version
+            "# {files} written and owned by bundle2chart. Verify: sha256sum -c {FILE_NAME}\n{version}"
         );
         for (path, sum) in &self.sums {
             // Writing to a String cannot fail.
@@ -66,55 +89,53 @@ impl Ownership {
     /// Parses the file.
     ///
     /// # Errors
-    /// The 1-based number of the first line that is not in the format of [`Ownership::to_text`], or
-    /// the number of lines plus one if the chart's version is missing.
-    pub fn parse(text: &str) -> Result<Self, usize> {
-        let mut version = None;
-        let mut sums = BTreeMap::new();
-        let mut lines = 0;
-        for (index, line) in text.lines().enumerate() {
-            lines = index + 1;
-            if let Some(found) = line.strip_prefix(VERSION) {
-                version = Some(found.to_owned());
+    /// The 1-based number of the first line that is not in the format of [`Ownership::to_text`].
+    fn parse(text: &str) -> Result<Self, usize> {
+        let mut ownership = Ownership { version: None, sums: BTreeMap::new() };
+        for (line, number) in text.lines().zip(1..) {
+            if let Some(version) = line.strip_prefix(VERSION) {
+                ownership.version = Some(version.to_owned());
             } else if !line.starts_with('#') {
-                let (sum, path) = line.split_once("  ").ok_or(lines)?;
+                let (sum, path) = line.split_once("  ").ok_or(number)?;
                 let is_sum = sum.len() == 64
                     && sum.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
                 if !is_sum || !is_chart_path(path) {
-                    return Err(lines);
+                    return Err(number);
                 }
-                sums.insert(path.to_owned(), sum.to_owned());
+                ownership.sums.insert(path.to_owned(), sum.to_owned());
             }
         }
-        Ok(Ownership { version: version.ok_or(lines + 1)?, sums })
+        Ok(ownership)
+    }
+
+    /// Reads the ownership file of a directory.
+    ///
+    /// # Errors
+    /// If it cannot be read. A link, a directory or a text in another format is damage, not an
+    /// error.
+    pub(crate) fn read(folder: &Path) -> Result<Recorded, Fatal> {
+        let file = folder.join(FILE_NAME);
+        match fs::symlink_metadata(&file) {
+            Ok(metadata) if metadata.is_file() && metadata.len() <= SIZE_LIMIT => {}
+            Ok(_) => return Ok(Recorded::Damaged(1)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recorded::Missing),
+            Err(error) => return Err(failed("read", &file, &error)),
+        }
+        let content =
+            regular_file::read(&file, SIZE_LIMIT).map_err(|e| failed("read", &file, &e))?;
+        let parsed = String::from_utf8(content).map_err(|_| 1).and_then(|text| Self::parse(&text));
+        Ok(parsed.map_or_else(Recorded::Damaged, Recorded::Files))
     }
 }
 
-/// Returns the ownership file of the output directory, for the deployment files.
-pub(super) fn beside_text(files: &BTreeMap<String, Vec<u8>>) -> String {
-    let mut text = format!(
-        "# Deployment files written and owned by bundle2chart. Verify: sha256sum -c {FILE_NAME}\n"
-    );
-    for (path, content) in files {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{}  {path}", sha256(content));
-    }
-    text
-}
-
-/// Parses the ownership file of the output directory: SHA-256 by path.
-///
-/// # Errors
-/// The 1-based number of the first line that is not in the format of [`beside_text`].
-pub(super) fn parse_beside(text: &str) -> Result<BTreeMap<String, String>, usize> {
-    // It is that of a chart without the version.
-    let of_chart = format!("{text}{VERSION}\n");
-    Ownership::parse(&of_chart).map(|ownership| ownership.sums)
+/// Returns true if a directory has an ownership file, damaged or not.
+pub(super) fn is_marked(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(FILE_NAME)).is_ok()
 }
 
 /// Returns true if `path` is valid for a file in a chart: relative, `/`-separated, without empty,
 /// `.` and `..` segments, and without characters that need quoting in the ownership file.
-pub fn is_chart_path(path: &str) -> bool {
+pub(super) fn is_chart_path(path: &str) -> bool {
     path.split('/').all(|segment| {
         !matches!(segment, "" | "." | "..")
             && segment != FILE_NAME
@@ -131,7 +152,7 @@ mod tests {
             ("templates/a b.yaml".to_owned(), b"x\n".to_vec()),
             ("Chart.yaml".to_owned(), Vec::new()),
         ]);
-        Ownership::of("1.0.0+build.1", &files)
+        Ownership::of(Some("1.0.0+build.1"), &files)
     }
 
     #[test]
@@ -168,7 +189,5 @@ mod tests {
         ] {
             assert_eq!(Ownership::parse(&format!("{VERSION}1.0.0\n{bad}")), Err(2), "{bad}");
         }
-        assert_eq!(Ownership::parse(&format!("{sum}  a\n")), Err(2), "no version");
-        assert_eq!(Ownership::parse(""), Err(1), "empty");
     }
 }

@@ -4,8 +4,7 @@ use super::{Package, archive, artifact};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, quoted};
 use crate::ir::Release;
-use crate::output::ownership::{FILE_NAME, Ownership, UPGRADE_REPORT};
-use crate::regular_file;
+use crate::output::ownership::{FILE_NAME, Ownership, Recorded, UPGRADE_REPORT};
 use crate::source::chart::{self as charts, ChartTree};
 use crate::source::sha256;
 use crate::yaml;
@@ -13,9 +12,6 @@ use semver::Version;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// Bytes of an ownership file that are read; a longer one is damaged.
-const OWNERSHIP_BYTES: u64 = 8 << 20;
 
 /// A directory with a chart that bundle2chart wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +40,10 @@ pub fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartD
         let folders: Vec<PathBuf> = if is_flat { vec![folder] } else { versions.collect() };
         for path in folders.into_iter().filter(|path| path.join(FILE_NAME).is_file()) {
             match ownership(&path, diagnostics) {
-                Some(ownership) => found.push(ChartDirectory {
-                    name: name.clone(),
-                    version: ownership.version.clone(),
-                    path,
-                    ownership,
-                }),
+                Some((version, ownership)) => {
+                    let name = name.clone();
+                    found.push(ChartDirectory { name, version, path, ownership });
+                }
                 None => complete = false,
             }
         }
@@ -66,20 +60,26 @@ pub fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartD
     complete.then_some(found)
 }
 
-fn ownership(folder: &Path, diagnostics: &mut Diagnostics) -> Option<Ownership> {
-    let path = folder.join(FILE_NAME);
-    let shown = path.display().to_string();
-    let invalid = |why: String| {
-        Diagnostic::error(Code::OwnershipFile, format!("cannot use `{shown}`: {why}"))
-            .at(Place::file(&shown))
-            .hint("restore it from Git, or delete the chart's directory and build again")
+/// Reads the ownership file of a chart; returns it with the chart's version.
+fn ownership(folder: &Path, diagnostics: &mut Diagnostics) -> Option<(String, Ownership)> {
+    let line = match diagnostics.report(Ownership::read(folder))? {
+        Recorded::Files(ownership) => match &ownership.version {
+            Some(version) => return Some((version.clone(), ownership)),
+            None => 1,
+        },
+        Recorded::Damaged(line) => line,
+        Recorded::Missing => 1,
     };
-    let text = regular_file::read(&path, OWNERSHIP_BYTES).map_err(|error| error.to_string());
-    let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(|error| error.to_string()));
-    let parsed = text.and_then(|text| {
-        Ownership::parse(&text).map_err(|line| format!("line {line} is not valid"))
-    });
-    parsed.map_err(|why| diagnostics.push(invalid(why))).ok()
+    let file = folder.join(FILE_NAME).display().to_string();
+    diagnostics.push(
+        Diagnostic::error(
+            Code::OwnershipFile,
+            format!("cannot use `{file}`: line {line} is not valid"),
+        )
+        .at(Place { line: Some(line), ..Place::file(&file) })
+        .hint("restore it from Git, or delete the chart's directory and build again"),
+    );
+    None
 }
 
 /// Returns the indexes of the selected charts; `names` are as in [`super::packages`]. `None` if there

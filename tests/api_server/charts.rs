@@ -3,6 +3,7 @@
 
 use crate::offline;
 use bundle2chart::config::Config;
+use bundle2chart::diag::Diagnostics;
 use bundle2chart::output;
 use serde_json::Value as Json;
 use std::fs;
@@ -81,7 +82,8 @@ pub(crate) fn compiled(bundle: &Path, settings: &str, folder: &Path) -> Option<P
         return None;
     }
     let out = folder.join("out");
-    output::write(&out, &charts, false).expect("an empty folder takes every chart");
+    output::write(&out, &charts, None, false, &mut Diagnostics::new())
+        .expect("an empty folder takes every chart");
     let own = charts.iter().find(|chart| chart.dir.starts_with("operator"))?;
     Some(out.join(&own.dir))
 }

@@ -65,7 +65,8 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
     let (built, diagnostics) = offline::build(&configuration, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
     let out = folder.join(name);
-    output::write(&out, &built, false).expect("an empty folder takes every chart");
+    output::write(&out, &built, None, false, &mut Diagnostics::new())
+        .expect("an empty folder takes every chart");
     let files = built.into_iter().next().expect("a chart");
     (out.join(&files.dir), files, compiled)
 }

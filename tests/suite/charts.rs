@@ -49,7 +49,8 @@ fn charts(out: &Path) -> Vec<Chart> {
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let (built, diagnostics) = offline::build(&config, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
-    output::write(out, &built, false).expect("an empty folder takes every chart");
+    output::write(out, &built, None, false, &mut Diagnostics::new())
+        .expect("an empty folder takes every chart");
     let charts: Vec<Chart> = config
         .bundles
         .iter()
@@ -269,7 +270,8 @@ fn helm_has_no_dependencies_to_write_down() {
     in_parallel(&helms.iter().collect::<Vec<_>>(), |helm| {
         // Each Helm has charts of its own to change.
         let own = temporary.path().join(helm.version);
-        output::write(&own, &parts, false).expect("an empty folder takes every chart");
+        output::write(&own, &parts, None, false, &mut Diagnostics::new())
+            .expect("an empty folder takes every chart");
         for chart in &parts {
             let folder = own.join(&chart.dir);
             for command in ["build", "update"] {
@@ -277,10 +279,14 @@ fn helm_has_no_dependencies_to_write_down() {
                 helm.run(arguments).expect_success();
             }
         }
-        let comparison = output::compare(&own, &parts).expect("a folder of charts");
+        let comparison =
+            output::compare(&own, &parts, &mut Diagnostics::new()).expect("a folder of charts");
         assert!(comparison.is_current(), "Helm {}: {comparison:?}", helm.version);
         assert_eq!(
-            output::write(&own, &parts, false).expect("the same").unchanged.len(),
+            output::write(&own, &parts, None, false, &mut Diagnostics::new())
+                .expect("the same")
+                .unchanged
+                .len(),
             parts.len()
         );
     });

@@ -161,7 +161,8 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
         return outcome;
     }
     let out = temporary.path().join("out");
-    output::write(&out, &built, false).expect("an empty folder takes every chart");
+    output::write(&out, &built, None, false, &mut Diagnostics::new())
+        .expect("an empty folder takes every chart");
     let mut found = Vec::new();
     for chart in &built {
         let folder = out.join(&chart.dir);

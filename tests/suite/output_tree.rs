@@ -1,17 +1,38 @@
-//! What `output::tree` writes, keeps and refuses, and what `output::compare` says about it.
+//! What `output::write` writes, keeps and refuses, and what `output::compare` says about it.
 
 #![cfg(unix)]
 
 use bundle2chart::chart::chart_lock;
 use bundle2chart::diag::{Code, Diagnostics};
 use bundle2chart::output::{
-    Change, ChartFiles, DeploymentFiles, Writer, Written, compare, write, write_with,
+    self, Change, ChartFiles, Comparison, DeploymentFiles, Writer, Written,
 };
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Writes without an error or a warning, or returns the errors.
+fn write_with(
+    out: &Path,
+    charts: &[ChartFiles],
+    files: Option<&DeploymentFiles>,
+    replace: bool,
+) -> Result<Written, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let written = output::write(out, charts, files, replace, &mut diagnostics);
+    assert_eq!(written.is_some(), diagnostics.is_empty(), "{diagnostics:?}");
+    written.ok_or(diagnostics)
+}
+
+fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written, Diagnostics> {
+    write_with(out, charts, None, replace)
+}
+
+fn compare(out: &Path, charts: &[ChartFiles]) -> Option<Comparison> {
+    output::compare(out, charts, &mut Diagnostics::new())
+}
 
 fn chart(dir: &str, version: &str, files: &[(&str, &str)]) -> ChartFiles {
     let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
@@ -61,7 +82,6 @@ impl Home {
 
     fn write(&self, charts: &[ChartFiles]) -> Written {
         let written = write(&self.out(), charts, false).unwrap();
-        assert!(written.warnings.is_empty());
         assert_eq!(self.beside(), ["out"]);
         assert!(compare(&self.out(), charts).unwrap().is_current());
         written
@@ -267,7 +287,7 @@ fn replaces_and_removes_a_chart_lock_of_helm_and_no_other() {
     home.put("lws/1.0.0/Chart.lock", LOCK_OF_HELM);
     let without = lws("1.0.0");
     let written = write(&home.out(), std::slice::from_ref(&without), true).unwrap();
-    assert!(written.warnings.is_empty() && !lock.exists(), "{written:?}");
+    assert!(!lock.exists(), "{written:?}");
     home.put("lws/1.0.0/Chart.lock", LOCK_OF_HELM);
     home.write(std::slice::from_ref(&without));
     assert!(!lock.exists());
@@ -296,6 +316,10 @@ fn refuses_a_damaged_ownership_file() {
     let problems = home.refused(&[lws("1.0.0")], true);
     assert_eq!(codes(&problems), [Code::OwnershipFile]);
     assert_eq!(problems.iter().next().unwrap().place.line, Some(6));
+
+    // The one of the deployment files has no version.
+    fs::write(&marker, text.lines().skip(2).collect::<Vec<_>>().join("\n")).unwrap();
+    assert_eq!(codes(&home.refused(&[lws("1.0.0")], true)), [Code::OwnershipFile]);
 }
 
 #[test]
@@ -369,7 +393,7 @@ fn follows_a_link_to_the_output_folder() {
 #[test]
 fn lists_differences_sorted() {
     let home = Home::new();
-    let all = |c: &bundle2chart::output::Comparison| {
+    let all = |c: &Comparison| {
         let show = |list: &[PathBuf]| -> Vec<String> {
             list.iter().map(|path| path.display().to_string()).collect()
         };
@@ -411,7 +435,8 @@ fn lists_differences_sorted() {
         wanted.map(|list| list.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>())
     );
     assert!(!found.is_current());
-    let warnings = found.orphan_warnings(&home.out());
+    let mut warnings = Diagnostics::new();
+    found.warn_about_orphans(&home.out(), &mut warnings);
     assert_eq!(codes(&warnings), [Code::OrphanChart; 2]);
     assert!(!warnings.has_errors());
 }
@@ -473,16 +498,18 @@ fn completes_the_deployment_files_after_a_kill() {
 #[test]
 fn a_build_that_is_not_finished_leaves_nothing() {
     let home = Home::new();
-    let writer = Writer::new(&home.out(), false).unwrap();
-    assert_eq!(writer.stage(&lws("1.0.0")).unwrap().change, Change::Created);
+    let mut found = Diagnostics::new();
+    let writer = Writer::new(&home.out(), false, &mut found).unwrap();
+    assert_eq!(writer.stage(&lws("1.0.0"), &mut found).unwrap().change, Change::Created);
     assert!(home.out().exists());
     drop(writer);
     assert!(!home.out().exists());
 
     home.write(&[lws("1.0.0")]);
     let before = home.files();
-    let writer = Writer::new(&home.out(), false).unwrap();
-    writer.stage(&lws("1.1.0")).unwrap();
+    let mut found = Diagnostics::new();
+    let writer = Writer::new(&home.out(), false, &mut found).unwrap();
+    writer.stage(&lws("1.1.0"), &mut found).unwrap();
     drop(writer);
     assert_eq!(home.files(), before);
 }
@@ -491,14 +518,16 @@ fn a_build_that_is_not_finished_leaves_nothing() {
 fn a_chart_that_another_build_changed_meanwhile_is_no_longer_unchanged() {
     let home = Home::new();
     home.write(&[lws("1.0.0")]);
-    let writer = Writer::new(&home.out(), false).unwrap();
-    let mut staged = vec![writer.stage(&lws("1.0.0")).unwrap()];
+    let mut found = Diagnostics::new();
+    let writer = Writer::new(&home.out(), false, &mut found).unwrap();
+    let mut staged = vec![writer.stage(&lws("1.0.0"), &mut found).unwrap()];
     assert_eq!(staged[0].change, Change::Unchanged);
     let mut other = lws("1.0.0");
     other.files.insert("values.yaml".to_owned(), b"other\n".to_vec());
     write(&home.out(), &[other], true).unwrap();
-    staged.push(writer.stage(&lws("1.1.0")).unwrap());
-    assert_eq!(codes(&writer.finish(&staged, None).unwrap_err()), [Code::OutputBusy]);
+    staged.push(writer.stage(&lws("1.1.0"), &mut found).unwrap());
+    assert_eq!(writer.finish(&staged, None, &mut found), None);
+    assert_eq!(codes(&found), [Code::OutputBusy]);
     assert!(!home.out().join("lws/1.1.0").exists());
 }
 

@@ -7,6 +7,7 @@ use crate::support::rendered::documents;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bundle2chart::config::{Config, CrdPlacement, Layout, Operands};
+use bundle2chart::diag::Diagnostics;
 use bundle2chart::lock::Lock;
 use bundle2chart::output;
 use bundle2chart::pipeline;
@@ -142,11 +143,13 @@ fn is_what_helm_stores() {
             configured.stub_crds.clear();
         }
         let sources = SourceResolver::of(&config, Access { offline: true, ..Access::default() });
-        let built = pipeline::build(&config, &sources, &Lock::default(), &[], 1);
-        assert!(!built.charts.is_empty(), "{:?}", built.diagnostics);
+        let mut diagnostics = Diagnostics::new();
+        let built = pipeline::build(&config, &sources, &Lock::default(), &[], 1, &mut diagnostics);
+        assert!(!built.charts.is_empty(), "{diagnostics:?}");
         let what = format!("{bundle} with {crds:?}, stripped: {strip}");
         let out = temporary.path().join(what.replace(['/', ' '], "-"));
-        output::write(&out, &built.charts, false).expect("an empty folder takes every chart");
+        output::write(&out, &built.charts, None, false, &mut diagnostics)
+            .expect("an empty folder takes every chart");
         let computed = built.release_bytes[Path::new(bundle)];
         for helm in &helms {
             let folder = out.join(bundle);

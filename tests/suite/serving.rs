@@ -102,7 +102,8 @@ fn write(configs: &[ServingConfig], out: &Path) -> BTreeMap<String, PathBuf> {
             ChartFiles { dir: PathBuf::from(&chart.name), version, files: chart.files }
         })
         .collect();
-    output::write(out, &charts, false).expect("an empty folder takes every chart");
+    output::write(out, &charts, None, false, &mut Diagnostics::new())
+        .expect("an empty folder takes every chart");
     configs.iter().map(|config| (config.name.clone(), out.join(&config.name))).collect()
 }
 

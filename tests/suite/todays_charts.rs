@@ -6,7 +6,7 @@ use crate::support::offline;
 use crate::support::rendered::{documents, object_differences};
 use crate::support::shared;
 use bundle2chart::config::Config;
-use bundle2chart::diag::{Severity, SourceText};
+use bundle2chart::diag::{Diagnostics, Severity, SourceText};
 use bundle2chart::output;
 use serde_json::{Value as Json, json};
 use std::fs;
@@ -244,7 +244,8 @@ fn the_same_objects_from_declarations() {
     assert_eq!(diagnostics.count(Severity::Error), 0, "{diagnostics:?}");
     assert_eq!(diagnostics.count(Severity::Warning), 0, "{diagnostics:?}");
     let temporary = TempDir::new().expect("a folder");
-    output::write(temporary.path(), &charts, false).expect("an empty folder takes every chart");
+    output::write(temporary.path(), &charts, None, false, &mut Diagnostics::new())
+        .expect("an empty folder takes every chart");
 
     let values = ["--set", "pullSecret.dockerConfigJson=x"];
     let mut used = [false; DEVIATIONS.len()];

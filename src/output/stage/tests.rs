@@ -1,4 +1,7 @@
 use super::*;
+use crate::output::chart_files::ChartFiles;
+use crate::output::lock::Lock;
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
 const CHILD: &str = "BUNDLE2CHART_TEST_TWO_MOVES";
@@ -13,9 +16,25 @@ fn chart(dir: &str, content: &str) -> ChartFiles {
     ChartFiles { dir: dir.into(), version: "1.0.0".to_owned(), files: BTreeMap::from(files) }
 }
 
-fn stage(site: &Site, chart: &ChartFiles) {
-    site.stage_chart(chart, &Inspection::of(&site.out, chart, &chart.ownership()).unwrap())
-        .unwrap();
+/// An output directory that is locked and recovered, as at the start of a build.
+fn started(out: &Path, exchange: Exchange) -> (Lock, Stage) {
+    let lock = Lock::acquire(out).unwrap();
+    let stage = Stage { exchange, ..Stage::of(out) };
+    stage.recover().unwrap();
+    (lock, stage)
+}
+
+fn put(stage: &Stage, chart: &ChartFiles) {
+    let files = OwnedFiles::of_chart(chart);
+    stage.chart(&files, &Inspection::of_chart(&stage.out, &files).unwrap()).unwrap();
+}
+
+/// Builds one chart from the start to the end.
+fn build(out: &Path, exchange: Exchange, content: &str) {
+    let (_lock, stage) = started(out, exchange);
+    put(&stage, &chart(CHART, content));
+    stage.install(&[Path::new(CHART)]).unwrap();
+    stage.clean_up().unwrap();
 }
 
 /// Content of all files of a folder, without ownership files.
@@ -30,79 +49,94 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn code_of(problems: &Diagnostics) -> Code {
-    assert_eq!(problems.iter().count(), 1);
-    problems.iter().next().unwrap().code
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]
 fn keeps_what_appeared_in_a_chart_while_it_was_staged() {
-    for how in [exchange, two_moves] {
+    // The build itself keeps it, and the next one if this one was killed before it could.
+    for (how, killed) in [(exchange as Exchange, false), (two_moves, false), (two_moves, true)] {
         let home = tempfile::tempdir().unwrap();
-        let site = Site::of(&home.path().join("out")).unwrap();
-        let lock = site.lock().unwrap();
-        stage(&site, &chart(CHART, "old"));
-        site.install_by(how, &[Path::new(CHART)]).unwrap();
-        stage(&site, &chart(CHART, "new"));
-        fs::create_dir(site.out.join(CHART).join("added")).unwrap();
-        fs::write(site.out.join(CHART).join("added/file"), "x").unwrap();
+        let out = home.path().join("out");
+        build(&out, how, "old");
+        let (lock, stage) = started(&out, how);
+        put(&stage, &chart(CHART, "new"));
+        fs::create_dir(out.join(CHART).join("added")).unwrap();
+        fs::write(out.join(CHART).join("added/file"), "x").unwrap();
 
-        let left = site.install_by(how, &[Path::new(CHART)]).unwrap();
-        assert_eq!(left, Diagnostics::new());
+        stage.install(&[Path::new(CHART)]).unwrap();
+        if killed {
+            stage.recover().unwrap();
+        } else {
+            stage.clean_up().unwrap();
+        }
         drop(lock);
-        let found = files(&site.out.join(CHART));
+        let found = files(&out.join(CHART));
         let found: Vec<_> = found.iter().map(|(p, c)| (p.as_str(), c.as_str())).collect();
         assert_eq!(found, [("a", "new"), ("added/file", "x"), ("sub/b", "new"), ("sub/c", "new")]);
-        assert!(!site.has_leftovers());
+        assert_eq!(names(&out), ["lws"]);
     }
+}
+
+#[test]
+fn an_incomplete_staged_chart_leaves_no_files() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    build(&out, exchange, "old");
+    let (_lock, stage) = started(&out, exchange);
+    put(&stage, &chart(CHART, "new"));
+    // Killed while its ownership file was written: a part that can be parsed.
+    fs::write(out.join(STAGE).join("new").join(CHART).join(ownership::FILE_NAME), "").unwrap();
+    stage.recover().unwrap();
+    assert!(files(&out.join(CHART)).values().all(|content| content == "old"));
 }
 
 #[test]
 fn puts_all_charts_back_when_one_cannot_be_replaced() {
     for how in [exchange, two_moves] {
         let home = tempfile::tempdir().unwrap();
-        let site = Site::of(&home.path().join("out")).unwrap();
-        let _lock = site.lock().unwrap();
-        stage(&site, &chart("one", "old"));
-        site.install_by(how, &[Path::new("one")]).unwrap();
-        stage(&site, &chart("one", "new"));
-        stage(&site, &chart("two/1.0.0", "new"));
+        let out = home.path().join("out");
+        build(&out, how, "old");
+        let before = files(&out);
+        let (lock, stage) = started(&out, how);
+        put(&stage, &chart(CHART, "new"));
+        put(&stage, &chart("two/1.0.0", "new"));
 
         // The last one was never staged.
-        let charts = ["one", "two/1.0.0", "three"].map(Path::new);
-        assert_eq!(code_of(&site.install_by(how, &charts).unwrap_err()), Code::OutputFailed);
-        assert!(files(&site.out.join("one")).values().all(|content| content == "old"));
-        assert_eq!(files(&site.out.join("one")).len(), 3);
-        assert!(!exists(&site.out.join("two/1.0.0")));
+        let charts = [CHART, "two/1.0.0", "three"].map(Path::new);
+        assert_eq!(stage.install(&charts).unwrap_err().code, Code::OutputFailed);
+        stage.recover().unwrap();
+        drop(lock);
+        assert_eq!(files(&out), before);
+        assert_eq!(names(&out), ["lws"]);
     }
 }
 
 #[test]
 fn a_lock_excludes_others_and_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
-    let site = Site::of(&home.path().join("made/for/it/out")).unwrap();
-    let lock = site.lock().unwrap();
-    assert_eq!(code_of(&site.lock().unwrap_err()), Code::OutputBusy);
+    let out = home.path().join("made/for/it/out");
+    let lock = Lock::acquire(&out).unwrap();
+    assert_eq!(Lock::acquire(&out).unwrap_err().code, Code::OutputBusy);
     drop(lock);
     assert!(!exists(&home.path().join("made")));
+
     // A killed build leaves the file without a lock on it.
-    fs::create_dir_all(&site.out).unwrap();
-    fs::write(&site.lock, "").unwrap();
-    drop(site.lock().unwrap());
-    assert!(!site.has_leftovers());
-    assert!(exists(&site.out));
+    fs::create_dir_all(&out).unwrap();
+    fs::write(out.join(".bundle2chart-lock"), "").unwrap();
+    drop(Lock::acquire(&out).unwrap());
+    assert_eq!(names(&out), [] as [&str; 0]);
 }
 
 /// Not a test of its own: the process that the next test kills.
 #[test]
 fn child_that_moves_twice() {
     let Some(out) = std::env::var_os(CHILD) else { return };
-    let site = Site::of(Path::new(&out)).unwrap();
     println!("\nready");
     for content in ["A", "B"].into_iter().cycle() {
-        let _lock = site.lock().unwrap();
-        stage(&site, &chart(CHART, content));
-        site.install_by(two_moves, &[Path::new(CHART)]).unwrap();
+        build(Path::new(&out), two_moves, content);
     }
 }
 
@@ -110,18 +144,14 @@ fn child_that_moves_twice() {
 fn a_kill_between_two_moves_leaves_one_whole_chart() {
     use std::io::{BufRead as _, BufReader};
     let home = tempfile::tempdir().unwrap();
-    let site = Site::of(&home.path().join("out")).unwrap();
-    {
-        let _lock = site.lock().unwrap();
-        stage(&site, &chart(CHART, "A"));
-        site.install(&[Path::new(CHART)]).unwrap();
-    }
+    let out = home.path().join("out");
+    build(&out, exchange, "A");
     let mut interrupted = 0;
     for kill in 0..50_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--nocapture"])
             .arg("output::stage::tests::child_that_moves_twice")
-            .env(CHILD, &site.out)
+            .env(CHILD, &out)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -131,12 +161,12 @@ fn a_kill_between_two_moves_leaves_one_whole_chart() {
         child.kill().unwrap();
         child.wait().unwrap();
 
-        interrupted += u32::from(exists(&site.stage));
-        drop(site.lock().unwrap());
-        let found = files(&site.out);
+        interrupted += u32::from(exists(&out.join(STAGE)));
+        drop(started(&out, exchange));
+        let found = files(&out);
         assert_eq!(found.len(), 3);
         assert!(["A", "B"].iter().any(|chart| found.values().all(|content| content == chart)));
-        assert!(!site.has_leftovers());
+        assert_eq!(names(&out), ["lws"]);
     }
     assert!(interrupted > 5, "only {interrupted} kills hit anything");
 }

@@ -1,14 +1,19 @@
 //! Rules for several bundles together: names, dependencies and output directories.
 
-use super::keys::NAME_LIMIT;
-use super::read::Draft;
-use super::tree::{Located, Reader};
+use super::reader::{Located, Reader};
 use super::values::plain;
-use super::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
+use crate::config::keys::NAME_LIMIT;
+use crate::config::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Place, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// A bundle whose names are not yet checked against each other.
+pub(super) struct Draft<'t> {
+    pub(super) name: Option<Located<&'t str>>,
+    pub(super) depends_on: Vec<Located<&'t str>>,
+}
 
 /// Checks that bundle names are unique.
 ///

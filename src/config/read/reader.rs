@@ -1,7 +1,7 @@
 //! The TOML tree against the key tables: unknown, missing and ill-typed keys, and typed access to
 //! the rest.
 
-use super::keys::{Key, Kind, Table};
+use crate::config::keys::{Key, Kind, Table};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use serde_json::Value as Json;

@@ -1,0 +1,132 @@
+//! Reads the settings that can be in `[defaults]` or in a bundle.
+
+use super::reader::{Fields, Located, Reader};
+use super::{certificates, overlay, values};
+use crate::config::{CertificateProvider, CrdPlacement, Filter, Issuer, Text, Watch};
+use crate::diag::{Code, Diagnostic, suggest};
+use crate::jq::Purpose;
+
+/// Settings that can be in `[defaults]` or in a bundle.
+#[derive(Default)]
+pub(super) struct Settings {
+    pub(super) include: Vec<Filter>,
+    pub(super) exclude: Vec<Filter>,
+    /// `Some(None)`: switched off.
+    pub(super) pull_secret: Option<Option<String>>,
+    pub(super) auth_reader: Option<bool>,
+    pub(super) crds: Option<CrdPlacement>,
+    pub(super) strip_descriptions: Option<bool>,
+    pub(super) watch: Option<Watch>,
+    pub(super) provided: Vec<Text>,
+    pub(super) certificates: Option<CertificateProvider>,
+    pub(super) issuer: Option<Issuer>,
+    pub(super) aggregate_roles: Option<bool>,
+}
+
+pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Settings {
+    let watch = match (fields.text("watch"), fields.texts("watch")) {
+        (Some(word), _) => watch_word(reader, word),
+        (None, Some(list)) => watch_list(reader, list),
+        (None, None) => None,
+    };
+    let pull_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
+        (Some(at), _) => values::secret(reader, at).map(Some),
+        (None, Some(_)) => Some(None),
+        (None, None) => None,
+    };
+    let crds = fields.text("crds").and_then(|(text, _)| CrdPlacement::named(text));
+
+    Settings {
+        include: filters(reader, fields, "include"),
+        exclude: filters(reader, fields, "exclude"),
+        pull_secret,
+        auth_reader: fields.boolean("auth-reader"),
+        crds,
+        strip_descriptions: fields.boolean("strip-descriptions"),
+        watch,
+        provided: provided(reader, fields),
+        certificates: certificates::provider(fields),
+        issuer: certificates::issuer(reader, fields),
+        aggregate_roles: fields.boolean("aggregate-roles"),
+    }
+}
+
+fn filters(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<Filter> {
+    let (items, _) = fields.texts(key).unwrap_or_default();
+    items.into_iter().map(|at| overlay::program(reader, at, Purpose::Filter)).collect()
+}
+
+/// Reads `provided`: dependencies that the cluster already provides.
+fn provided(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<Text> {
+    let (items, _) = fields.texts("provided").unwrap_or_default();
+    let mut provided = Vec::new();
+    for (text, range) in items {
+        let parts: Vec<&str> = text.split('/').collect();
+        let fits = match parts.as_slice() {
+            [package] => !package.is_empty(),
+            [_, version, kind] => !version.is_empty() && !kind.is_empty(),
+            _ => false,
+        };
+        if fits && !text.contains(char::is_whitespace) {
+            provided.push(Text { text: text.to_owned(), span: reader.span(range) });
+            continue;
+        }
+        reader.error(
+            Code::InvalidValue,
+            &range,
+            format!("{text:?} is neither a package nor an API"),
+            "write a package name, or GROUP/VERSION/KIND, for example \
+                `cert-manager.io/v1/Certificate`",
+        );
+    }
+    provided
+}
+
+/// `"all"` or `"own"`.
+fn watch_word(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<Watch> {
+    match text {
+        "all" => Some(Watch::All),
+        "own" => Some(Watch::Own),
+        _ => {
+            let hint = match suggest::nearest(text, &["all", "own"]) {
+                Some(word) => format!("did you mean `watch = \"{word}\"`?"),
+                None => format!("for specific namespaces, write `watch = [\"{text}\"]`"),
+            };
+            let message = format!("`watch` must be \"all\", \"own\" or a list, not {text:?}");
+            reader.error(Code::InvalidValue, &range, message, hint);
+            None
+        }
+    }
+}
+
+/// Returns the namespaces to watch.
+fn watch_list(
+    reader: &mut Reader<'_>,
+    (items, range): Located<Vec<Located<&str>>>,
+) -> Option<Watch> {
+    if items.is_empty() {
+        reader.error(
+            Code::InvalidValue,
+            &range,
+            "`watch` is an empty list",
+            "write `watch = \"all\"`, `watch = \"own\"`, or list the namespaces",
+        );
+        return None;
+    }
+
+    let mut names: Vec<String> = Vec::new();
+    for (index, (text, range)) in items.iter().enumerate() {
+        if let Some((_, first)) = items.iter().take(index).find(|(earlier, _)| earlier == text) {
+            let message = format!("duplicate namespace `{text}` in `watch`");
+            let diagnostic = Diagnostic::error(Code::InvalidValue, message)
+                .at(reader.place(range.clone()))
+                .related(reader.place(first.clone()), "first listed here")
+                .hint("remove one of them");
+            reader.found.push(diagnostic);
+        } else if let Some(name) = values::namespace(reader, (text, range.clone())) {
+            names.push(name);
+        }
+    }
+
+    Some(Watch::Namespaces(names))
+}

@@ -1,0 +1,282 @@
+//! Inspects the output directory: what differs there from the files of a build. Read-only.
+
+use super::chart_files::OwnedFiles;
+use super::failure::{failed, walk_failed};
+use super::ownership::{self, Ownership, Recorded, is_marked};
+use crate::chart::{CHART_LOCK, is_written_by_helm};
+use crate::diag::Fatal;
+use crate::regular_file;
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Metadata};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// Bytes of a Chart.lock that are read; Helm's with one dependency has about 200.
+const CHART_LOCK_LIMIT: u64 = 4 << 10;
+
+/// The state of a directory before it is written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// No directory, or an empty one.
+    Absent,
+    /// A directory written by bundle2chart.
+    Ours(Ownership),
+    /// A directory whose ownership file has an error in this 1-based line.
+    Damaged(usize),
+    /// A directory with files but without an ownership file.
+    Unmarked,
+    /// This path is not a directory.
+    InTheWay(PathBuf),
+    /// This parent directory is itself a chart written by bundle2chart.
+    InsideChart(PathBuf),
+}
+
+/// The differences between a directory and the files of a build. Paths are relative to the
+/// directory and sorted.
+#[derive(Debug)]
+pub(super) struct Inspection {
+    pub(super) state: State,
+    /// Files that are there with the right content.
+    pub(super) same: BTreeSet<String>,
+    pub(super) missing: BTreeSet<String>,
+    pub(super) stale: BTreeSet<String>,
+    /// Files that bundle2chart wrote and the build does not have.
+    pub(super) extra: BTreeSet<String>,
+    /// Those of `stale` and `extra` that were edited after bundle2chart wrote them.
+    pub(super) edited: BTreeSet<String>,
+    /// Files that we did not write, except those that have the content that we want to write, and
+    /// a Chart.lock that Helm wrote.
+    pub(super) foreign: BTreeSet<PathBuf>,
+}
+
+impl Inspection {
+    /// Inspects the directory of a chart in the output directory `out`. All files in it count.
+    pub(super) fn of_chart(out: &Path, chart: &OwnedFiles<'_>) -> Result<Self, Fatal> {
+        let folder = out.join(chart.dir);
+        let mut entries = BTreeMap::new();
+        let state = match obstacle(out, chart.dir)? {
+            Some(state) => state,
+            None => match metadata_of(&folder)? {
+                None => State::Absent,
+                Some(metadata) if !metadata.is_dir() => State::InTheWay(chart.dir.to_owned()),
+                Some(_) => {
+                    entries = files_below(&folder)?;
+                    if entries.is_empty() { State::Absent } else { State::read(&folder)? }
+                }
+            },
+        };
+
+        // Only the file of the deployment files has no version.
+        let state = match state {
+            State::Ours(Ownership { version: None, .. }) => State::Damaged(1),
+            state => state,
+        };
+        Inspection::new(state).compare(&folder, chart, entries)
+    }
+
+    /// Inspects the output directory `out` for deployment files. Only they and the files listed in
+    /// the ownership file count.
+    pub(super) fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
+        let mut found = Inspection::new(State::read(out)?);
+        let mut entries = BTreeMap::new();
+        let mut add = |path: &str| -> Result<Option<PathBuf>, Fatal> {
+            match obstacle(out, Path::new(path))? {
+                Some(State::InTheWay(path) | State::InsideChart(path)) => return Ok(Some(path)),
+                Some(_) => {}
+                None => {
+                    let metadata = metadata_of(&out.join(path))?;
+                    entries.extend(metadata.map(|metadata| (PathBuf::from(path), metadata)));
+                }
+            }
+            Ok(None)
+        };
+
+        for (path, _) in files.iter() {
+            found.foreign.extend(add(path)?);
+        }
+        if let State::Ours(owned) = &found.state {
+            for path in owned.sums.keys() {
+                // What is in the way of a file that is no longer wanted stays there.
+                add(path)?;
+            }
+        }
+        found.compare(out, files, entries)
+    }
+
+    fn new(state: State) -> Self {
+        Inspection {
+            state,
+            same: BTreeSet::new(),
+            missing: BTreeSet::new(),
+            stale: BTreeSet::new(),
+            extra: BTreeSet::new(),
+            edited: BTreeSet::new(),
+            foreign: BTreeSet::new(),
+        }
+    }
+
+    /// Returns true if the directory equals the files.
+    pub(super) fn is_current(&self) -> bool {
+        self.missing.is_empty()
+            && self.stale.is_empty()
+            && self.extra.is_empty()
+            && self.foreign.is_empty()
+    }
+
+    /// Compares the `entries` of a directory with the files of a build.
+    fn compare(
+        mut self,
+        folder: &Path,
+        wanted: &OwnedFiles<'_>,
+        mut entries: BTreeMap<PathBuf, Metadata>,
+    ) -> Result<Self, Fatal> {
+        let owned = match &self.state {
+            State::Ours(ownership) => ownership.sums.clone(),
+            _ => BTreeMap::new(),
+        };
+        for (path, content) in wanted.iter() {
+            let Some(metadata) = entries.remove(Path::new(path)) else {
+                self.missing.insert(path.to_owned());
+                continue;
+            };
+            let file = folder.join(path);
+            if has_content(&file, &metadata, content).map_err(|e| failed("read", &file, &e))? {
+                self.same.insert(path.to_owned());
+                continue;
+            }
+            self.stale.insert(path.to_owned());
+            if path != ownership::FILE_NAME {
+                self.assign(Path::new(path), &file, &metadata, &owned)?;
+            }
+        }
+
+        for (path, metadata) in entries {
+            if self.assign(&path, &folder.join(&path), &metadata, &owned)? {
+                self.extra.insert(path.to_string_lossy().into_owned());
+            }
+        }
+        Ok(self)
+    }
+
+    /// Notes a file that is not as the build wants it as edited or foreign, if it is. Returns false
+    /// if it is foreign.
+    fn assign(
+        &mut self,
+        path: &Path,
+        file: &Path,
+        metadata: &Metadata,
+        owned: &BTreeMap<String, String>,
+    ) -> Result<bool, Fatal> {
+        let unreadable = |e: io::Error| failed("read", file, &e);
+        match path.to_str().and_then(|path| owned.get_key_value(path)) {
+            Some((path, sum)) => {
+                let written = metadata.is_file() && sha256_of(file).map_err(unreadable)? == *sum;
+                if !written {
+                    self.edited.insert(path.clone());
+                }
+                Ok(true)
+            }
+            None if path == CHART_LOCK
+                && is_lock_of_helm(file, metadata).map_err(unreadable)? =>
+            {
+                Ok(true)
+            }
+            None => {
+                self.foreign.insert(path.to_owned());
+                Ok(false)
+            }
+        }
+    }
+}
+
+impl State {
+    fn read(folder: &Path) -> Result<Self, Fatal> {
+        Ok(match Ownership::read(folder)? {
+            Recorded::Missing => State::Unmarked,
+            Recorded::Damaged(line) => State::Damaged(line),
+            Recorded::Files(ownership) => State::Ours(ownership),
+        })
+    }
+}
+
+/// Returns what keeps the parent directories of `path` from being created, or that one is missing.
+fn obstacle(out: &Path, path: &Path) -> Result<Option<State>, Fatal> {
+    let mut parents: Vec<&Path> = path.ancestors().skip(1).collect();
+    // The last is the output directory itself, which has the marker of the deployment files.
+    parents.pop();
+    for parent in parents.into_iter().rev() {
+        let folder = out.join(parent);
+        match metadata_of(&folder)? {
+            None => return Ok(Some(State::Absent)),
+            Some(metadata) if !metadata.is_dir() => {
+                return Ok(Some(State::InTheWay(parent.to_owned())));
+            }
+            Some(_) if is_marked(&folder) => {
+                return Ok(Some(State::InsideChart(parent.to_owned())));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Lists everything below `folder` except directories, by relative path.
+pub(super) fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Fatal> {
+    let mut files = BTreeMap::new();
+    for entry in WalkDir::new(folder) {
+        let entry = entry.map_err(|e| walk_failed(folder, e))?;
+        if !entry.file_type().is_dir()
+            && let Ok(path) = entry.path().strip_prefix(folder)
+        {
+            let metadata = entry.metadata().map_err(|e| walk_failed(folder, e))?;
+            files.insert(path.to_owned(), metadata);
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the metadata of a path, links not followed; `None` if there is nothing.
+fn metadata_of(path: &Path) -> Result<Option<Metadata>, Fatal> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("read", path, &error)),
+    }
+}
+
+/// Returns true if a Chart.lock was written by Helm.
+fn is_lock_of_helm(file: &Path, metadata: &Metadata) -> io::Result<bool> {
+    if !metadata.is_file() || metadata.len() > CHART_LOCK_LIMIT {
+        return Ok(false);
+    }
+    let content = regular_file::read(file, CHART_LOCK_LIMIT)?;
+    Ok(std::str::from_utf8(&content).is_ok_and(is_written_by_helm))
+}
+
+/// Returns true if the path is a regular file with this content. Reads it only if the size matches.
+fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<bool> {
+    if !metadata.is_file() || metadata.len() != content.len() as u64 {
+        return Ok(false);
+    }
+    let mut found = Vec::with_capacity(content.len());
+    regular_file::open(file)?.take(metadata.len() + 1).read_to_end(&mut found)?;
+    Ok(found == content)
+}
+
+/// Hashes a file of any size.
+fn sha256_of(file: &Path) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut file = BufReader::with_capacity(64 << 10, regular_file::open(file)?);
+    loop {
+        let chunk = file.fill_buf()?;
+        if chunk.is_empty() {
+            break;
+        }
+        hasher.update(chunk);
+        let length = chunk.len();
+        file.consume(length);
+    }
+    Ok(crate::source::hexadecimal(&hasher.finalize()))
+}

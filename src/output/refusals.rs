@@ -1,0 +1,186 @@
+//! The reasons why a build must not overwrite what is in the output directory.
+
+use super::chart_files::{ChartFiles, OwnedFiles};
+use super::inspection::{Inspection, State};
+use super::ownership;
+use crate::diag::{self, Code, Diagnostic, Diagnostics, Fatal, Place};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Maximum number of files that a message names.
+const NAMED_FILES: usize = 5;
+
+/// Reports why a chart must not be written to the output directory `out`, if so. `replace` allows
+/// to discard edits and different content under an existing version.
+pub(super) fn of_chart(
+    out: &Path,
+    chart: &ChartFiles,
+    wanted: &OwnedFiles<'_>,
+    found: &Inspection,
+    replace: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let folder = out.join(&chart.dir);
+    let shown = folder.display();
+    let error = |code, message: String| {
+        Diagnostic::error(code, message).at(Place::file(folder.display().to_string()))
+    };
+    if let Some(refused) = misplaced(out, &folder, found) {
+        return diagnostics.push(refused);
+    }
+    if let Err(damage) = damage(&folder, found) {
+        let hint = format!("restore it from Git, or delete `{shown}` and build again");
+        return diagnostics.push(damage.hint(hint));
+    }
+    let recorded = match &found.state {
+        State::Ours(recorded) => recorded,
+        State::Absent => return,
+        _ => {
+            let message = format!(
+                "the directory `{shown}` was not written by bundle2chart and is not changed"
+            );
+            return diagnostics
+                .push(error(Code::NotOurs, message).hint(
+                    "move it away, rename the bundle, or use another directory with `--out`",
+                ));
+        }
+    };
+
+    for path in &found.foreign {
+        let file = folder.join(path).display().to_string();
+        diagnostics.push(
+            error(Code::ForeignFile, format!("`{file}` was not written by bundle2chart"))
+                .at(Place::file(file))
+                .hint(
+                    "move it out of the chart directory, or declare it in bundles.toml with \
+                        `[[bundle.overlay]]`",
+                ),
+        );
+    }
+
+    if replace || found.is_current() {
+        return;
+    }
+    let same_version = recorded.version == wanted.ownership.version;
+    if same_version && !recorded.is_same_chart(&wanted.ownership) {
+        let message = format!(
+            "chart `{shown}` exists with version {} and different content: {}",
+            chart.version,
+            name_some(&differing(found))
+        );
+        let refused = error(Code::ChartVersionExists, message).hint(
+            "raise `chart-version` of this bundle in bundles.toml, or build with `--replace` if \
+                the old chart was never installed",
+        );
+        diagnostics.push(with_edits(refused, &folder, found));
+    } else if !found.edited.is_empty() {
+        let edited = name_some(&found.edited);
+        let message = format!("generated files of chart `{shown}` were edited: {edited}");
+        let refused = error(Code::ChartEdited, message)
+            .hint("declare the change in bundles.toml, or discard it with `--replace`");
+        diagnostics.push(with_edits(refused, &folder, found));
+    }
+}
+
+/// Reports why deployment files must not be written to the output directory `out`, if so.
+pub(super) fn of_deployment(
+    out: &Path,
+    found: &Inspection,
+    replace: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    if let Err(damage) = damage(out, found) {
+        return diagnostics.push(*damage);
+    }
+    for path in &found.foreign {
+        let file = out.join(path).display().to_string();
+        diagnostics.push(
+            Diagnostic::error(
+                Code::NotOurs,
+                format!("`{file}` was not written by bundle2chart and is not replaced"),
+            )
+            .at(Place::file(file))
+            .hint("move it away, or use another name in `[deploy]`"),
+        );
+    }
+    if !replace && !found.edited.is_empty() {
+        let edited = name_some(&found.edited);
+        let message = format!("generated deployment files were edited: {edited}");
+        let refused = Diagnostic::error(Code::ChartEdited, message)
+            .at(Place::file(out.display().to_string()))
+            .hint("make the change in `[deploy]`, or discard it with `--replace`");
+        diagnostics.push(with_edits(refused, out, found));
+    }
+}
+
+/// Returns an error if the ownership file of `folder` is invalid.
+pub(super) fn damage(folder: &Path, found: &Inspection) -> Result<(), Fatal> {
+    let State::Damaged(line) = found.state else { return Ok(()) };
+    let file = folder.join(ownership::FILE_NAME).display().to_string();
+    let message = format!("cannot parse `{file}`, which lists the files that bundle2chart owns");
+    Err(Box::new(
+        Diagnostic::error(Code::OwnershipFile, message)
+            .at(Place { line: Some(line), ..Place::file(&file) })
+            .hint(format!(
+                "restore it from Git, or delete `{file}` and the files that it lists, and build \
+                    again"
+            )),
+    ))
+}
+
+/// Returns an error if the chart's directory would be inside another chart's, or the other way
+/// around, or something else has its path.
+fn misplaced(out: &Path, folder: &Path, found: &Inspection) -> Option<Diagnostic> {
+    let shown = folder.display();
+    let layout_changed = |message| {
+        Diagnostic::error(Code::LayoutChanged, message)
+            .at(Place::file(folder.display().to_string()))
+    };
+    match &found.state {
+        State::InTheWay(path) => {
+            let path = out.join(path).display().to_string();
+            let message = format!("`{path}` blocks a chart directory");
+            let refused = Diagnostic::error(Code::NotOurs, message).at(Place::file(path));
+            return Some(refused.hint("move it away, or rename the bundle"));
+        }
+        State::InsideChart(outer) => {
+            let outer = out.join(outer);
+            let outer = outer.display();
+            let message =
+                format!("the chart directory `{shown}` would be inside the chart `{outer}`");
+            let hint = format!("delete `{outer}` if it is no longer installed");
+            return Some(layout_changed(message).hint(hint));
+        }
+        _ => {}
+    }
+
+    let marker = found.foreign.iter().find(|path| path.ends_with(ownership::FILE_NAME))?;
+    let inner = folder.join(marker.parent()?);
+    let inner = inner.display();
+    let message = format!("the chart directory `{shown}` contains the chart `{inner}`");
+    let hint = "move or delete the charts of the old layout, or build with another `--out`";
+    Some(layout_changed(message).hint(hint))
+}
+
+/// Adds the edited files to an error.
+fn with_edits(refused: Diagnostic, folder: &Path, found: &Inspection) -> Diagnostic {
+    found.edited.iter().fold(refused, |refused, path| {
+        let place = Place::file(folder.join(path).display().to_string());
+        refused.related(place, "edited since bundle2chart wrote it")
+    })
+}
+
+/// Files that differ, for a person: the ownership file says nothing new unless it is the only one.
+fn differing(found: &Inspection) -> BTreeSet<String> {
+    let mut all = &(&found.missing | &found.stale) | &found.extra;
+    if all.len() > 1 {
+        all.remove(ownership::FILE_NAME);
+    }
+    all
+}
+
+/// Returns a few quoted paths for a sentence.
+fn name_some(paths: &BTreeSet<String>) -> String {
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    diag::listed(&diag::quoted(&paths), NAMED_FILES)
+}

@@ -1,0 +1,296 @@
+//! Writes charts to the output directory, safe against kills at any time.
+//!
+//! Each chart is staged after it is compiled. When all are staged, they are exchanged with those in
+//! the output directory one by one, followed by the deployment files: a failed build changes
+//! nothing, and after a kill each chart is either the old one or the new one. Files that
+//! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
+
+use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
+use super::inspection::{Inspection, State};
+use super::lock::{LOCK, Lock};
+use super::ownership;
+use super::stage::{Stage, check_directory};
+use super::{paths, refusals};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Severity};
+use crate::regular_file;
+use crate::source::sha256;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The result of a build. Chart directories, relative to the output directory, in the order of the
+/// charts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Charts that were not there.
+    pub created: Vec<PathBuf>,
+    /// Charts whose files changed.
+    pub updated: Vec<PathBuf>,
+    /// Charts that were there exactly so; none of their files was touched.
+    pub unchanged: Vec<PathBuf>,
+    /// Written or removed deployment files, sorted, without the ownership file.
+    pub deployment_files: Vec<PathBuf>,
+}
+
+/// The change of a chart directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// There was none.
+    Created,
+    /// Files of the chart change.
+    Updated,
+    /// The directory is up to date.
+    Unchanged,
+}
+
+/// A chart that is ready to take its place.
+#[derive(Clone, Debug)]
+pub struct Staged {
+    /// Directory of the chart relative to the output directory.
+    pub dir: PathBuf,
+    /// The change.
+    pub change: Change,
+    /// Digest of its ownership file.
+    marker: String,
+}
+
+/// A build that writes to an output directory.
+///
+/// If dropped without [`Writer::finish`], the output directory is unchanged.
+#[derive(Debug)]
+pub struct Writer {
+    out: PathBuf,
+    stage: Stage,
+    replace: bool,
+    /// Held since the first chart that changes.
+    lock: Mutex<Option<Lock>>,
+    /// True if a chart could not be staged. The next one would probably fail for the same reason,
+    /// which is reported once.
+    failed: AtomicBool,
+}
+
+impl Writer {
+    /// Starts a build. `replace` allows different content under an existing chart version, and
+    /// overwriting files edited by hand.
+    ///
+    /// Reports [`Code::OutputUnsuitable`] if `out` is not a directory, and errors of cleaning up
+    /// after a killed build.
+    pub fn new(out: &Path, replace: bool, diagnostics: &mut Diagnostics) -> Option<Self> {
+        diagnostics.report(check_directory(out))?;
+        let writer = Writer {
+            out: out.to_owned(),
+            stage: Stage::of(out),
+            replace,
+            lock: Mutex::new(None),
+            failed: AtomicBool::new(false),
+        };
+        if writer.stage.exists() || out.join(LOCK).exists() {
+            diagnostics.report(writer.lock())?;
+        }
+        Some(writer)
+    }
+
+    /// Stages a chart, unless the output directory is up to date. Can be called by several threads
+    /// at a time.
+    ///
+    /// Reports all reasons for which the chart cannot be written: the codes of the section "the
+    /// output directory" of [`Code`].
+    pub fn stage(&self, chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<Staged> {
+        if !paths::check_chart(chart, diagnostics) {
+            return None;
+        }
+        let files = OwnedFiles::of_chart(chart);
+        let mut found = self.inspect(chart, &files, diagnostics)?;
+        if !found.is_current() {
+            // Another build may have ended before we had the lock, so its state counts.
+            diagnostics.report(self.lock())?;
+            found = self.inspect(chart, &files, diagnostics)?;
+        }
+
+        let change = match found.state {
+            _ if found.is_current() => Change::Unchanged,
+            State::Absent => Change::Created,
+            _ => Change::Updated,
+        };
+        if change != Change::Unchanged {
+            if self.failed.load(Ordering::Relaxed) {
+                return None;
+            }
+            let staged = self.stage.chart(&files, &found);
+            self.failed.fetch_or(staged.is_err(), Ordering::Relaxed);
+            diagnostics.report(staged)?;
+        }
+        let marker = sha256(files.marker.as_bytes());
+        Some(Staged { dir: chart.dir.clone(), change, marker })
+    }
+
+    /// Moves the staged charts and exactly these deployment files into place; if they are not
+    /// known, existing ones are kept. Other versions, other charts and all other files are kept. If
+    /// nothing differs, nothing is written.
+    ///
+    /// Reports all reasons for which nothing was changed, and warnings about what could not be
+    /// cleaned up after all was in place.
+    pub fn finish(
+        self,
+        charts: &[Staged],
+        deployment_files: Option<&DeploymentFiles>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Written> {
+        let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
+        if !paths::check_dirs(&dirs, diagnostics) {
+            return None;
+        }
+        let deployment_files = match deployment_files {
+            Some(files) => self.stage_deployment_files(files, &dirs, diagnostics)?,
+            None => Vec::new(),
+        };
+        let with = |change| charts.iter().filter(move |chart| chart.change == change);
+        let dirs_with = |change| with(change).map(|chart| chart.dir.clone()).collect();
+        let written = Written {
+            created: dirs_with(Change::Created),
+            updated: dirs_with(Change::Updated),
+            unchanged: dirs_with(Change::Unchanged),
+            deployment_files,
+        };
+        let changed = charts.iter().filter(|chart| chart.change != Change::Unchanged);
+        let changed: Vec<&Path> = changed.map(|chart| chart.dir.as_path()).collect();
+
+        // Without the lock nothing is staged.
+        if self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            let mut unchanged = with(Change::Unchanged);
+            diagnostics.report(unchanged.try_for_each(|chart| self.check_unchanged(chart)))?;
+            diagnostics.report(self.check_working_directory(&changed))?;
+            diagnostics.report(self.stage.install(&changed))?;
+            if let Err(problem) = self.stage.clean_up() {
+                diagnostics.push(Diagnostic {
+                    severity: Severity::Warning,
+                    hint: Some("the new output is complete; the next build cleans up".to_owned()),
+                    ..*problem
+                });
+            }
+        }
+        Some(written)
+    }
+
+    /// Locks the output directory and cleans up after a killed build, unless this was done.
+    fn lock(&self) -> Result<(), Fatal> {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_none() {
+            *lock = Some(Lock::acquire(&self.out)?);
+            self.stage.recover()?;
+        }
+        Ok(())
+    }
+
+    fn inspect(
+        &self,
+        chart: &ChartFiles,
+        files: &OwnedFiles<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Inspection> {
+        let before = diagnostics.mark();
+        let found = diagnostics.report(Inspection::of_chart(&self.out, files))?;
+        refusals::of_chart(&self.out, chart, files, &found, self.replace, diagnostics);
+        (!diagnostics.has_errors_since(before)).then_some(found)
+    }
+
+    /// Stages the deployment files if one differs, and returns the paths of those that do.
+    fn stage_deployment_files(
+        &self,
+        files: &DeploymentFiles,
+        dirs: &[&Path],
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Vec<PathBuf>> {
+        if !paths::check_deployment(files, dirs, diagnostics) {
+            return None;
+        }
+        let files = OwnedFiles::of_deployment(files);
+        let inspect = |diagnostics: &mut Diagnostics| {
+            let before = diagnostics.mark();
+            let found = diagnostics.report(Inspection::of_deployment(&self.out, &files))?;
+            refusals::of_deployment(&self.out, &found, self.replace, diagnostics);
+            (!diagnostics.has_errors_since(before)).then_some(found)
+        };
+        let found = inspect(diagnostics)?;
+        if found.is_current() {
+            return Some(Vec::new());
+        }
+        diagnostics.report(self.lock())?;
+        let found = inspect(diagnostics)?;
+        diagnostics.report(self.stage.deployment(&files, &found))?;
+
+        let mut changed = &(&found.missing | &found.stale) | &found.extra;
+        changed.remove(ownership::FILE_NAME);
+        Some(changed.into_iter().map(PathBuf::from).collect())
+    }
+
+    /// Checks that no other build changed a chart before this one had the lock.
+    fn check_unchanged(&self, chart: &Staged) -> Result<(), Fatal> {
+        let folder = self.out.join(&chart.dir);
+        let marker = regular_file::read(&folder.join(ownership::FILE_NAME), ownership::SIZE_LIMIT);
+        if marker.is_ok_and(|marker| sha256(&marker) == chart.marker) {
+            return Ok(());
+        }
+        let message = format!("another build wrote `{}` at the same time", folder.display());
+        Err(Box::new(
+            Diagnostic::error(Code::OutputBusy, message)
+                .at(Place::file(folder.display().to_string()))
+                .hint("build again"),
+        ))
+    }
+
+    /// Checks that the working directory of this process is not replaced: the process would
+    /// continue in the old one.
+    fn check_working_directory(&self, charts: &[&Path]) -> Result<(), Fatal> {
+        let Ok(here) = fs::canonicalize(".") else { return Ok(()) };
+        for folder in charts.iter().map(|chart| self.out.join(chart)) {
+            if fs::canonicalize(&folder).is_ok_and(|folder| here.starts_with(folder)) {
+                let shown = folder.display();
+                let message =
+                    format!("cannot replace `{shown}`: it contains the working directory");
+                return Err(Box::new(
+                    Diagnostic::error(Code::OutputUnsuitable, message)
+                        .at(Place::file(shown.to_string()))
+                        .hint("change to a directory outside the chart and build again"),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_some() {
+            // If this fails, the next build does it.
+            let _ = self.stage.recover();
+        }
+    }
+}
+
+/// Writes exactly these `charts` to the output directory `out`, in addition to other files there,
+/// and exactly these deployment files; if they are not known, existing ones are kept.
+///
+/// Reports all reasons for which nothing was written; the output directory is then unchanged.
+pub fn write(
+    out: &Path,
+    charts: &[ChartFiles],
+    deployment_files: Option<&DeploymentFiles>,
+    replace: bool,
+    diagnostics: &mut Diagnostics,
+) -> Option<Written> {
+    let before = diagnostics.mark();
+    let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
+    if !paths::check_dirs(&dirs, diagnostics) {
+        return None;
+    }
+    let writer = Writer::new(out, replace, diagnostics)?;
+    let stage = |chart| writer.stage(chart, diagnostics);
+    let staged: Vec<Staged> = charts.iter().filter_map(stage).collect();
+    if diagnostics.has_errors_since(before) {
+        return None;
+    }
+    writer.finish(&staged, deployment_files, diagnostics)
+}

@@ -1,0 +1,246 @@
+//! `bundle2chart build`: the charts of bundles and models.
+
+use super::compile::{Compiled, Hits, compile};
+use super::fetch::fetch_and_compile;
+use super::layout::{self, LaidOut, chart_version};
+use super::release_size;
+use super::selection::{Selected, select};
+use super::threads::for_each;
+use crate::bundle;
+use crate::chart;
+use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
+use crate::dependencies::{self, Member};
+use crate::deploy::Release;
+use crate::diag::Diagnostics;
+use crate::ir::{Origin, Unit};
+use crate::lock::{Lock, Locked};
+use crate::output::ChartFiles;
+use crate::passes;
+use crate::serving;
+use crate::source::SourceResolver;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The result of a build: for each chart a `C`, which [`build_with`] makes of its files.
+pub struct Build<C = ChartFiles> {
+    /// The charts, in the order of the configuration; none when any bundle has an error.
+    pub charts: Vec<C>,
+    /// The releases of these charts, in the same order.
+    pub releases: Vec<Release>,
+    /// Entries for bundles that the lock does not have.
+    pub locked: Vec<Locked>,
+    /// Updated lock entries for entries without recorded decisions.
+    pub decided: Vec<Locked>,
+    /// Upper bound of the release Secret's size for each chart, by the chart's directory.
+    pub release_bytes: BTreeMap<PathBuf, usize>,
+    /// Reports of the filters and patches of each bundle.
+    pub counts: Vec<String>,
+}
+
+/// A bundle or model that was built.
+struct Built<'c, C> {
+    /// The charts in the order of their installation, as `finish` returned them.
+    charts: Vec<C>,
+    /// Their releases.
+    releases: Vec<Release>,
+    /// Upper bound of the release Secret's size for each chart, by directory.
+    release_bytes: Vec<(PathBuf, usize)>,
+    /// What only one of the two has.
+    part: Part<'c>,
+}
+
+enum Part<'c> {
+    Bundle(Box<BundlePart<'c>>),
+    /// The objects of a model, to find conflicts with other models.
+    Model(&'c ServingConfig, Unit),
+}
+
+struct BundlePart<'c> {
+    /// Number of matches of each filter.
+    hits: Hits,
+    /// Number of matches of each patch.
+    patched: Hits,
+    /// The dependencies of the bundle and what it provides.
+    member: Member<'c>,
+    /// The new lock entry, if it was not locked.
+    locked: Option<Locked>,
+    /// The updated lock entry, if the recorded one lacks the decisions.
+    decided: Option<Locked>,
+}
+
+/// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
+/// Images are read by the digest that `lock` has for them.
+pub fn build(
+    config: &Config,
+    sources: &SourceResolver,
+    lock: &Lock,
+    names: &[String],
+    jobs: usize,
+    diagnostics: &mut Diagnostics,
+) -> Build {
+    build_with(config, sources, lock, names, jobs, |chart| chart, diagnostics)
+}
+
+/// [`build`], which passes each chart to `finish` on the thread that compiled it, so that only as
+/// many bundles and charts are in memory as there are threads.
+pub fn build_with<C: Send>(
+    config: &Config,
+    sources: &SourceResolver,
+    lock: &Lock,
+    names: &[String],
+    jobs: usize,
+    finish: impl Fn(ChartFiles) -> C + Sync,
+    diagnostics: &mut Diagnostics,
+) -> Build<C> {
+    let before = diagnostics.mark();
+    let selected = select(config, names, diagnostics);
+    let layout = config.output.layout;
+    let all = for_each(
+        &selected,
+        jobs,
+        |one| one.name(),
+        diagnostics,
+        |selected, diagnostics| match selected {
+            Selected::Bundle(bundle) => {
+                build_bundle(sources, lock, bundle, layout, &finish, diagnostics)
+            }
+            Selected::Model(model) => build_model(model, layout, &finish, diagnostics),
+        },
+    );
+
+    let mut build = Build {
+        charts: Vec::new(),
+        releases: Vec::new(),
+        locked: Vec::new(),
+        decided: Vec::new(),
+        release_bytes: BTreeMap::new(),
+        counts: Vec::new(),
+    };
+    let (mut hits, mut members, mut models) = (Hits::new(), Vec::new(), Vec::new());
+    for built in all {
+        build.charts.extend(built.charts);
+        build.releases.extend(built.releases);
+        build.release_bytes.extend(built.release_bytes);
+        match built.part {
+            Part::Bundle(bundle) => {
+                build.counts.extend(bundle.counts());
+                build.locked.extend(bundle.locked);
+                build.decided.extend(bundle.decided);
+                hits.extend(bundle.hits);
+                members.push(bundle.member);
+            }
+            Part::Model(model, unit) => models.push((model, unit)),
+        }
+    }
+
+    diagnostics.append(serving::collisions(&models));
+    // A filter of [defaults] is used if it matches in any bundle, and any bundle may provide a
+    // dependency, so all must have been built.
+    if names.is_empty() && !diagnostics.has_errors_since(before) {
+        dependencies::check(&members, diagnostics);
+        let counts = hits.iter().map(|(filter, count)| (filter, *count));
+        passes::unused_filters(counts, diagnostics);
+    }
+    if diagnostics.has_errors_since(before) {
+        build.charts.clear();
+        build.releases.clear();
+        build.locked.clear();
+        build.decided.clear();
+    }
+    build
+}
+
+fn build_bundle<'c, C>(
+    sources: &SourceResolver,
+    lock: &Lock,
+    bundle: &'c BundleConfig,
+    layout: Layout,
+    finish: impl Fn(ChartFiles) -> C,
+    diagnostics: &mut Diagnostics,
+) -> Option<Built<'c, C>> {
+    let (files, mut compiled) = fetch_and_compile(sources, lock, bundle, diagnostics)?;
+    let (locked, decided) = match lock.entry(bundle) {
+        None => (Locked::new(bundle, &files, &compiled.bundle), None),
+        Some(entry) => {
+            entry.check(bundle, &files, diagnostics);
+            (None, entry.with_decisions(bundle, &compiled.bundle))
+        }
+    };
+    let start = diagnostics.mark();
+    let version = chart_version(&compiled.bundle, bundle, diagnostics);
+    bundle::locate(diagnostics.since(start), &files);
+    let version = version?;
+
+    let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
+    let crds = crds_of(&compiled.unit);
+    let charts = layout::charts(&mut compiled, bundle, &version, &origin, layout);
+    diagnostics.append(release_size::check(&charts, bundle, |changed| {
+        let compiled = compile(&files, changed, &mut Diagnostics::new());
+        let charts =
+            |mut compiled| layout::charts(&mut compiled, changed, &version, &origin, layout);
+        compiled.map(charts).unwrap_or_default()
+    }));
+    // The bundle is the largest part of memory, and no longer needed.
+    drop(files);
+    let Compiled { bundle: compiled_bundle, namespace, hits, patched, .. } = compiled;
+    let member = Member::new(bundle, &compiled_bundle, crds);
+    drop(compiled_bundle);
+
+    let lay_out =
+        |chart| layout::lay_out(chart, &bundle.name, &namespace, &bundle.depends_on, layout);
+    let part = Part::Bundle(Box::new(BundlePart { hits, patched, member, locked, decided }));
+    Some(Built::new(charts.into_iter().map(lay_out), part, finish))
+}
+
+fn build_model<'c, C>(
+    model: &'c ServingConfig,
+    layout: Layout,
+    finish: impl Fn(ChartFiles) -> C,
+    diagnostics: &mut Diagnostics,
+) -> Option<Built<'c, C>> {
+    let (unit, found) = serving::compile(model);
+    diagnostics.append(found);
+    let unit = unit?;
+    diagnostics.append(serving::check(&unit, model));
+    let chart = chart::serving_chart(&unit, model);
+    let chart = layout::lay_out(chart, &model.name, &model.namespace, &model.depends_on, layout);
+    Some(Built::new([chart], Part::Model(model, unit), finish))
+}
+
+impl<'c, C> Built<'c, C> {
+    fn new(
+        charts: impl IntoIterator<Item = LaidOut>,
+        part: Part<'c>,
+        finish: impl Fn(ChartFiles) -> C,
+    ) -> Self {
+        let mut built =
+            Built { charts: Vec::new(), releases: Vec::new(), release_bytes: Vec::new(), part };
+        for chart in charts {
+            built.release_bytes.push((chart.files.dir.clone(), chart.release_bytes));
+            built.releases.push(chart.release);
+            built.charts.push(finish(chart.files));
+        }
+        built
+    }
+}
+
+impl BundlePart<'_> {
+    /// Returns a line for each filter and each patch.
+    fn counts(&self) -> Vec<String> {
+        let name = &self.member.config.name;
+        let line = |what: &str, (filter, count): &(Filter, usize)| {
+            let objects = if *count == 1 { "object" } else { "objects" };
+            format!("{name}: the {what} `{}` matches {count} {objects}", filter.text)
+        };
+        let filters = self.hits.iter().map(|hit| line("filter", hit));
+        filters.chain(self.patched.iter().map(|hit| line("patch for", hit))).collect()
+    }
+}
+
+/// Returns the names of the CRDs that a release owns; stubs are hooks and belong to none.
+fn crds_of(unit: &Unit) -> Vec<String> {
+    let owned = unit.objects.iter().filter(|object| {
+        object.kind() == "CustomResourceDefinition" && !matches!(object.origin, Origin::Added(_))
+    });
+    owned.map(|crd| crd.name().to_owned()).collect()
+}

@@ -1,0 +1,31 @@
+//! Fetches and compiles one bundle of a configuration.
+
+use super::compile::{Compiled, compile};
+use crate::bundle;
+use crate::config::BundleConfig;
+use crate::diag::Diagnostics;
+use crate::lock::{Lock, Locked};
+use crate::source::{BundleFiles, SourceResolver};
+
+/// Fetches a bundle, by its lock entry if there is one, and compiles it; `None` after an error.
+pub(super) fn fetch_and_compile(
+    sources: &SourceResolver,
+    lock: &Lock,
+    bundle: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Option<(BundleFiles, Compiled)> {
+    let before = diagnostics.mark();
+    let entry = lock.entry(bundle);
+    let mut files = sources.fetch(&bundle.source, entry.and_then(Locked::pin), diagnostics)?;
+    files.overlays = sources.overlays(&bundle.overlays, diagnostics);
+    let compiled = compile(&files, bundle, diagnostics);
+
+    // The lock file has what the configuration leaves to the bundle.
+    if let Some(compiled) = &compiled {
+        let start = diagnostics.mark();
+        lock.check_decisions(bundle, &compiled.bundle, diagnostics);
+        bundle::locate(diagnostics.since(start), &files);
+    }
+    let compiled = compiled.filter(|_| !diagnostics.has_errors_since(before))?;
+    Some((files, compiled))
+}

@@ -1,0 +1,77 @@
+//! `bundle2chart images`: the images that a cluster pulls for the charts.
+
+use super::fetch::fetch_and_compile;
+use super::selection::{Selected, select};
+use super::threads::for_each;
+use crate::bundle::Positions;
+use crate::config::{BundleConfig, Config, Source};
+use crate::diag::{Diagnostics, Severity};
+use crate::images::{self, BundleImages, Image};
+use crate::lock::Lock;
+use crate::serving;
+use crate::source::{BundleFiles, Reference, SourceResolver};
+
+/// Returns the images of the named bundles and models (all when none is named), in the order of the
+/// configuration; none after an error. Reports images that cannot be mirrored. Of compiling itself
+/// only errors are reported.
+pub fn images(
+    config: &Config,
+    sources: &SourceResolver,
+    lock: &Lock,
+    names: &[String],
+    jobs: usize,
+    diagnostics: &mut Diagnostics,
+) -> Vec<BundleImages> {
+    let before = diagnostics.mark();
+    let selected = select(config, names, diagnostics);
+    let all = for_each(
+        &selected,
+        jobs,
+        |one| one.name(),
+        diagnostics,
+        |selected, diagnostics| {
+            let images = match selected {
+                Selected::Bundle(bundle) => bundle_images(sources, lock, bundle, diagnostics)?,
+                Selected::Model(model) => {
+                    let (unit, found) = serving::compile(model);
+                    diagnostics.append(found);
+                    serving::images(&unit?, model)
+                }
+            };
+            Some(BundleImages { bundle: selected.name().to_owned(), images })
+        },
+    );
+    if diagnostics.has_errors_since(before) { Vec::new() } else { all }
+}
+
+fn bundle_images(
+    sources: &SourceResolver,
+    lock: &Lock,
+    bundle: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Image>> {
+    let before = diagnostics.mark();
+    let compiled = fetch_and_compile(sources, lock, bundle, diagnostics);
+    diagnostics.retain_since(before, |found| found.severity == Severity::Error);
+    let (files, compiled) = compiled?;
+
+    let own = own_image(&files, &bundle.source);
+    let mut images = images::collect(&compiled.unit.objects, &compiled.bundle, own.as_deref());
+    let uses = images.iter_mut().flat_map(|image| &mut image.uses);
+    let mut positions = Positions::new(&files);
+    uses.for_each(|used| positions.complete(&mut used.place));
+    let start = diagnostics.mark();
+    images::check(&images, &compiled.bundle, diagnostics);
+    positions.locate(diagnostics.since(start));
+    Some(images)
+}
+
+/// Returns the reference of the bundle's image, by digest; `None` if it is not in a registry.
+fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
+    let reference = match (&files.reference, source) {
+        (Some(reference), _) | (None, Source::Image { reference, .. }) => reference,
+        _ => return None,
+    };
+    let name = Reference::parse(reference).ok()?.name;
+    Some(format!("{name}@{}", files.image.as_ref()?.digest))
+}

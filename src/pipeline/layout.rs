@@ -1,0 +1,106 @@
+//! The charts of a bundle or model: their files in the output directory, and their releases.
+
+use super::compile::Compiled;
+use crate::bundle::Bundle;
+use crate::chart::{self, Chart, Description};
+use crate::config::{BundleConfig, CRDS_SUFFIX, Layout, OPERANDS_SUFFIX};
+use crate::deploy::{Part, Release};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::images;
+use crate::output::ChartFiles;
+use std::path::PathBuf;
+
+/// A chart, how it is installed, and an upper bound of its release Secret's size.
+pub(super) struct LaidOut {
+    pub(super) files: ChartFiles,
+    pub(super) release: Release,
+    pub(super) release_bytes: usize,
+}
+
+/// Moves the objects of a compiled bundle into charts, in the order of their installation.
+pub(super) fn charts(
+    compiled: &mut Compiled,
+    config: &BundleConfig,
+    version: &semver::Version,
+    origin: &str,
+    layout: Layout,
+) -> Vec<Chart> {
+    let unit = std::mem::take(&mut compiled.unit);
+    let images = images::pulled(&images::collect(&unit.objects, &compiled.bundle, None));
+    chart::charts(
+        unit,
+        &Description {
+            bundle: &compiled.bundle,
+            config,
+            version,
+            namespace: &compiled.namespace,
+            watch: &compiled.watch,
+            origin,
+            images: &images,
+            layout,
+            crds: compiled.crds,
+        },
+    )
+}
+
+/// Returns the configured version, or the CSV's; reports an error if that is not a version.
+pub(super) fn chart_version(
+    bundle: &Bundle,
+    config: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Option<semver::Version> {
+    if let Some(version) = &config.chart_version {
+        return Some(version.clone());
+    }
+    match semver::Version::parse(&bundle.csv.version) {
+        Ok(version) => Some(version),
+        Err(why) => {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::InvalidVersion,
+                    format!(
+                        "the CSV version `{}` is not a valid chart version: {why}",
+                        bundle.csv.version
+                    ),
+                )
+                .at(bundle.csv.place(".spec.version"))
+                .hint("set a version for the chart, for example chart-version = \"1.0.0\""),
+            );
+            None
+        }
+    }
+}
+
+/// Lays out a chart of the bundle or model `name`, whose release is in `namespace`.
+pub(super) fn lay_out(
+    chart: Chart,
+    name: &str,
+    namespace: &str,
+    depends_on: &[String],
+    layout: Layout,
+) -> LaidOut {
+    let part = match chart.name.strip_prefix(name) {
+        Some(CRDS_SUFFIX) => Part::Crds,
+        Some(OPERANDS_SUFFIX) => Part::Operands,
+        _ => Part::Operator,
+    };
+    let version = chart.version.to_string();
+    let dir = match layout {
+        Layout::Versioned => format!("{}/{version}", chart.name),
+        Layout::Flat => chart.name.clone(),
+    };
+    LaidOut {
+        files: ChartFiles { dir: PathBuf::from(&dir), version, files: chart.files },
+        release: Release {
+            name: chart.name,
+            bundle: name.to_owned(),
+            part,
+            namespace: namespace.to_owned(),
+            dir,
+            crds: chart.crds_folder,
+            stubs: chart.stubs,
+            depends_on: depends_on.to_vec(),
+        },
+        release_bytes: chart.release_bytes,
+    }
+}

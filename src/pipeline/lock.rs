@@ -1,0 +1,37 @@
+//! `bundle2chart lock`: the entries of bundles in the lock file.
+
+use super::compile::check_package;
+use super::threads::for_each;
+use crate::bundle;
+use crate::config::BundleConfig;
+use crate::diag::Diagnostics;
+use crate::lock::{Lock, Locked};
+use crate::source::SourceResolver;
+
+/// Locks bundles to what their sources lead to now, on up to `jobs` threads. Decisions that `old`
+/// records of a bundle are kept, and conflicts with them are reported.
+pub fn lock(
+    sources: &SourceResolver,
+    old: &Lock,
+    bundles: &[&BundleConfig],
+    jobs: usize,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Locked> {
+    for_each(
+        bundles,
+        jobs,
+        |bundle| bundle.name.as_str(),
+        diagnostics,
+        |config, diagnostics| {
+            let files = sources.fetch(&config.source, None, diagnostics)?;
+            let start = diagnostics.mark();
+            let bundle = bundle::load(&files, diagnostics);
+            if let Some(bundle) = &bundle {
+                check_package(config, bundle, diagnostics);
+                old.check_decisions(config, bundle, diagnostics);
+            }
+            bundle::locate(diagnostics.since(start), &files);
+            Locked::new(config, &files, &bundle?)
+        },
+    )
+}

@@ -1,0 +1,64 @@
+//! Selects the bundles and models that a command names.
+
+use crate::config::{BundleConfig, Config, ServingConfig};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span, suggest};
+
+/// A table of the configuration that becomes charts.
+pub(super) enum Selected<'c> {
+    Bundle(&'c BundleConfig),
+    Model(&'c ServingConfig),
+}
+
+impl<'c> Selected<'c> {
+    /// Returns its name, which findings about it carry.
+    pub(super) fn name(&self) -> &'c str {
+        self.key().0
+    }
+
+    fn key(&self) -> (&'c str, &'c Span) {
+        match self {
+            Selected::Bundle(bundle) => (&bundle.name, &bundle.span),
+            Selected::Model(model) => (&model.name, &model.span),
+        }
+    }
+}
+
+/// Returns the named bundles and models, in the order of the configuration and bundles first. All
+/// when nothing is named, and none, with errors, when any name is unknown.
+pub(super) fn select<'c>(
+    config: &'c Config,
+    names: &[String],
+    diagnostics: &mut Diagnostics,
+) -> Vec<Selected<'c>> {
+    let bundles = config.bundles.iter().map(Selected::Bundle);
+    let mut all: Vec<Selected<'c>> =
+        bundles.chain(config.servings.iter().map(Selected::Model)).collect();
+    let known: Vec<_> = all.iter().map(Selected::key).collect();
+    if !check(names, &known, diagnostics) {
+        return Vec::new();
+    }
+    all.retain(|one| names.is_empty() || names.iter().any(|name| name == one.name()));
+    all
+}
+
+/// Reports an error for each name that no bundle has. Models have no lock entries.
+pub fn check_bundle_names(config: &Config, names: &[String], diagnostics: &mut Diagnostics) {
+    let bundles = config.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
+    check(names, &bundles.collect::<Vec<_>>(), diagnostics);
+}
+
+/// Returns true if all names are known.
+fn check(names: &[String], known: &[(&str, &Span)], diagnostics: &mut Diagnostics) -> bool {
+    let place = known
+        .first()
+        .map_or_else(Place::default, |(_, span)| Place::file(span.source.name.clone()));
+    let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let unknown: Vec<&String> =
+        names.iter().filter(|name| !known.contains(&name.as_str())).collect();
+    diagnostics.extend(unknown.iter().map(|name| {
+        Diagnostic::error(Code::UnknownBundle, format!("unknown bundle `{name}`"))
+            .at(place.clone())
+            .hint(suggest::hint(name, &known, "bundles"))
+    }));
+    unknown.is_empty()
+}
