@@ -204,7 +204,7 @@ mod tests {
           },
           {
             "ruleId": "filter-failed",
-            "ruleIndex": 11,
+            "ruleIndex": 10,
             "level": "warning",
             "message": {
               "text": "100% of it fails,\nin two lines"
@@ -257,7 +257,7 @@ mod tests {
           },
           {
             "ruleId": "unused-setting",
-            "ruleIndex": 14,
+            "ruleIndex": 13,
             "level": "note",
             "message": {
               "text": "nobody knows where"

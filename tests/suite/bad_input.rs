@@ -76,7 +76,7 @@ refused! {
     configuration_is_not_toml: [ConfigSyntax] = |case| {
         case.write("bundles.toml", "[[bundle]]\nname = lamp-operator\npath = \"bundle\"\n");
     }
-    many_mistakes_at_once: [UnknownKey, WrongType, InvalidFilter, InvalidFilter, MissingKey, DuplicateName, InvalidValue] = |case| {
+    many_mistakes_at_once: [UnknownKey, WrongType, InvalidFilter, MissingKey, DuplicateName, InvalidValue] = |case| {
         case.write("bundles.toml", MANY_MISTAKES);
     }
     output_over_a_source: [OverlappingOutput] = |case| {
@@ -772,7 +772,7 @@ refused! {
         with_overlay(&case, "[[bundle.overlay]]\nphase = \"before\"\npath = \"job.yaml\"\n");
         case.write("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: first\nspec:\n  template:\n    spec:\n      serviceAccountName: lamp-operator\n");
     }
-    mistakes_about_overlays_and_patches: [WrongType, InvalidValue, UnknownKey, InvalidValue, MissingKey, InvalidFilter, InvalidFilter] = |case| {
+    mistakes_about_overlays_and_patches: [WrongType, InvalidValue, UnknownKey, InvalidValue, MissingKey, InvalidFilter] = |case| {
         case.write("bundles.toml", format!("{CONFIG}{OVERLAY_MISTAKES}"));
     }
     mistakes_about_operands: [InvalidValue, WrongType, InvalidValue, WrongType, InvalidValue] = |case| {
