@@ -469,8 +469,14 @@ codes! {
         "The EndpointPickerConfig is invalid."
         "Pickers validate their EndpointPickerConfig on startup, and exit on unknown plugins, references, feature gates and fields (llm-d-router#1134). This is the same check at build time.";
     ServingDeprecated "serving-deprecated"
-        "A plugin or flag is deprecated."
-        "It works in the release of the API profile and makes the program exit in a later one (llm-d-router#936, llm-d-router#761).";
+        "A plugin, a flag or an apiVersion is deprecated."
+        "It works in the release that the image names, and makes the program exit in a later one (llm-d-router#936, llm-d-router#761).";
+    ServingApi "serving-api"
+        "A kind or field that the CRDs of the release do not have."
+        "The API server rejects objects of a version that it does not serve, and drops unknown fields. The release of the CRDs is known from a CRD in the manifests, or from the release of the endpoint picker; if it is not known, only kinds and fields that no listed release has are reported.";
+    ServingRelease "serving-release"
+        "Settings that only some releases of a program have."
+        "The image does not name the version of its program: it has a digest only, a moving tag, or a tag of another numbering. Flags that all listed releases have are no problem; for others, the releases that have all of them are listed. The same code reports abbreviated flags, which fail as soon as a release adds another flag with the same start.";
     ServingRoles "serving-roles"
         "The roles of an endpoint picker and of the pods do not match."
         "Filters for prefill, decode and encode select pods by the label llm-d.ai/role. If no pod passes a filter, requests fail; if no filter checks roles, prefill-only pods get whole requests (llm-d-router#220).";
@@ -490,8 +496,8 @@ codes! {
         "A routing sidecar does not match its engine."
         "With disaggregated prefill, requests go to a sidecar in front of each decode engine. The sidecar must have the engine's port, and as many ports as the engine (llm-d-router#329, llm-d-routing-sidecar#59). Without the sidecar, prefill pods get no requests.";
     ServingSidecarFlag "serving-sidecar-flag"
-        "A routing sidecar has a flag that its release does not support."
-        "The sidecar exits on unknown flags. `--connector` and the per-role TLS flags were removed in 0.10 (llm-d-router#761).";
+        "A routing sidecar has a flag or value that its release does not support."
+        "The sidecar exits on unknown flags and connectors. The image's tag names the release: `--connector` and the per-role TLS flags, for example, were replaced in 0.7 and removed in 0.10 (llm-d-router#761).";
     ServingPortClash "serving-port-clash"
         "Two containers of a pod listen on the same port."
         "Containers of a pod share its network namespace. The second one to start fails in a crash loop (llm-d-router#329).";
@@ -523,14 +529,14 @@ codes! {
         "The pods of a group do not form one engine."
         "Every pod of a group runs the same command with the leader's address and its own ranks: `--nnodes`, `--node-rank` and `--master-addr`, or `--data-parallel-size-local`, `--data-parallel-start-rank` and `--data-parallel-address`, with `--headless` if only the leader serves requests. Charts of llm-d-modelservice created groups without these flags.";
     ServingEngineFlags "serving-engine-flags"
-        "Invalid combination of engine flags."
-        "On startup, vLLM validates its flags and exits on unsupported combinations, so the pod ends in a crash loop.";
+        "Invalid engine flags."
+        "On startup, vLLM and SGLang parse their flags and exit on unknown names, wrong types, unknown choices and unsupported combinations, so the pod ends in a crash loop. Flags, choices, JSON fields and connectors are those of the release that the image names; variables that it does not read have no effect.";
     ServingRay "serving-ray"
         "The command starts Ray, but the image has no Ray."
         "The images of vLLM do not include Ray since 0.19 (lws#835). Multi-node vLLM works without it: topology `lws-mp`, or `--nnodes`. To use Ray, set an image that includes it.";
     ServingPickerFlags "serving-picker-flags"
-        "Invalid combination of endpoint picker flags."
-        "A picker selects its pods with either `--pool-name` or `--endpoint-selector`, and reads its configuration from `--config-file` or `--config-text`. Its probes use `--grpc-health-port` (default 9003).";
+        "Invalid endpoint picker flags."
+        "A picker exits on flags that its release does not have. It selects its pods with either `--pool-name` or `--endpoint-selector`, and reads its configuration from `--config-file` or `--config-text`. Its probes use `--grpc-health-port` (default 9003).";
     ServingKserve "serving-kserve"
         "An LLMInferenceService has a parallelism that KServe does not support."
         "KServe supports pipeline parallelism or data parallelism, the latter with `data` and `dataLocal`. It divides one by the other, drops the remainder, and does not compare either with the devices that pods request (kserve#4946).";

@@ -109,14 +109,22 @@ invariants! {
         rules::picker::pool, "the picker schedules for another pool";
     ServingPickerFlags Error "epp.flags" "llm-d-router, options of the picker"
         rules::picker::flags, "the picker fails to start, or is never ready";
+    ServingPickerFlags Error "epp.flags" "sources of the picker's release"
+        rules::by_release::picker_flags, "the picker fails to start";
     ServingPickerRights Error "epp" "istio.io#17528"
         rules::picker::rights, "the picker never becomes ready";
     ServingPickerReplicas Error "epp.replicas" "GAIE#1619"
         rules::picker::replicas, "a rollout of the picker never completes";
     ServingPickerConfig Error "epp.config" "llm-d-router#1134"
         rules::config::valid, "the picker fails to start";
+    ServingPickerConfig Error "epp.config" "sources of the picker's release"
+        rules::by_release::picker_config, "the picker fails to start";
     ServingDeprecated Warning "epp.config" "llm-d-router#936"
-        rules::config::deprecated, "the next release of the picker fails to start";
+        rules::by_release::deprecated, "a later release fails to start with it";
+    ServingApi Error "api" "CRDs of the release"
+        rules::by_release::api, "the API server rejects the object";
+    ServingRelease Note "engine.image" "sources of all releases"
+        rules::by_release::depends, "another release may not start";
     ServingRoles Error "epp.config" "llm-d-router#220"
         rules::config::roles, "requests get no pod or the wrong one";
     ServingModel Error "model" "llm-d#2221"
@@ -129,6 +137,8 @@ invariants! {
         rules::join::join, "ranks wait for missing pods";
     ServingEngineFlags Error "topology" "vLLM, checks of its flags"
         rules::join::refused, "the engine fails to start";
+    ServingEngineFlags Error "engine.args" "sources of the engine's release"
+        rules::by_release::engine, "the engine fails to start";
     ServingRay Error "engine.image" "lws#835"
         rules::join::ray, "the command is not found";
     ServingStartup Error "topology" "lws#135"
@@ -140,7 +150,7 @@ invariants! {
     ServingSidecar Error "prefill" "llm-d-router#329"
         rules::engine::sidecar, "requests do not reach the engine, or prefill gets none";
     ServingSidecarFlag Error "prefill.sidecar-image" "llm-d-router#761"
-        rules::engine::sidecar_flags, "the sidecar fails to start";
+        rules::by_release::sidecar, "the sidecar fails to start";
     ServingPortClash Error "engine.args" "llm-d-router#329"
         rules::engine::port_clash, "one of the containers fails to start";
     ServingProbe Error "engine.args" "aibrix#2116"
@@ -169,10 +179,6 @@ invariants! {
 
 /// Known failures that are not checked, each with the reason.
 pub static NOT_CHECKED: &[(&str, &str)] = &[
-    (
-        "the picker fails to start with unknown plugin parameters (llm-d-router#1134)",
-        "each plugin and release has its own; only `deciders` and `modelName` are checked",
-    ),
     (
         "vLLM rejects external load balancing of ranks for models without experts",
         "manifests do not contain the model architecture; the docs of `topology` mention it",

@@ -10,6 +10,7 @@ pub mod picker;
 mod plugins;
 mod pool;
 mod presets;
+mod releases;
 mod route;
 mod rules;
 pub mod topology;
@@ -56,10 +57,12 @@ pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
 pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
     let manifests = manifests(unit, config);
     let units = config.accelerator.devices_per_unit;
-    let view = View::new(&manifests, config.profile, Some(units));
-    let placing = |_: usize, field: &'static str, place: Place| Place {
-        span: Some(config.place(field).clone()),
-        ..place
+    let view = View { is_generated: true, ..View::new(&manifests, config.profile, Some(units)) };
+    let placing = |_: usize, field: &'static str, place: Place| {
+        // Without arguments of their own, prefill pods have those of `engine`.
+        let is_shared = field == "prefill.args" && config.written(field).is_none();
+        let field = if is_shared { "engine.args" } else { field };
+        Place { span: Some(config.place(field).clone()), ..place }
     };
     let mut found = invariants::check(&view, &manifests, |_| true, &placing);
     // Images that are not set in bundles.toml come from the profile, which is versioned.

@@ -1,11 +1,10 @@
 //! Invariants of picker configurations, by themselves and with the pods of the pool.
 
 use super::super::invariants::Found;
-use super::super::plugins::{self, Sort};
+use super::super::plugins;
 use super::super::view::pods::{Part, list, text};
 use super::super::view::{Picker, View};
 use super::keys::{self, Report};
-use crate::diag::Severity;
 use crate::diag::suggest;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,36 +43,18 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
         let mut report = |inner: &str, message: String, hint: String| {
             found.push(owner, format!("{path}{inner}"), message, hint);
         };
-        let api_version = text(config, "apiVersion");
-        let deprecated = "inference.networking.x-k8s.io/v1alpha1";
         if text(config, "kind") != "EndpointPickerConfig" {
             let hint = "write `kind: EndpointPickerConfig`".to_owned();
             report(".kind", "not an EndpointPickerConfig".to_owned(), hint);
         }
-        if api_version != view.profile.picker_config && api_version != deprecated {
-            let hint = format!("write `apiVersion: {}`", view.profile.picker_config);
-            report(".apiVersion", format!("unsupported apiVersion `{api_version}`"), hint);
-        }
-        let gates = plugins::gates(view.profile);
-        for gate in list(config, "featureGates") {
-            let name = gate.as_str().unwrap_or_default();
-            let name = name.split_once('=').map_or(name, |(name, _)| name);
-            if !gates.contains(&name) {
-                let hint = suggest::hint(name, gates, "gates");
-                report(".featureGates", format!("unknown feature gate `{name}`"), hint);
-            }
-        }
-        plugins_of(view, picker, config, &mut report);
-        references(view, config, &mut report);
+        plugin_names(config, &mut report);
+        references(config, &mut report);
     }
-
-    unknown_types(view, found);
 }
 
-/// Checks plugins: unique names, supported types, experimental plugins only if allowed.
-fn plugins_of(view: &View<'_>, picker: &Picker<'_>, config: &Json, report: &mut Report<'_>) {
+/// Checks that plugins have types and unique names.
+fn plugin_names(config: &Json, report: &mut Report<'_>) {
     let mut names = BTreeSet::new();
-    let experimental = picker.flags.is_on("allow-experimental-plugins");
     for (index, plugin) in list(config, "plugins").iter().enumerate() {
         let place = format!(".plugins[{index}]");
         let kind = text(plugin, "type");
@@ -87,52 +68,14 @@ fn plugins_of(view: &View<'_>, picker: &Picker<'_>, config: &Json, report: &mut 
             let hint = "give each plugin a unique `name`".to_owned();
             report(&place, format!("duplicate plugin name `{name}`"), hint);
         }
-
-        let Some(known) = plugins::find(kind, view.profile) else { continue };
-        if known.alpha && view.profile.release >= (0, 10) && !experimental {
-            let hint =
-                "add the flag `--allow-experimental-plugins`, or use another plugin".to_owned();
-            report(&place, format!("plugin `{kind}` is experimental"), hint);
-        }
-
-        if let Some((removed, instead)) = known.removed.filter(|(r, _)| *r <= view.profile.release)
-        {
-            let message = format!("plugin `{kind}` was removed in {}.{}", removed.0, removed.1);
-            report(&place, message, format!("use {instead}"));
-        }
     }
 }
 
-/// Reports unknown plugin types: as an error if a similar type exists (a typo), otherwise as a warning,
-/// because pickers can be built with custom plugins.
-fn unknown_types(view: &View<'_>, found: &mut Found) {
-    let known = plugins::names(view.profile);
-    for picker in &view.pickers {
-        let Some((owner, path, config)) = readable(picker) else { continue };
-        for (index, plugin) in list(config, "plugins").iter().enumerate() {
-            let kind = text(plugin, "type");
-            if kind.is_empty() || plugins::find(kind, view.profile).is_some() {
-                continue;
-            }
-            let near = suggest::nearest(kind, &known);
-            let message = format!("the picker of {} has no plugin `{kind}`", view.profile.name);
-            let hint = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "custom plugins need a custom image".to_owned(),
-            };
-            let finding = found.push(owner, format!("{path}.plugins[{index}]"), message, hint);
-            if near.is_none() {
-                finding.severity = Some(Severity::Warning);
-            }
-        }
-    }
-}
-
-/// Checks keys, references to plugins, and that a plugin selects one of several profiles.
-fn references(view: &View<'_>, config: &Json, report: &mut Report<'_>) {
+/// Checks references to plugins, and that a plugin selects one of several profiles.
+fn references(config: &Json, report: &mut Report<'_>) {
     let types = types(config);
     let names: Vec<&str> = types.keys().copied().collect();
-    keys::check(config, &names, &plugins::names(view.profile), report);
+    keys::check(config, &names, report);
     let profiles = list(config, "schedulingProfiles");
     let mut seen = BTreeSet::new();
     for (index, profile) in profiles.iter().enumerate() {
@@ -148,7 +91,7 @@ fn references(view: &View<'_>, config: &Json, report: &mut Report<'_>) {
     // A custom plugin may be a profile handler.
     let handles = |kind: &&str| {
         *kind != "single-profile-handler"
-            && plugins::find(kind, view.profile).is_none_or(|plugin| plugin.sort == Sort::Handler)
+            && (!plugins::is_known(kind) || plugins::is_profile_handler(kind))
     };
     if profiles.len() > 1 && !types.values().any(handles) {
         let message = format!("no plugin selects one of the {} profiles", profiles.len());
@@ -165,42 +108,6 @@ fn references(view: &View<'_>, config: &Json, report: &mut Report<'_>) {
                     format!("`{name}` references decider `{decider}`, which does not exist");
                 report(".plugins", message, suggest::hint(decider, &names, "plugins"));
             }
-        }
-    }
-}
-
-/// Reports features that a later release removes.
-pub(crate) fn deprecated(view: &View<'_>, found: &mut Found) {
-    for picker in &view.pickers {
-        let Some((owner, path, config)) = readable(picker) else { continue };
-        if view.profile.llm_d && text(config, "apiVersion") != view.profile.picker_config {
-            let message = format!("apiVersion `{}` is deprecated", text(config, "apiVersion"));
-            let hint = format!("write `{}`", view.profile.picker_config);
-            found.push(owner, format!("{path}.apiVersion"), message, hint);
-        }
-        for (index, plugin) in list(config, "plugins").iter().enumerate() {
-            let kind = text(plugin, "type");
-            let known = plugins::find(kind, view.profile);
-            let removed = known.and_then(|known| known.removed);
-            if let Some((release, instead)) = removed.filter(|(r, _)| *r > view.profile.release) {
-                let message = format!(
-                    "plugin `{kind}` is removed in llm-d-router {}.{}",
-                    release.0, release.1
-                );
-                let hint = format!("use {instead}");
-                found.push(owner, format!("{path}.plugins[{index}]"), message, hint);
-            }
-        }
-    }
-
-    for template in &view.templates {
-        let Some(sidecar) = &template.sidecar else { continue };
-        if sidecar.flags.has("vllm-port") && view.profile.release >= (0, 10) {
-            let message = "sidecar flag `--vllm-port` is deprecated";
-            let path = template.path_of(sidecar.container);
-            let finding = found.push(template.owner, path, message, "write `--model-server-port`");
-            finding.field = Some("prefill");
-            finding.why = Some(("later releases of the sidecar fail to start", "llm-d-router#761"));
         }
     }
 }
@@ -260,10 +167,8 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
                     found.push(owner, &place, message, hint);
                 }
             }
-            let filters = kinds.iter().any(|kind| {
-                let sort = plugins::find(kind, view.profile).map(|plugin| plugin.sort);
-                sort.is_none_or(|sort| sort == Sort::Filter)
-            });
+            let filters =
+                kinds.iter().any(|kind| !plugins::is_known(kind) || plugins::is_filter(kind));
             let only = selected
                 .iter()
                 .filter(|template| matches!(template.role(), Some("prefill" | "encode")))

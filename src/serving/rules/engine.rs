@@ -177,30 +177,6 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Sidecar flags that were removed in 0.10, with their replacements.
-const GONE: &[(&str, &str)] = &[
-    ("connector", "--kv-connector"),
-    ("prefiller-use-tls", "--enable-tls=prefiller"),
-    ("decoder-use-tls", "--enable-tls=decoder"),
-    ("prefiller-tls-insecure-skip-verify", "--tls-insecure-skip-verify=prefiller"),
-    ("decoder-tls-insecure-skip-verify", "--tls-insecure-skip-verify=decoder"),
-];
-
-/// Checks that sidecars have no removed flags.
-pub(crate) fn sidecar_flags(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some(sidecar) = &template.sidecar else { continue };
-        for (flag, instead) in GONE.iter().filter(|(flag, _)| sidecar.flags.has(flag)) {
-            let message = format!("sidecar flag `--{flag}` was removed");
-            let path = template.path_of(sidecar.container);
-            let finding = found.push(template.owner, path, message, format!("write `{instead}`"));
-            if view.profile.release < (0, 10) {
-                finding.severity = Some(Severity::Warning);
-            }
-        }
-    }
-}
-
 /// Checks that sidecar and engine do not listen on the same port.
 pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {

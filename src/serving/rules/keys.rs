@@ -1,158 +1,94 @@
-//! Keys of an EndpointPickerConfig, and references to plugins among them.
+//! References to plugins in an EndpointPickerConfig.
 //!
-//! Source: the types of llm-d-router 0.10, which fails to start with unknown keys.
+//! Source: the loader of llm-d-router 0.10, which fails to start with a reference to a missing plugin.
 
+use super::super::plugins;
 use crate::diag::suggest;
-use crate::ir::push_key;
 use serde_json::Value as Json;
 
-/// A map in a configuration.
-struct Table {
-    /// Name in messages.
-    name: &'static str,
-    keys: &'static [(&'static str, Kind)],
+/// Keys whose value is the name of a plugin.
+struct Reference {
+    /// Keys from the root; `[]` stands for each item of a list.
+    path: &'static [&'static str],
+    /// The key of the name.
+    key: &'static str,
+    /// True if the key is required.
+    is_required: bool,
 }
 
-/// Type of a key's value.
-enum Kind {
-    /// Any value, not checked further.
-    Any,
-    Table(&'static Table),
-    List(&'static Table),
-    /// A required reference to a plugin.
-    Reference,
-    /// An optional reference to a plugin.
-    MayRefer,
+const fn required(path: &'static [&'static str]) -> Reference {
+    Reference { path, key: "pluginRef", is_required: true }
 }
 
-use Kind::{Any, List, MayRefer, Reference};
+const fn optional(path: &'static [&'static str], key: &'static str) -> Reference {
+    Reference { path, key, is_required: false }
+}
 
-static CONFIG: Table = Table {
-    name: "an EndpointPickerConfig",
-    keys: &[
-        ("apiVersion", Any),
-        ("kind", Any),
-        ("featureGates", Any),
-        ("plugins", List(&PLUGIN)),
-        ("schedulingProfiles", List(&PROFILE)),
-        ("dataLayer", Kind::Table(&DATA)),
-        ("flowControl", Kind::Table(&FLOW)),
-        ("requestHandler", Kind::Table(&HANDLER)),
-        ("saturationDetector", Kind::Table(&DETECTOR)),
-        ("parser", Kind::Table(&REFERENCE)),
-    ],
-};
-static PLUGIN: Table =
-    Table { name: "a plugin", keys: &[("name", Any), ("type", Any), ("parameters", Any)] };
-static PROFILE: Table =
-    Table { name: "a profile", keys: &[("name", Any), ("plugins", List(&SCHEDULED))] };
-static SCHEDULED: Table =
-    Table { name: "a reference", keys: &[("pluginRef", Reference), ("weight", Any)] };
-static REFERENCE: Table = Table { name: "a reference", keys: &[("pluginRef", Reference)] };
-static DETECTOR: Table = Table { name: "a reference", keys: &[("pluginRef", MayRefer)] };
-static DATA: Table = Table {
-    name: "dataLayer",
-    keys: &[
-        ("injectDefaults", Any),
-        ("sources", List(&SOURCE)),
-        ("discovery", Kind::Table(&REFERENCE)),
-        ("peerDiscovery", Kind::Table(&REFERENCE)),
-        ("crossReplicaSyncerPluginRef", MayRefer),
-        ("crossReplicaSyncInterval", Any),
-    ],
-};
-static SOURCE: Table =
-    Table { name: "a source", keys: &[("pluginRef", Reference), ("extractors", List(&REFERENCE))] };
-static HANDLER: Table = Table { name: "a request handler", keys: &[("parsers", List(&REFERENCE))] };
-static FLOW: Table = Table {
-    name: "flowControl",
-    keys: &[
-        ("maxBytes", Any),
-        ("maxRequests", Any),
-        ("defaultRequestTTL", Any),
-        ("noEndpointRequestTTL", Any),
-        ("defaultPriorityBand", Kind::Table(&BAND)),
-        ("defaultNegativePriorityBand", Kind::Table(&BAND)),
-        ("priorityBands", List(&BAND)),
-        ("usageLimitPolicyPluginRef", MayRefer),
-        ("saturationDetector", Kind::Table(&DETECTOR)),
-        ("enableEviction", Any),
-    ],
-};
-static BAND: Table = Table {
-    name: "a priority band",
-    keys: &[
-        ("priority", Any),
-        ("maxBytes", Any),
-        ("maxRequests", Any),
-        ("fairnessPolicyRef", MayRefer),
-        ("orderingPolicyRef", MayRefer),
-    ],
-};
+/// All references, of all releases.
+const REFERENCES: &[Reference] = &[
+    required(&["schedulingProfiles", "[]", "plugins", "[]"]),
+    required(&["dataLayer", "sources", "[]"]),
+    required(&["dataLayer", "sources", "[]", "extractors", "[]"]),
+    required(&["dataLayer", "discovery"]),
+    required(&["dataLayer", "peerDiscovery"]),
+    required(&["data", "sources", "[]"]),
+    required(&["data", "sources", "[]", "extractors", "[]"]),
+    required(&["requestHandler", "parsers", "[]"]),
+    required(&["parser"]),
+    optional(&["saturationDetector"], "pluginRef"),
+    optional(&["dataLayer"], "crossReplicaSyncerPluginRef"),
+    optional(&["flowControl"], "usageLimitPolicyPluginRef"),
+    optional(&["flowControl", "saturationDetector"], "pluginRef"),
+    optional(&["flowControl", "defaultPriorityBand"], "fairnessPolicyRef"),
+    optional(&["flowControl", "defaultPriorityBand"], "orderingPolicyRef"),
+    optional(&["flowControl", "defaultNegativePriorityBand"], "fairnessPolicyRef"),
+    optional(&["flowControl", "defaultNegativePriorityBand"], "orderingPolicyRef"),
+    optional(&["flowControl", "priorityBands", "[]"], "fairnessPolicyRef"),
+    optional(&["flowControl", "priorityBands", "[]"], "orderingPolicyRef"),
+];
 
 /// Receives findings: a path in the configuration, a message and a hint.
 pub(super) type Report<'r> = dyn FnMut(&str, String, String) + 'r;
 
-/// Reports unknown keys and references to missing plugins. `own` are the plugin names in the
-/// configuration, `known` the types that policies can reference without a plugin entry.
-pub(super) fn check(config: &Json, own: &[&str], known: &[&str], report: &mut Report<'_>) {
-    walk(config, &CONFIG, "", own, known, report);
+/// Reports references to missing plugins. `own` are the plugin names in the configuration.
+pub(super) fn check(config: &Json, own: &[&str], report: &mut Report<'_>) {
+    for reference in REFERENCES {
+        walk(config, reference.path, "", &mut |map, path| {
+            check_one(map, reference, path, own, report);
+        });
+    }
 }
 
-fn walk(
-    json: &Json,
-    table: &'static Table,
-    path: &str,
-    own: &[&str],
-    known: &[&str],
-    report: &mut Report<'_>,
-) {
-    let Some(map) = json.as_object() else {
-        if !json.is_null() {
-            let hint = format!("use keys such as `{}`", table.keys[0].0);
-            report(path, format!("{} must be a map", table.name), hint);
+/// Calls `visit` with each map at a path.
+fn walk(json: &Json, path: &[&str], place: &str, visit: &mut dyn FnMut(&Json, &str)) {
+    let Some((first, rest)) = path.split_first() else {
+        if json.is_object() {
+            visit(json, place);
         }
         return;
     };
-
-    let names: Vec<&str> = table.keys.iter().map(|(name, _)| *name).collect();
-    for key in map.keys().filter(|key| !names.contains(&key.as_str())) {
-        let mut place = path.to_owned();
-        push_key(&mut place, key);
-        let hint = suggest::hint(key, &names, "keys");
-        report(&place, format!("unknown key `{key}` in {}", table.name), hint);
-    }
-
-    for (key, kind) in table.keys {
-        let value = map.get(*key).filter(|value| !value.is_null());
-        let place = format!("{path}.{key}");
-        match (kind, value) {
-            (Any, _) | (Kind::Table(_) | List(_) | MayRefer, None) => {}
-            (Kind::Table(inner), Some(value)) => walk(value, inner, &place, own, known, report),
-            (List(inner), Some(Json::Array(items))) => {
-                for (index, item) in items.iter().enumerate() {
-                    walk(item, inner, &format!("{place}[{index}]"), own, known, report);
-                }
-            }
-            (List(_), Some(_)) => {
-                report(
-                    &place,
-                    format!("`{key}` must be a list"),
-                    "write `- …` for each item".to_owned(),
-                );
-            }
-            (Reference | MayRefer, value) => {
-                let name = value.and_then(Json::as_str).unwrap_or_default();
-                let by_type =
-                    matches!(kind, MayRefer) && (name.is_empty() || known.contains(&name));
-                if name.is_empty() && !by_type {
-                    let message = format!("missing `{key}` in {}", table.name);
-                    report(path, message, "set the name of a plugin".to_owned());
-                } else if !own.contains(&name) && !by_type {
-                    let hint = suggest::hint(name, own, "plugins");
-                    report(path, format!("plugin `{name}` does not exist"), hint);
-                }
-            }
+    if *first == "[]" {
+        for (index, item) in json.as_array().into_iter().flatten().enumerate() {
+            walk(item, rest, &format!("{place}[{index}]"), visit);
         }
+    } else if let Some(value) = json.get(*first).filter(|value| !value.is_null()) {
+        walk(value, rest, &format!("{place}.{first}"), visit);
+    }
+}
+
+fn check_one(map: &Json, reference: &Reference, path: &str, own: &[&str], report: &mut Report<'_>) {
+    let key = reference.key;
+    let name = map.get(key).and_then(Json::as_str).unwrap_or_default();
+    // Policies and detectors can be referenced by type, without a plugin entry.
+    let by_type = !reference.is_required && (name.is_empty() || plugins::is_known(name));
+    if own.contains(&name) || by_type {
+        return;
+    }
+    if name.is_empty() {
+        let hint = "set the name of a plugin".to_owned();
+        report(path, format!("missing `{key}`"), hint);
+    } else {
+        let hint = suggest::hint(name, own, "plugins");
+        report(&format!("{path}.{key}"), format!("plugin `{name}` does not exist"), hint);
     }
 }

@@ -1,5 +1,6 @@
 //! Checks of the invariants.
 
+pub(super) mod by_release;
 pub(super) mod config;
 pub(super) mod engine;
 pub(super) mod extras;

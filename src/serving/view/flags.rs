@@ -1,5 +1,6 @@
 //! Parses the flags of a command in all notations.
 
+use super::super::releases::full_name;
 use super::shell::UNKNOWN;
 
 /// The flags of a command.
@@ -9,33 +10,14 @@ pub(crate) struct Flags {
     list: Vec<(String, Option<String>)>,
     /// Positional arguments.
     pub(crate) words: Vec<String>,
+    /// The words from which they were parsed.
+    pub(crate) raw: Vec<String>,
 }
-
-/// Short names of vLLM's and SGLang's flags.
-const SHORT: &[(&str, &str)] = &[
-    ("tp", "tensor-parallel-size"),
-    ("tp-size", "tensor-parallel-size"),
-    ("pp", "pipeline-parallel-size"),
-    ("pp-size", "pipeline-parallel-size"),
-    ("dp", "data-parallel-size"),
-    ("dp-size", "data-parallel-size"),
-    ("dpl", "data-parallel-size-local"),
-    ("dph", "data-parallel-hybrid-lb"),
-    ("dpe", "data-parallel-external-lb"),
-    ("dpn", "data-parallel-rank"),
-    ("dpr", "data-parallel-start-rank"),
-    ("dpa", "data-parallel-address"),
-    ("dpp", "data-parallel-rpc-port"),
-    ("dpb", "data-parallel-backend"),
-    ("pcp", "prefill-context-parallel-size"),
-    ("n", "nnodes"),
-    ("r", "node-rank"),
-];
 
 impl Flags {
     /// Parses flags.
     pub(crate) fn parse(words: &[String]) -> Flags {
-        let mut flags = Flags::default();
+        let mut flags = Flags { raw: words.to_vec(), ..Flags::default() };
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
             let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
@@ -56,8 +38,7 @@ impl Flags {
                 }
             };
             let name = name.replace('_', "-");
-            let long = SHORT.iter().find(|(short, _)| *short == name);
-            let name = long.map_or(name, |(_, long)| (*long).to_owned());
+            let name = full_name(&name).map_or(name, str::to_owned);
             flags.list.push((name, value));
         }
 

@@ -103,6 +103,8 @@ pub(super) struct View<'a> {
     pub(super) profile: &'static Profile,
     /// Devices per accelerator unit, if known.
     pub(super) devices_per_unit: Option<u32>,
+    /// True for our own charts, whose profile tells the releases of picker and sidecar.
+    pub(super) is_generated: bool,
     pub(super) manifests: &'a [Manifest],
     pub(super) templates: Vec<Template<'a>>,
     pub(super) pickers: Vec<Picker<'a>>,
@@ -119,6 +121,7 @@ impl<'a> View<'a> {
         let mut view = View {
             profile,
             devices_per_unit,
+            is_generated: false,
             manifests,
             templates: Vec::new(),
             pickers: Vec::new(),

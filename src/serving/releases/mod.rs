@@ -1,0 +1,300 @@
+//! Facts per release of the programs that serve models, and judgements by them: a command line, a
+//! JSON value, an environment variable or a picker configuration comes in with the image that runs
+//! it; verdicts come out.
+//!
+//! `data/` has one table per program. Each name has the ranges of releases that have it
+//! (`FIRST..LAST`, both inclusive, either may be empty), with what the program accepts there. The
+//! tables were read from the sources of each release without running them, and contain names, types
+//! and choices only; `update.py` in this folder adds a release. `data/images.json` maps images to
+//! programs and releases, and `data/replacements.json` names what replaces a setting.
+
+pub(super) mod argparse;
+pub(super) mod fields;
+pub(super) mod go_flags;
+pub(super) mod image;
+mod json_flag;
+pub(super) mod kinds;
+pub(super) mod picker;
+mod ranges;
+pub(super) mod spans;
+pub(super) mod variables;
+pub(super) mod verdict;
+
+use fields::Field;
+use serde::Deserialize;
+use serde_json::Value as Json;
+use spans::{Named, Releases};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A flag of a program that parses its command line with argparse.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub(super) struct Flag {
+    /// `int`, `float`, `str`, `json`, `json|str`, `hint` (an integer such as `32k`), `fold` (a choice
+    /// in any case), `flag` (no value), `bool` (also `--no-NAME`), `truefalse`.
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    /// `+`, `*`, `?` or `append`.
+    #[serde(default)]
+    pub(super) nargs: String,
+    /// All values; empty if open.
+    #[serde(default)]
+    pub(super) choices: Vec<Json>,
+    /// True if it takes `None`, too.
+    #[serde(default)]
+    pub(super) none: bool,
+    /// Other names, with dashes.
+    #[serde(default)]
+    pub(super) alias: Vec<String>,
+    /// True if a later release removes it.
+    #[serde(default)]
+    pub(super) deprecated: bool,
+    /// Its replacement, with dashes; empty if none is known.
+    #[serde(default, rename = "use")]
+    pub(super) instead: String,
+    /// The class of its JSON value.
+    #[serde(default)]
+    pub(super) class: String,
+}
+
+/// A field of a JSON value of a flag.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct JsonField {
+    /// Types, separated by `|`.
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    /// Values of the type `choice`.
+    #[serde(default)]
+    pub(super) choices: Vec<Json>,
+}
+
+/// A flag of a Go program.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub(super) struct GoFlag {
+    /// `bool`, `int`, `uint`, `float`, `duration`, `list` or `str`.
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    /// One letter; empty if none.
+    #[serde(default)]
+    pub(super) short: String,
+    /// True if a later release removes it.
+    #[serde(default)]
+    pub(super) deprecated: bool,
+    /// True if the program knows it, but does not start with it.
+    #[serde(default)]
+    pub(super) rejected: bool,
+}
+
+/// A plugin of an endpoint picker.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Plugin {
+    /// True if it needs `--allow-experimental-plugins`.
+    pub(super) alpha: bool,
+    /// True if a later release removes it.
+    pub(super) deprecated: bool,
+    /// The release that removes it; empty if not announced.
+    pub(super) removal: String,
+    /// Its replacement; empty if none is known.
+    #[serde(rename = "use")]
+    pub(super) instead: String,
+    /// True if it does not read its parameters.
+    pub(super) ignored: bool,
+    /// True if not all its parameters are known.
+    pub(super) open: bool,
+    /// Its parameters.
+    pub(super) parameters: BTreeMap<String, Field>,
+}
+
+/// Facts about an engine.
+#[derive(Debug)]
+pub(super) struct Engine {
+    /// Name in messages.
+    pub(super) program: &'static str,
+    /// Key in data/images.json and data/replacements.json.
+    pub(super) key: &'static str,
+    /// Prefixes of its environment variables.
+    pub(super) prefixes: &'static [&'static str],
+    pub(super) releases: Releases,
+    pub(super) flags: Named<Flag>,
+    /// Fields by `CLASS.FIELD`.
+    pub(super) fields: Named<JsonField>,
+    pub(super) env: Named<()>,
+    pub(super) kv_connectors: Named<()>,
+    pub(super) ec_connectors: Named<()>,
+    pub(super) reasoning_parsers: Named<()>,
+    pub(super) tool_parsers: Named<()>,
+    /// Abilities of its parser.
+    pub(super) behaviors: Named<()>,
+}
+
+/// Facts about an endpoint picker.
+#[derive(Debug)]
+pub(super) struct Picker {
+    /// Name in messages.
+    pub(super) program: &'static str,
+    /// Key in data/images.json and data/replacements.json.
+    pub(super) key: &'static str,
+    pub(super) releases: Releases,
+    pub(super) flags: Named<GoFlag>,
+    pub(super) plugins: Named<Plugin>,
+    /// Keys of its configuration.
+    pub(super) config: Named<Field>,
+    pub(super) gates: Named<()>,
+    pub(super) api_versions: Named<()>,
+    /// `pflag`, `strict_parameters` and `gate_assign`.
+    pub(super) behaviors: Named<()>,
+    /// Releases of the inference extension that releases of llm-d's picker are built on.
+    built_on: BTreeMap<String, String>,
+}
+
+/// Facts about the routing sidecar.
+#[derive(Debug)]
+pub(super) struct Sidecar {
+    pub(super) releases: Releases,
+    pub(super) flags: Named<GoFlag>,
+    pub(super) kv_connectors: Named<()>,
+    pub(super) ec_connectors: Named<()>,
+    pub(super) tls_stages: Named<()>,
+    /// `pflag`.
+    pub(super) behaviors: Named<()>,
+}
+
+/// Parses an embedded table. A test reads all of them.
+fn table(text: &str) -> Json {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn engine(
+    program: &'static str,
+    key: &'static str,
+    prefixes: &'static [&'static str],
+    text: &str,
+) -> Engine {
+    let json = table(text);
+    let releases = spans::releases(&json);
+    let names = |section: &str| Named::read(json.get(section), &releases);
+    Engine {
+        program,
+        key,
+        prefixes,
+        flags: Named::read(json.get("flags"), &releases),
+        fields: Named::read(json.get("fields"), &releases),
+        env: names("env"),
+        kv_connectors: names("kv_connectors"),
+        ec_connectors: names("ec_connectors"),
+        reasoning_parsers: names("reasoning_parsers"),
+        tool_parsers: names("tool_parsers"),
+        behaviors: names("behaviors"),
+        releases,
+    }
+}
+
+fn picker(program: &'static str, key: &'static str, text: &str) -> Picker {
+    let json = table(text);
+    let releases = spans::releases(&json);
+    let names = |section: &str| Named::read(json.get(section), &releases);
+    Picker {
+        program,
+        key,
+        flags: Named::read(json.get("flags"), &releases),
+        plugins: Named::read(json.get("plugins"), &releases),
+        config: Named::read(json.get("config"), &releases),
+        gates: names("feature_gates"),
+        api_versions: names("config_api_versions"),
+        behaviors: names("behaviors"),
+        built_on: json
+            .get("built_on")
+            .and_then(|section| BTreeMap::deserialize(section).ok())
+            .unwrap_or_default(),
+        releases,
+    }
+}
+
+/// Returns the release of the inference extension that a release of llm-d's picker is built on.
+pub(super) fn built_on(version: &str) -> Option<&'static str> {
+    LLM_D.built_on.get(version).map(String::as_str)
+}
+
+/// The full names of flags of engines, by other names: short names, and shorter long ones.
+static FULL_NAMES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let mut names = BTreeMap::new();
+    for table in [&*SGLANG, &*VLLM] {
+        for (flag, spans) in table.flags.iter() {
+            for alias in spans.all().flat_map(|spec| &spec.alias) {
+                let alias = alias.trim_start_matches('-');
+                let (short, full) =
+                    if alias.len() > flag.len() { (flag, alias) } else { (alias, flag) };
+                names.insert(short.to_owned(), full.to_owned());
+            }
+        }
+    }
+    // vLLM has flags of its own with names that are aliases in SGLang.
+    names.retain(|short, _| VLLM.flags.find(short).is_none());
+    names
+});
+
+/// Returns the full name of an engine's flag, without dashes, if the name is a shorter one.
+pub(super) fn full_name(name: &str) -> Option<&'static str> {
+    FULL_NAMES.get(name).map(String::as_str)
+}
+
+/// vLLM.
+pub(super) static VLLM: LazyLock<Engine> =
+    LazyLock::new(|| engine("vLLM", "vllm", &["VLLM_"], include_str!("data/vllm.json")));
+
+/// SGLang.
+pub(super) static SGLANG: LazyLock<Engine> = LazyLock::new(|| {
+    engine("SGLang", "sglang", &["SGLANG_", "SGL_"], include_str!("data/sglang.json"))
+});
+
+/// The endpoint picker of llm-d.
+pub(super) static LLM_D: LazyLock<Picker> = LazyLock::new(|| {
+    picker("llm-d's endpoint picker", "picker-llm-d", include_str!("data/picker-llm-d.json"))
+});
+
+/// The endpoint picker of the Gateway API inference extension.
+pub(super) static GIE: LazyLock<Picker> = LazyLock::new(|| {
+    picker("GAIE's endpoint picker", "picker-gie", include_str!("data/picker-gie.json"))
+});
+
+/// The routing sidecar of llm-d.
+pub(super) static SIDECAR: LazyLock<Sidecar> = LazyLock::new(|| {
+    let json = table(include_str!("data/sidecar.json"));
+    let releases = spans::releases(&json);
+    let names = |section: &str| Named::read(json.get(section), &releases);
+    Sidecar {
+        flags: Named::read(json.get("flags"), &releases),
+        kv_connectors: names("kv_connectors"),
+        ec_connectors: names("ec_connectors"),
+        tls_stages: names("tls_stages"),
+        behaviors: names("behaviors"),
+        releases,
+    }
+});
+
+/// Replacements of settings, by program and setting.
+static REPLACEMENTS: LazyLock<BTreeMap<String, BTreeMap<String, String>>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("data/replacements.json")).unwrap_or_default()
+});
+
+/// Returns what replaces a setting of a program, such as `--kv-connector` or a sentence.
+pub(super) fn replacement(key: &str, name: &str) -> Option<&'static str> {
+    REPLACEMENTS.get(key)?.get(name).map(String::as_str)
+}
+
+/// Returns the settings of a program that a flag replaces.
+pub(super) fn replaced_by<'t>(
+    key: &str,
+    name: &'t str,
+) -> impl Iterator<Item = &'static str> + use<'t> {
+    let all = REPLACEMENTS.get(key).into_iter().flatten();
+    all.filter(move |(_, instead)| {
+        let flag = instead.trim_start_matches('-');
+        flag == name || flag.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+    })
+    .map(|(old, _)| old.as_str())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! Configurations of endpoint pickers: `apiVersion`, keys, feature gates, plugins and parameters.
+
+use super::fields::{self, Field};
+use super::spans::Release;
+use super::verdict::{Judge, Kind, Verdict};
+use super::{Picker, Plugin};
+use crate::diag::suggest;
+use crate::serving::view::pods::{list, text};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// Judges a configuration; `allows_experimental` is the flag `--allow-experimental-plugins`.
+pub(in crate::serving) fn judge(
+    table: &Picker,
+    release: Release,
+    config: &Json,
+    allows_experimental: bool,
+) -> Vec<Verdict> {
+    let mut judge = Judge::new(table.program, &table.releases, release);
+    // Without the release, only names are judged that no release has.
+    api_version(&mut judge, table, config);
+    keys(&mut judge, table, config);
+    gates(&mut judge, table, config);
+
+    for (index, plugin) in list(config, "plugins").iter().enumerate() {
+        let path = format!(".plugins[{index}]");
+        let name = text(plugin, "type");
+        if !name.is_empty() && !super::argparse::is_open(name) {
+            self::plugin(&mut judge, table, plugin, name, &path, allows_experimental);
+        }
+    }
+    judge.verdicts()
+}
+
+fn api_version(judge: &mut Judge<'_>, table: &Picker, config: &Json) {
+    let written = text(config, "apiVersion");
+    if written.is_empty() {
+        judge.push(Kind::Refused, ".apiVersion", "no apiVersion".to_owned(), "add it");
+        return;
+    }
+    let index = judge.index();
+    let known = table.api_versions.names(index);
+    if !known.contains(&written) {
+        let message = format!("{} does not read apiVersion `{written}`", judge.title());
+        let hint = known
+            .last()
+            .map_or("remove it".to_owned(), |last| format!("write `apiVersion: {last}`"));
+        judge.push(Kind::Refused, ".apiVersion", message, hint);
+        return;
+    }
+    let newest = known.last().copied().unwrap_or_default();
+    if index.is_some() && written != newest {
+        let message = format!("apiVersion `{written}` is deprecated in {}", judge.title());
+        judge.push(Kind::Deprecated, ".apiVersion", message, format!("write `{newest}`"));
+    }
+}
+
+fn keys(judge: &mut Judge<'_>, table: &Picker, config: &Json) {
+    let index = judge.index();
+    for (name, value) in config.as_object().into_iter().flatten() {
+        let path = format!(".{name}");
+        let found = judge.exists(&table.config, name, name, "key", &path, Kind::Refused);
+        let (Some(field), Some(_)) = (found.last(), index) else { continue };
+        let fields = BTreeMap::from_iter([(name.clone(), (*field).clone())]);
+        let object = Json::Object(serde_json::Map::from_iter([(name.clone(), value.clone())]));
+        fields::judge(judge, &object, &fields, "", "key", Kind::Refused);
+    }
+}
+
+fn gates(judge: &mut Judge<'_>, table: &Picker, config: &Json) {
+    let index = judge.index();
+    for gate in list(config, "featureGates").iter().filter_map(Json::as_str) {
+        let path = ".featureGates";
+        let (name, value) = match gate.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (gate, None),
+        };
+        if let Some(value) =
+            value.filter(|_| index.is_some() && !table.behaviors.has("gate_assign", index))
+        {
+            let message =
+                format!("{} does not accept a value for feature gate `{name}`", judge.title());
+            let hint =
+                if value == "true" { format!("write `{name}`") } else { "remove it".to_owned() };
+            judge.push(Kind::Refused, path, message, hint);
+            continue;
+        }
+
+        let known = table.gates.names(index);
+        if table.gates.find(name).is_none() {
+            let title = judge.title();
+            let message = format!("{title} has no feature gate `{name}`");
+            judge.push(Kind::Refused, path, message, suggest::hint(name, &known, "gates"));
+        } else {
+            judge.exists(&table.gates, name, name, "feature gate", path, Kind::Refused);
+        }
+        if let Some(value) = value.filter(|value| !matches!(*value, "true" | "false")) {
+            let message = format!("feature gate `{name}` has the value `{value}`");
+            judge.push(Kind::Refused, path, message, "write `true` or `false`");
+        }
+    }
+}
+
+/// Judges a plugin and its parameters.
+fn plugin(
+    judge: &mut Judge<'_>,
+    table: &Picker,
+    plugin: &Json,
+    name: &str,
+    path: &str,
+    allows_experimental: bool,
+) {
+    let index = judge.index();
+    let before = judge.verdicts.len();
+    let found = judge.exists(&table.plugins, name, name, "plugin", path, Kind::Refused);
+    if table.plugins.find(name).is_none() {
+        let near = suggest::nearest(name, &table.plugins.names(index)).is_some();
+        // A custom plugin of a custom picker is no typing error.
+        if let Some(verdict) = judge.verdicts.get_mut(before).filter(|_| !near) {
+            verdict.is_certain = false;
+            verdict.hint = "custom plugins need a custom image".to_owned();
+        }
+        return;
+    }
+    let (Some(spec), Some(_)) = (found.last(), index) else {
+        return;
+    };
+
+    if spec.alpha && !allows_experimental {
+        let message = format!("plugin `{name}` is experimental");
+        let hint = "add the flag `--allow-experimental-plugins`, or use another plugin";
+        judge.push(Kind::Refused, path, message, hint);
+    }
+    if spec.deprecated {
+        let removal = match spec.removal.as_str() {
+            "" => String::new(),
+            release => format!(", and removed in {release}"),
+        };
+        let message = format!("plugin `{name}` is deprecated in {}{removal}", judge.title());
+        let hint = match spec.instead.as_str() {
+            "" => later_replacement(table, name)
+                .unwrap_or("remove it before the next upgrade".to_owned()),
+            instead => format!("use `{instead}`"),
+        };
+        judge.push(Kind::Deprecated, path, message, hint);
+    }
+    parameters(judge, table, plugin, name, spec, path);
+}
+
+/// Returns the replacement that a later release names.
+fn later_replacement(table: &Picker, name: &str) -> Option<String> {
+    let spans = table.plugins.find(name)?;
+    let instead = spans.all().map(|spec| spec.instead.as_str()).find(|text| !text.is_empty())?;
+    Some(format!("use `{instead}`"))
+}
+
+fn parameters(
+    judge: &mut Judge<'_>,
+    table: &Picker,
+    plugin: &Json,
+    name: &str,
+    spec: &Plugin,
+    path: &str,
+) {
+    let Some(parameters) = plugin.get("parameters").filter(|p| !p.is_null()) else { return };
+    let path = format!("{path}.parameters");
+    let Some(map) = parameters.as_object() else {
+        let message = format!("`parameters` of plugin `{name}` is not a map");
+        judge.push(Kind::Refused, &path, message, "write a map");
+        return;
+    };
+    if spec.ignored {
+        if !map.is_empty() {
+            let message = format!("plugin `{name}` of {} has no parameters", judge.title());
+            judge.push(Kind::Ignored, &path, message, "remove `parameters`");
+        }
+        return;
+    }
+    if spec.open {
+        return;
+    }
+
+    let is_strict = table.behaviors.has("strict_parameters", judge.index());
+    let unknown = if is_strict { Kind::Refused } else { Kind::Ignored };
+    let fields: &BTreeMap<String, Field> = &spec.parameters;
+    fields::judge(judge, parameters, fields, &path, &format!("parameter of `{name}`"), unknown);
+}

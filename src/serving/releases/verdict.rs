@@ -1,0 +1,195 @@
+//! Judgements on names and values, with the release that they hold for.
+
+use super::spans::{Named, Release, Releases};
+use crate::diag::suggest;
+
+/// The kind of a judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::serving) enum Kind {
+    /// The program fails to start.
+    Refused,
+    /// It starts, but a setting has no effect or not the expected one.
+    Ignored,
+    /// A later release refuses it.
+    Deprecated,
+    /// It works, but is fragile.
+    Fragile,
+    /// It depends on the release, which is not known.
+    Depends,
+}
+
+/// A judgement on a name or value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::serving) struct Verdict {
+    /// Its kind.
+    pub(in crate::serving) kind: Kind,
+    /// False if it rests on an older release than the image names.
+    pub(in crate::serving) is_certain: bool,
+    /// A JSON path within the judged value; empty for flags.
+    pub(in crate::serving) path: String,
+    /// The problem.
+    pub(in crate::serving) message: String,
+    /// The remedy.
+    pub(in crate::serving) hint: String,
+}
+
+/// A program at a release, and the judgements on its settings.
+#[derive(Debug)]
+pub(in crate::serving) struct Judge<'t> {
+    /// Name of the program in messages.
+    pub(in crate::serving) program: &'static str,
+    /// Its releases.
+    pub(in crate::serving) releases: &'t Releases,
+    /// The release of the image.
+    pub(in crate::serving) release: Release,
+    /// The judgements.
+    pub(in crate::serving) verdicts: Vec<Verdict>,
+    /// Names that some releases do not have, and the releases that have all of them.
+    needs: Vec<String>,
+    has_all: Vec<bool>,
+}
+
+impl<'t> Judge<'t> {
+    /// Creates a judge without judgements.
+    pub(in crate::serving) fn new(
+        program: &'static str,
+        releases: &'t Releases,
+        release: Release,
+    ) -> Judge<'t> {
+        let has_all = vec![true; releases.len()];
+        Judge { program, releases, release, verdicts: Vec::new(), needs: Vec::new(), has_all }
+    }
+
+    /// Returns the index of the release whose facts apply; `None` if unknown.
+    pub(in crate::serving) fn index(&self) -> Option<usize> {
+        self.releases.index(self.release)
+    }
+
+    /// Returns the program with its version, as text.
+    pub(in crate::serving) fn title(&self) -> String {
+        match self.release {
+            Release::Listed(index) => format!("{} {}", self.program, self.releases.name(index)),
+            Release::Later => format!("{} {}", self.program, self.releases.newest()),
+            Release::Unknown => self.program.to_owned(),
+        }
+    }
+
+    /// Adds a judgement.
+    pub(in crate::serving) fn push(
+        &mut self,
+        kind: Kind,
+        path: &str,
+        message: String,
+        hint: impl Into<String>,
+    ) {
+        self.verdicts.push(Verdict {
+            kind,
+            is_certain: self.release != Release::Later,
+            path: path.to_owned(),
+            message,
+            hint: hint.into(),
+        });
+    }
+
+    /// Judges the existence of a name, and returns the facts that may apply to it. `noun` is the kind
+    /// of the name in messages, `shown` the name as written.
+    pub(in crate::serving) fn exists<'n, T>(
+        &mut self,
+        names: &'n Named<T>,
+        name: &str,
+        shown: &str,
+        noun: &str,
+        path: &str,
+        kind: Kind,
+    ) -> Vec<&'n T> {
+        let Some(spans) = names.find(name) else {
+            self.nowhere(names, name, shown, noun, path, kind);
+            return Vec::new();
+        };
+
+        let Some(index) = self.index() else {
+            let mut has = vec![false; self.releases.len()];
+            spans.mark(&mut has);
+            self.depends(shown, &has);
+            return spans.candidates(None);
+        };
+
+        let found = spans.candidates(Some(index));
+        if found.is_empty() {
+            let title = self.title();
+            let message = format!("{title} has no {noun} `{shown}`");
+            match (spans.added_after(index), spans.last_before(index)) {
+                (Some(added), _) => {
+                    let added = self.releases.name(added);
+                    let message = format!("{message}: it was added in {added}");
+                    let hint = format!("use {} {added} or later, or remove it", self.program);
+                    self.push(kind, path, message, hint);
+                }
+                (None, Some(last)) => {
+                    let last = self.releases.name(last);
+                    let message = format!("{message}: {last} was the last release with it");
+                    self.push(kind, path, message, "remove it, or replace it");
+                }
+                (None, None) => {}
+            }
+        }
+        found
+    }
+
+    /// Judges a name that no release has.
+    fn nowhere<T>(
+        &mut self,
+        names: &Named<T>,
+        name: &str,
+        shown: &str,
+        noun: &str,
+        path: &str,
+        kind: Kind,
+    ) {
+        let newest = self.releases.newest();
+        let message = match self.release {
+            Release::Listed(_) => format!("{} has no {noun} `{shown}`", self.title()),
+            _ => format!("no release of {} up to {newest} has a {noun} `{shown}`", self.program),
+        };
+
+        let known = names.names(self.index());
+        let dashes = shown.len() - shown.trim_start_matches('-').len();
+        let hint = match suggest::nearest(name, &known) {
+            Some(near) => format!("did you mean `{}{near}`?", "-".repeat(dashes)),
+            None => "remove it".to_owned(),
+        };
+        self.push(kind, path, message, hint);
+    }
+
+    /// Records a name that only these releases have, for an unknown release.
+    pub(in crate::serving) fn depends(&mut self, shown: &str, has: &[bool]) {
+        if has.iter().all(|has| *has) || self.needs.iter().any(|known| known == shown) {
+            return;
+        }
+        self.needs.push(shown.to_owned());
+        for (all, one) in self.has_all.iter_mut().zip(has) {
+            *all &= one;
+        }
+    }
+
+    /// Returns the judgements, with one on the releases that the names need if the release is unknown.
+    pub(in crate::serving) fn verdicts(mut self) -> Vec<Verdict> {
+        if !self.needs.is_empty() {
+            let names: Vec<&str> = self.needs.iter().map(String::as_str).collect();
+            let names = suggest::list(&names);
+            let program = self.program;
+            if self.has_all.iter().any(|has| *has) {
+                let which = self.releases.describe(&self.has_all);
+                let message = format!(
+                    "the image does not name its version of {program}; only {which} have {names}"
+                );
+                let hint = "check the version in the image, or use an image tag with the version";
+                self.push(Kind::Depends, "", message, hint);
+            } else {
+                let message = format!("no release of {program} has all of {names}");
+                self.push(Kind::Ignored, "", message, "use the flags of one release");
+            }
+        }
+        self.verdicts
+    }
+}
