@@ -13,8 +13,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-const IMAGE: &str =
-    "example.com/vllm:v1@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+const IMAGE: &str = "example.com/vllm-openai:v0.23.0@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+const PICKER: &str = "example.com/llm-d-router-endpoint-picker:v0.10.0@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+const SIDECAR: &str = "example.com/llm-d-router-disagg-sidecar:v0.10.0@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
 /// One pod a replica, and all that can be asked for.
 const SINGLE: &str = r#"
@@ -26,7 +27,7 @@ rewrites = [{ model = "old", targets = [{ model = "example/model" }] }]
 autoscaling = { max = 4 }
 monitoring = {}
 network-policy = { monitoring-namespaces = ["monitoring"] }
-epp = { replicas = 3, image = "IMAGE" }
+epp = { replicas = 3, image = "PICKER" }
 route = { gateway = "gateway", provider = "istio" }
 "#;
 
@@ -36,7 +37,7 @@ topology = "lws-mp"
 nodes = 2
 tp = 8
 pp = 2
-epp = { image = "IMAGE" }
+epp = { image = "PICKER" }
 "#;
 
 /// The same with Ray.
@@ -45,7 +46,7 @@ topology = "lws-ray"
 nodes = 2
 tp = 8
 pp = 2
-epp = { image = "IMAGE" }
+epp = { image = "PICKER" }
 "#;
 
 /// Ranks behind the leader's port.
@@ -53,7 +54,7 @@ const INTERNAL: &str = r#"
 topology = "lws-dp-internal"
 nodes = 2
 dp = 16
-epp = { image = "IMAGE" }
+epp = { image = "PICKER" }
 "#;
 
 /// Ranks behind a port of each pod.
@@ -61,7 +62,7 @@ const HYBRID: &str = r#"
 topology = "lws-dp-hybrid"
 nodes = 2
 dp = 16
-epp = { image = "IMAGE" }
+epp = { image = "PICKER" }
 "#;
 
 /// Groups with a port a rank, and prefill apart.
@@ -70,8 +71,8 @@ topology = "lws-dp-external"
 nodes = 2
 dp = 16
 expert-parallel = true
-prefill = { nodes = 2, dp = 16, sidecar-image = "IMAGE" }
-epp = { image = "IMAGE" }
+prefill = { nodes = 2, dp = 16, sidecar-image = "SIDECAR" }
+epp = { image = "PICKER" }
 "#;
 
 /// The same as one set.
@@ -80,8 +81,8 @@ topology = "lws-dp-external"
 nodes = 2
 dp = 16
 disaggregated-set = true
-prefill = { nodes = 2, dp = 16, sidecar-image = "IMAGE" }
-epp = { image = "IMAGE" }
+prefill = { nodes = 2, dp = 16, sidecar-image = "SIDECAR" }
+epp = { image = "PICKER" }
 "#;
 
 /// What KServe makes the rest of.
@@ -96,15 +97,15 @@ dp = 16
 const TPU: &str = r#"
 tp = 8
 accelerator = { vendor = "tpu", per-node = 4, devices-per-unit = 2 }
-epp = { image = "IMAGE" }
+epp = { image = "PICKER" }
 "#;
 
 fn read(table: &str) -> (Option<ServingConfig>, String) {
     let text = format!(
         "[[serving]]\nname = \"chat\"\nmodel = \"hf://example/model\"\n\
-         engine = {{ image = \"IMAGE\" }}\n{table}"
+         engine.image = \"IMAGE\"\n{table}"
     );
-    let text = text.replace("IMAGE", IMAGE);
+    let text = text.replace("PICKER", PICKER).replace("SIDECAR", SIDECAR).replace("IMAGE", IMAGE);
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
     let (config, found) = Config::parse(&source, Path::new("."));
     let serving = config.and_then(|mut config| config.servings.pop());
@@ -202,20 +203,26 @@ fn every_invariant_has_a_change_that_breaks_it() {
 fn mistakes_in_the_configuration() {
     let mut shown = String::new();
     for table in [
-        "tp = 4\naccelerator = { per-node = 2 }\nepp = { image = \"IMAGE\" }\n",
+        "tp = 4\naccelerator = { per-node = 2 }\nepp = { image = \"PICKER\" }\n",
         "topology = \"lws-dp-hybrid\"\nnodes = 2\ndp = 5\n",
         "nodes = 2\n",
         "topology = \"lws-mp\"\ntp = 8\n",
         "topology = \"lws-dp-external\"\nnodes = 2\ntp = 8\ndp = 2\n",
         "api = \"gie-1.4\"\nprefill = {}\n",
-        "topology = \"lws-dp-external\"\nnodes = 2\ndp = 32\nepp = { image = \"IMAGE\" }\n",
-        "prefill = { topology = \"lws-dp-external\", nodes = 2, dp = 16, sidecar-image = \"IMAGE\" }\nepp = { image = \"IMAGE\" }\n",
-        "epp = { image = \"IMAGE\", config = { plugins = [{ type = \"queue-scorer\" }], schedulingProfiles = [{ name = \"default\", plugins = [{ pluginRef = \"queue\" }] }] } }\n",
-        "epp = { image = \"IMAGE\", flags = { grpc-port = 9010 } }\n",
-        "epp = { image = \"IMAGE\", replicas = 2, flags = { ha-enable-leader-election = false } }\n",
+        "topology = \"lws-dp-external\"\nnodes = 2\ndp = 32\nepp = { image = \"PICKER\" }\n",
+        "prefill = { topology = \"lws-dp-external\", nodes = 2, dp = 16, sidecar-image = \"SIDECAR\" }\nepp = { image = \"PICKER\" }\n",
+        "epp = { image = \"PICKER\", config = { plugins = [{ type = \"queue-scorer\" }], schedulingProfiles = [{ name = \"default\", plugins = [{ pluginRef = \"queue\" }] }] } }\n",
+        "epp = { image = \"PICKER\", flags = { grpc-port = 9010 } }\n",
+        "epp = { image = \"PICKER\", replicas = 2, flags = { ha-enable-leader-election = false } }\n",
         "form = \"kserve\"\nmonitoring = {}\nroute = { gateway = \"g\", auth = \"kuadrant\" }\n",
         "replicas = 3\nautoscaling = { max = 4 }\n",
         "epp = { image = \"example.com/picker:1\" }\n",
+        "engine.args = [\"--max-modle-len=4096\"]\n",
+        "engine.args = [\"--gpu-memory-utilization=90\", \"--tool-call-parser=hermess\"]\n",
+        "engine.args = [\"--kv-transfer-config={kv_role: kv_both}\"]\n",
+        "engine.args = [\"--swap-space=4\"]\nprefill = { args = [\"--dtype=bf16\"], sidecar-image = \"SIDECAR\" }\n",
+        "engine.env = [{ name = \"VLLM_ATTENTION_BACKEND\", value = \"FLASHMLA\" }]\ntp = 4\naccelerator = { per-node = 2 }\n",
+        "epp = { image = \"PICKER\", flags = { enable-prof = false }, config = { featureGates = [\"dataLayer\"], plugins = [{ type = \"prefix-cache-scorer\", parameters = { blockSize = 64 } }] } }\n",
     ] {
         let config = config(table);
         let (unit, mut found) = compile(&config);
@@ -226,7 +233,8 @@ fn mistakes_in_the_configuration() {
         shown.push_str(&human::render(&found, false));
         shown.push('\n');
     }
-    insta::assert_snapshot!(shown.replace(IMAGE, "IMAGE"));
+    let shown = shown.replace(IMAGE, "IMAGE").replace(PICKER, "PICKER");
+    insta::assert_snapshot!(shown.replace(SIDECAR, "SIDECAR"));
 }
 
 #[test]
@@ -410,7 +418,7 @@ fn pickers_of_others_are_left_alone() {
     all.retain(|object| object["kind"] != "PodDisruptionBudget");
     let picker = object(&mut all, "Deployment", "chat-epp");
     let container = engine(picker, POD);
-    container["image"] = json!(IMAGE.replace("vllm", "own-picker"));
+    container["image"] = json!(IMAGE.replace("vllm-openai", "own-picker"));
     container["args"] = json!(["--poolName=chat"]);
     let found = findings(all);
     assert!(!found.has_errors(), "{}", human::render(&found, false));

@@ -27,8 +27,8 @@ pub(in crate::serving) fn judge(
     // A plugin registers parsers of its own.
     let plugin = |word: &String| word.replace('_', "-").contains("-parser-plugin");
     let has_plugins = words.iter().any(plugin);
-    let mut line = Line { table, judge, accepted: BTreeMap::new(), has_plugins };
-    line.accepted = line.accepted_names();
+    let accepted = table.accepted(judge.index());
+    let mut line = Line { table, judge, accepted, has_plugins };
 
     let mut words = Words { all: words, at: 0 };
     while let Some(word) = words.next() {
@@ -83,46 +83,60 @@ impl<'w> Words<'w> {
 }
 
 /// An accepted name of a flag: its name in the table, and true if it is a negated form.
-#[derive(Clone, Copy, Debug)]
-struct Accepted<'t> {
-    flag: &'t str,
+#[derive(Clone, Debug)]
+pub(super) struct Accepted {
+    flag: String,
     is_negated: bool,
 }
 
-struct Line<'t> {
-    table: &'t Engine,
-    judge: Judge<'t>,
-    /// The names that the release accepts, with dashes; those of all releases if it is unknown.
-    accepted: BTreeMap<String, Accepted<'t>>,
-    has_plugins: bool,
-}
+impl Engine {
+    /// Returns the names of flags that a release accepts, with dashes; those of all releases if it is
+    /// unknown.
+    fn accepted(&self, index: Option<usize>) -> &BTreeMap<String, Accepted> {
+        let cell = &self.accepted[index.unwrap_or(self.releases.len()).min(self.releases.len())];
+        cell.get_or_init(|| self.accepted_names(index))
+    }
 
-impl<'t> Line<'t> {
-    fn accepted_names(&self) -> BTreeMap<String, Accepted<'t>> {
-        let index = self.judge.index();
+    fn accepted_names(&self, index: Option<usize>) -> BTreeMap<String, Accepted> {
+        let pairs = self.behaviors.has("enable_disable_pair", index);
         let mut names = BTreeMap::new();
-        for (flag, spans) in self.table.flags.iter() {
+        for (flag, spans) in self.flags.iter() {
             for spec in spans.candidates(index) {
-                let named = Accepted { flag, is_negated: false };
-                names.insert(format!("--{flag}"), named);
-                names.extend(spec.alias.iter().map(|alias| (alias.clone(), named)));
+                let named = |is_negated| Accepted { flag: flag.to_owned(), is_negated };
+                names.insert(format!("--{flag}"), named(false));
+                names.extend(spec.alias.iter().map(|alias| (alias.clone(), named(false))));
                 if spec.kind != "bool" {
                     continue;
                 }
 
-                let negated = Accepted { flag, is_negated: true };
-                names.insert(format!("--no-{flag}"), negated);
+                names.insert(format!("--no-{flag}"), named(true));
                 let longs = spec.alias.iter().filter_map(|alias| alias.strip_prefix("--"));
-                names.extend(longs.map(|alias| (format!("--no-{alias}"), negated)));
-                let pairs = self.table.behaviors.has("enable_disable_pair", index);
+                names.extend(longs.map(|alias| (format!("--no-{alias}"), named(true))));
                 if let Some(rest) = flag.strip_prefix("enable-").filter(|_| pairs) {
-                    names.entry(format!("--disable-{rest}")).or_insert(negated);
+                    names.entry(format!("--disable-{rest}")).or_insert(named(true));
                 }
             }
         }
         names
     }
 
+    /// Returns the flags that have a name in any release: aliases have changed places with names.
+    fn owners<'t>(&'t self, name: &'t str) -> Vec<&'t str> {
+        let own = name.strip_prefix("--").filter(|flag| self.flags.find(flag).is_some());
+        let aliased = self.aliases.get(name).into_iter().flatten().map(String::as_str);
+        own.into_iter().chain(aliased).collect()
+    }
+}
+
+struct Line<'t> {
+    table: &'t Engine,
+    judge: Judge<'t>,
+    /// The names that the release accepts, with dashes; those of all releases if it is unknown.
+    accepted: &'t BTreeMap<String, Accepted>,
+    has_plugins: bool,
+}
+
+impl<'t> Line<'t> {
     /// Judges one flag, and takes its values from the following words.
     fn flag(&mut self, word: &str, words: &mut Words<'_>) {
         let (written, value) = match word.split_once('=') {
@@ -148,7 +162,7 @@ impl<'t> Line<'t> {
             return;
         };
 
-        let flag = accepted.flag;
+        let flag = accepted.flag.as_str();
         let index = self.judge.index();
         let specs = self.table.flags.find(flag).map(|s| s.candidates(index)).unwrap_or_default();
         self.deprecated(flag, &name, &specs);
@@ -180,20 +194,19 @@ impl<'t> Line<'t> {
     }
 
     /// Returns the flag of a name, or of the only flag that it abbreviates; judges unknown names.
-    fn resolved(&mut self, name: &str, written: &str) -> Option<(Accepted<'t>, String)> {
+    fn resolved(&mut self, name: &str, written: &str) -> Option<(&'t Accepted, String)> {
         if let Some(accepted) = self.accepted.get(name) {
-            let accepted = *accepted;
-            self.note_release(accepted.flag, written, name);
+            self.note_release(&accepted.flag, written, name);
             return Some((accepted, name.to_owned()));
         }
 
-        let longer: Vec<(&String, &Accepted<'t>)> = self
+        let longer: Vec<(&String, &'t Accepted)> = self
             .accepted
             .iter()
             .filter(|(long, _)| name.starts_with("--") && long.starts_with(name))
             .collect();
         if let [(long, accepted)] = longer[..] {
-            let (long, accepted) = (long.clone(), *accepted);
+            let long = long.clone();
             let message = format!("`{written}` is an abbreviation of `{long}`");
             let hint = format!(
                 "write `{long}`: an abbreviation fails as soon as another flag starts with it"
@@ -202,7 +215,8 @@ impl<'t> Line<'t> {
             return Some((accepted, long));
         }
         if longer.len() > 1 {
-            let mut flags: Vec<&str> = longer.iter().map(|(_, accepted)| accepted.flag).collect();
+            let mut flags: Vec<&str> =
+                longer.iter().map(|(_, accepted)| accepted.flag.as_str()).collect();
             flags.dedup();
             let several = flags.len() > 1;
             if several && self.judge.index().is_some() {
@@ -224,11 +238,9 @@ impl<'t> Line<'t> {
         if self.judge.index().is_some() {
             return;
         }
-        // Aliases may have changed places with names, so all flags with the name count.
         let mut has = vec![false; self.judge.releases.len()];
-        for (known, spans) in self.table.flags.iter() {
-            let is_alias = |spec: &Flag| spec.alias.iter().any(|alias| alias == name);
-            if known == flag || format!("--{known}") == name || spans.all().any(is_alias) {
+        for owner in self.table.owners(name).into_iter().chain([flag]) {
+            if let Some(spans) = self.table.flags.find(owner) {
                 spans.mark(&mut has);
             }
         }
@@ -243,14 +255,7 @@ impl<'t> Line<'t> {
             Some(_) => bare,
         };
         // A name that is an alias in other releases is judged as the flag.
-        let by_alias = || {
-            let is_alias = |spec: &Flag| spec.alias.iter().any(|alias| alias == name);
-            self.table
-                .flags
-                .iter()
-                .find(|(_, spans)| spans.all().any(is_alias))
-                .map(|(flag, _)| flag)
-        };
+        let by_alias = || self.table.owners(name).first().copied();
         let known = self.table.flags.find(bare).map(|_| bare).or_else(by_alias);
         let instead = known.and_then(|known| self.instead(known));
 
@@ -391,7 +396,7 @@ impl<'t> Line<'t> {
         if self.has_plugins || names.names(None).is_empty() || value.is_empty() {
             return;
         }
-        let noun = format!("value of `{name}`");
+        let noun = format!("`{name}` value");
         self.judge.exists(names, value, value, &noun, "", Kind::Refused);
     }
 }

@@ -72,7 +72,7 @@ fn value(judge: &mut Judge<'_>, json: &Json, field: &Field, path: &str, name: &s
         return;
     }
 
-    let noun = format!("key of `{name}`");
+    let noun = format!("`{name}` key");
     match json {
         Json::Array(items) => {
             for (index, item) in items.iter().enumerate() {

@@ -228,7 +228,7 @@ impl<'t> Line<'t> {
             if names.has(item, index) {
                 continue;
             }
-            let noun = format!("value of `{written}`");
+            let noun = format!("`{written}` value");
             let before = self.judge.verdicts.len();
             self.judge.exists(names, item, item, &noun, "", Kind::Refused);
             let known = names.names(index);

@@ -118,7 +118,7 @@ fn fields(
 }
 
 fn unknown_field(judge: &mut Judge<'_>, table: &Engine, class: &str, name: &str, field: &str) {
-    let noun = format!("field of `{name}`");
+    let noun = format!("`{name}` field");
     let key = format!("{class}.{field}");
     if table.fields.find(&key).is_some() {
         judge.exists(&table.fields, &key, field, &noun, "", Kind::Refused);

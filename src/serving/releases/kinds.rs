@@ -85,7 +85,10 @@ pub(in crate::serving) fn judge(
     let others = projects().filter(|other| other.name != project.name);
     let others = others.filter_map(|other| other.kinds.find(&key));
     let found: Vec<&Served> = found.into_iter().chain(others.flat_map(spans::Spans::all)).collect();
-    shape(&mut judge, object, &found, &key);
+    // The rules for pools check theirs, with better hints.
+    if kind != "InferencePool" {
+        shape(&mut judge, object, &found, &key);
+    }
     // A kind that only some releases have is nothing to note: clusters have theirs.
     judge.verdicts
 }

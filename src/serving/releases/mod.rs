@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use spans::{Named, Releases};
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// A flag of a program that parses its command line with argparse.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
@@ -117,6 +117,10 @@ pub(super) struct Engine {
     pub(super) prefixes: &'static [&'static str],
     pub(super) releases: Releases,
     pub(super) flags: Named<Flag>,
+    /// Flags by their aliases, with dashes.
+    aliases: BTreeMap<String, Vec<String>>,
+    /// Accepted names of flags by release, and last those of all releases.
+    accepted: Vec<OnceLock<BTreeMap<String, argparse::Accepted>>>,
     /// Fields by `CLASS.FIELD`.
     pub(super) fields: Named<JsonField>,
     pub(super) env: Named<()>,
@@ -144,7 +148,8 @@ pub(super) struct Picker {
     pub(super) api_versions: Named<()>,
     /// `pflag`, `strict_parameters` and `gate_assign`.
     pub(super) behaviors: Named<()>,
-    /// Releases of the inference extension that releases of llm-d's picker are built on.
+    /// Releases of the inference extension that releases of llm-d's picker are built on, or were
+    /// released with.
     built_on: BTreeMap<String, String>,
 }
 
@@ -174,11 +179,25 @@ fn engine(
     let json = table(text);
     let releases = spans::releases(&json);
     let names = |section: &str| Named::read(json.get(section), &releases);
+    let flags: Named<Flag> = Named::read(json.get("flags"), &releases);
+
+    let mut aliases: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (flag, spans) in flags.iter() {
+        for alias in spans.all().flat_map(|spec| &spec.alias) {
+            let owners = aliases.entry(alias.clone()).or_default();
+            if !owners.iter().any(|known| known == flag) {
+                owners.push(flag.to_owned());
+            }
+        }
+    }
+
     Engine {
         program,
         key,
         prefixes,
-        flags: Named::read(json.get("flags"), &releases),
+        flags,
+        aliases,
+        accepted: (0..=releases.len()).map(|_| OnceLock::new()).collect(),
         fields: Named::read(json.get("fields"), &releases),
         env: names("env"),
         kv_connectors: names("kv_connectors"),
@@ -220,11 +239,11 @@ pub(super) fn built_on(version: &str) -> Option<&'static str> {
 static FULL_NAMES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let mut names = BTreeMap::new();
     for table in [&*SGLANG, &*VLLM] {
-        for (flag, spans) in table.flags.iter() {
-            for alias in spans.all().flat_map(|spec| &spec.alias) {
-                let alias = alias.trim_start_matches('-');
-                let (short, full) =
-                    if alias.len() > flag.len() { (flag, alias) } else { (alias, flag) };
+        for (alias, flags) in &table.aliases {
+            let alias = alias.trim_start_matches('-');
+            for flag in flags {
+                let is_longer = alias.len() > flag.len();
+                let (short, full) = if is_longer { (&**flag, alias) } else { (alias, &**flag) };
                 names.insert(short.to_owned(), full.to_owned());
             }
         }

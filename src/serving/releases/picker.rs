@@ -183,5 +183,5 @@ fn parameters(
     let is_strict = table.behaviors.has("strict_parameters", judge.index());
     let unknown = if is_strict { Kind::Refused } else { Kind::Ignored };
     let fields: &BTreeMap<String, Field> = &spec.parameters;
-    fields::judge(judge, parameters, fields, &path, &format!("parameter of `{name}`"), unknown);
+    fields::judge(judge, parameters, fields, &path, &format!("`{name}` parameter"), unknown);
 }

@@ -11,11 +11,15 @@ struct Limits {
 }
 
 const PORT: Limits =
-    Limits { least: 0.0, most: 65_535.0, is_least_excluded: false, text: "0 to 65535" };
+    Limits { least: 0.0, most: 65_535.0, is_least_excluded: false, text: "a port from 0 to 65535" };
 const COUNT: Limits =
-    Limits { least: 1.0, most: f64::MAX, is_least_excluded: false, text: "at least 1" };
-const FRACTION: Limits =
-    Limits { least: 0.0, most: 1.0, is_least_excluded: true, text: "greater than 0 and at most 1" };
+    Limits { least: 1.0, most: f64::MAX, is_least_excluded: false, text: "1 or more" };
+const FRACTION: Limits = Limits {
+    least: 0.0,
+    most: 1.0,
+    is_least_excluded: true,
+    text: "a number greater than 0 and at most 1",
+};
 
 /// Flags with limits, by any of their names.
 const LIMITED: &[(&[&str], &Limits)] = &[

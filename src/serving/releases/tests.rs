@@ -279,7 +279,7 @@ fn parameters_of_plugins() {
     let plugin =
         json!({"plugins": [{"type": "prefix-cache-scorer", "parameters": {"blockSize": 64}}]});
     let found = config("v0.9.0", plugin.clone());
-    one(&found, Kind::Refused, "no parameter of `prefix-cache-scorer` `blockSize`", "");
+    one(&found, Kind::Refused, "no `prefix-cache-scorer` parameter `blockSize`", "");
     assert_eq!(found[0].path, ".plugins[0].parameters.blockSize");
     one(&config("v0.8.0", plugin), Kind::Ignored, "has no parameters", "remove `parameters`");
 }
@@ -388,7 +388,7 @@ fn unknown_fields_of_json() {
     one(
         &vllm("v0.23.0", line),
         Kind::Refused,
-        "no field of `--kv-transfer-config` `kv_rol`",
+        "no `--kv-transfer-config` field `kv_rol`",
         "`kv_role`?",
     );
     let line = "--kv-transfer-config='{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\",\"kv_port\":[1]}'";
@@ -410,10 +410,7 @@ fn unique_prefixes_of_long_flags() {
 fn short_and_other_names() {
     none(&vllm("v0.23.0", "-tp 8 -dp 2 -dpl=1"));
     for tag in ["v0.5.13", "v0.5.14"] {
-        none(&sglang(
-            tag,
-            "--model-path a/b --tp 8 --tp-size 8 --tensor-parallel-size 8 --host 0.0.0.0",
-        ));
+        none(&sglang(tag, "--model-path a/b --tp-size 8 --tensor-parallel-size 8 --host 0.0.0.0"));
     }
 }
 

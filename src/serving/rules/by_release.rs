@@ -31,7 +31,9 @@ const ALL: [Subject; 5] =
     [Subject::Engine, Subject::Sidecar, Subject::PickerFlags, Subject::PickerConfig, Subject::Api];
 
 /// A verdict with its place.
-struct Judged {
+#[derive(Debug)]
+pub(in crate::serving) struct Judged {
+    subject: Subject,
     owner: usize,
     path: String,
     field: &'static str,
@@ -74,12 +76,13 @@ pub(crate) fn depends(view: &View<'_>, found: &mut Found) {
 }
 
 fn report(view: &View<'_>, subjects: &[Subject], wanted: &[Kind], found: &mut Found) {
-    for judged in subjects.iter().flat_map(|subject| judged(view, *subject)) {
-        let Judged { owner, path, field, verdict } = judged;
-        if !wanted.contains(&verdict.kind) {
+    // Several rules report verdicts, so they are judged once.
+    let judged = view.judged.get_or_init(|| judged(view));
+    for Judged { subject, owner, path, field, verdict } in judged {
+        if !wanted.contains(&verdict.kind) || !subjects.contains(subject) {
             continue;
         }
-        let finding = found.push(owner, path, verdict.message, verdict.hint);
+        let finding = found.push(*owner, path, &verdict.message, &verdict.hint);
         finding.field = Some(field);
         match (verdict.kind, verdict.is_certain) {
             (Kind::Refused, false) => finding.severity = Some(Severity::Warning),
@@ -93,14 +96,13 @@ fn report(view: &View<'_>, subjects: &[Subject], wanted: &[Kind], found: &mut Fo
     }
 }
 
-fn judged(view: &View<'_>, subject: Subject) -> Vec<Judged> {
-    match subject {
-        Subject::Engine => view.templates.iter().flat_map(engine_of).collect(),
-        Subject::Sidecar => view.templates.iter().flat_map(|t| sidecar_of(view, t)).collect(),
-        Subject::PickerFlags => view.pickers.iter().flat_map(|p| flags_of(view, p)).collect(),
-        Subject::PickerConfig => view.pickers.iter().flat_map(|p| config_of(view, p)).collect(),
-        Subject::Api => apis(view),
-    }
+fn judged(view: &View<'_>) -> Vec<Judged> {
+    let mut judged: Vec<Judged> = view.templates.iter().flat_map(engine_of).collect();
+    judged.extend(view.templates.iter().flat_map(|template| sidecar_of(view, template)));
+    judged.extend(view.pickers.iter().flat_map(|picker| flags_of(view, picker)));
+    judged.extend(view.pickers.iter().flat_map(|picker| config_of(view, picker)));
+    judged.extend(apis(view));
+    judged
 }
 
 fn engine_of(template: &Template<'_>) -> Vec<Judged> {
@@ -129,7 +131,13 @@ fn engine_of(template: &Template<'_>) -> Vec<Judged> {
             verdict.is_certain = false;
         }
         let field = if is_prefill { "prefill.args" } else { "engine.args" };
-        judged.push(Judged { owner: template.owner, path: path.clone(), field, verdict });
+        judged.push(Judged {
+            subject: Subject::Engine,
+            owner: template.owner,
+            path: path.clone(),
+            field,
+            verdict,
+        });
     }
 
     let script = flags.raw.join(" ");
@@ -143,7 +151,13 @@ fn engine_of(template: &Template<'_>) -> Vec<Judged> {
             .iter()
             .position(|variable| text(variable, "name") == verdict.path);
         let path = format!("{path}.env[{}]", index.unwrap_or_default());
-        judged.push(Judged { owner: template.owner, path, field: "engine.env", verdict });
+        judged.push(Judged {
+            subject: Subject::Engine,
+            owner: template.owner,
+            path,
+            field: "engine.env",
+            verdict,
+        });
     }
     judged
 }
@@ -171,6 +185,7 @@ fn sidecar_of(view: &View<'_>, template: &Template<'_>) -> Vec<Judged> {
     };
     let path = template.path_of(sidecar.container);
     let judged = |verdict| Judged {
+        subject: Subject::Sidecar,
         owner: template.owner,
         path: path.clone(),
         field: "prefill.sidecar-image",
@@ -243,6 +258,7 @@ fn flags_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Judged> {
     of_either(release, table, judge)
         .into_iter()
         .map(|verdict| Judged {
+            subject: Subject::PickerFlags,
             owner: picker.owner,
             path: ".spec.template.spec.containers[0].args".to_owned(),
             field: "epp.flags",
@@ -260,6 +276,7 @@ fn config_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Judged> {
     of_either(release, table, judge)
         .into_iter()
         .map(|verdict| Judged {
+            subject: Subject::PickerConfig,
             owner: *owner,
             path: format!("{path}{}", verdict.path),
             field: "epp.config",
@@ -297,7 +314,13 @@ fn apis(view: &View<'_>) -> Vec<Judged> {
     let judged = |owner: usize, json: &Json| -> Vec<Judged> {
         kinds::judge(json, &version)
             .into_iter()
-            .map(|verdict| Judged { owner, path: verdict.path.clone(), field: "api", verdict })
+            .map(|verdict| Judged {
+                subject: Subject::Api,
+                owner,
+                path: verdict.path.clone(),
+                field: "api",
+                verdict,
+            })
             .collect()
     };
     let all = view.manifests.iter().enumerate();

@@ -84,7 +84,7 @@ pub(super) const BREAKING: &[Breaking] = &[
         let ports = (8000..8009).map(|port| json!({"number": port})).collect();
         object(all, "InferencePool", "chat")["spec"]["targetPorts"] = ports;
     }),
-    breaks(Code::ServingPoolShape, "has apiVersion inference.networking.x-k8s.io/v1alpha2", SINGLE, |all| {
+    breaks(Code::ServingApi, "has no kind `inference.networking.x-k8s.io/v1alpha2 InferencePool`: 1.4.0 was the last", SINGLE, |all| {
         object(all, "InferencePool", "chat")["apiVersion"] = json!("inference.networking.x-k8s.io/v1alpha2");
     }),
     breaks(Code::ServingPoolShape, "`matchLabels`", SINGLE, |all| {
@@ -178,10 +178,10 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPickerConfig, "duplicate plugin name", MP, |all| {
         configure(all, |text| text.replace("- type: queue-scorer", "- type: queue-scorer\n- type: queue-scorer"));
     }),
-    breaks(Code::ServingPickerConfig, "unknown feature gate `flowcontrol`", MP, |all| {
+    breaks(Code::ServingPickerConfig, "has no feature gate `flowcontrol`", MP, |all| {
         configure(all, |text| text.replace("plugins:\n- type", "featureGates: [flowcontrol]\nplugins:\n- type"));
     }),
-    breaks(Code::ServingPickerConfig, "unknown key `pluginz` in", MP, |all| {
+    breaks(Code::ServingPickerConfig, "has no key `pluginz`", MP, |all| {
         configure(all, |text| format!("{text}pluginz: []\n"));
     }),
     breaks(Code::ServingPickerConfig, "is experimental", MP, |all| {
@@ -226,10 +226,10 @@ pub(super) const BREAKING: &[Breaking] = &[
         let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
         flag(sidecar.expect("a sidecar"), "--enable-ssrf-protection");
     }),
-    breaks(Code::ServingPickerConfig, "unknown key `wieght` in a reference", MP, |all| {
+    breaks(Code::ServingPickerConfig, "has no `plugins` key `wieght`", MP, |all| {
         configure(all, |text| text.replacen("weight: 2", "wieght: 2", 1));
     }),
-    breaks(Code::ServingPickerConfig, "unknown key `maxRequest` in flowControl", MP, |all| {
+    breaks(Code::ServingPickerConfig, "has no `flowControl` key `maxRequest`", MP, |all| {
         configure(all, |text| format!("{text}flowControl: {{maxRequest: 5}}\n"));
     }),
     breaks(Code::ServingPickerConfig, "plugin `limits` does not exist", MP, |all| {
@@ -244,7 +244,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPickerConfig, "duplicate profile name `prefill`", WIDE, |all| {
         configure(all, |text| text.replace("- name: decode", "- name: prefill"));
     }),
-    warns(Code::ServingDeprecated, "`disagg-headers-handler` is removed in llm-d-router 0.11", WIDE, |all| {
+    warns(Code::ServingDeprecated, "`disagg-headers-handler` is deprecated in llm-d's endpoint picker 0.10.0, and removed in 0.11.0", WIDE, |all| {
         configure(all, |text| text.replace("plugins:\n- type: always", "plugins:\n- type: disagg-headers-handler\n- type: always"));
     }),
     warns(Code::ServingDeprecated, "`--vllm-port` is deprecated", WIDE, |all| {
@@ -351,7 +351,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingRay, "which is not in image `vllm/vllm-openai:v0.23.0@sha256", RAY, |all| {
         for pod in [LEADER, WORKER] {
             let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
-            container["image"] = json!(IMAGE.replace("example.com/vllm:v1", "vllm/vllm-openai:v0.23.0"));
+            container["image"] = json!(IMAGE.replace("example.com/", "vllm/"));
         }
     }),
     breaks(Code::ServingStartup, "startupPolicy LeaderReady deadlocks", MP, |all| {
@@ -439,9 +439,43 @@ pub(super) const BREAKING: &[Breaking] = &[
         sidecar["restartPolicy"] = json!(null);
         flag(engine(set, WORKER), "--port=8000");
     }),
-    breaks(Code::ServingSidecarFlag, "sidecar flag `--connector` was removed", WIDE, |all| {
+    breaks(Code::ServingSidecarFlag, "has no flag `--connector`: 0.9.0 was the last release with it", WIDE, |all| {
         let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
         flag(sidecar.expect("a sidecar"), "--connector=nixlv2");
+    }),
+    breaks(Code::ServingSidecarFlag, "has no `--kv-connector` value `nixl`", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        flag(sidecar.expect("a sidecar"), "--kv-connector=nixl");
+    }),
+    breaks(Code::ServingEngineFlags, "vLLM 0.21.0 has no flag `--data-parallel-multi-port-external-lb`: it was added in 0.22.0", WIDE, |all| {
+        for set in ["chat-decode", "chat-prefill"] {
+            engine(object(all, "LeaderWorkerSet", set), WORKER)["image"] = json!(IMAGE.replace("0.23.0", "0.21.0"));
+        }
+    }),
+    breaks(Code::ServingEngineFlags, "no release of vLLM up to 0.33.0 has a flag `--max-modle-len`", SINGLE, |all| {
+        let container = engine(object(all, "Deployment", "chat-decode"), POD);
+        container["image"] = json!("example.com/own@sha256:0000000000000000000000000000000000000000000000000000000000000000");
+        flag(container, "--max-modle-len=4096");
+    }),
+    warns(Code::ServingEngineFlags, "has no environment variable `VLLM_ATTENTION_BACKEND`: 0.14.1 was the last", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["env"].as_array_mut().expect("variables").push(json!({"name": "VLLM_ATTENTION_BACKEND", "value": "FLASHMLA"}));
+    }),
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingRelease, "only 0.22.0 and later have `--data-parallel-multi-port-external-lb`", WIDE, |all| {
+        for set in ["chat-decode", "chat-prefill"] {
+            engine(object(all, "LeaderWorkerSet", set), WORKER)["image"] = json!(IMAGE.replace(":v0.23.0", ""));
+        }
+    }) },
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingRelease, "`--gpu-mem` is an abbreviation of `--gpu-memory-utilization`", SINGLE, |all| {
+        flag(engine(object(all, "Deployment", "chat-decode"), POD), "--gpu-mem=0.9");
+    }) },
+    breaks(Code::ServingPickerFlags, "has no flag `--grpc-prot`", MP, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--grpc-prot=9002"));
+    }),
+    breaks(Code::ServingPickerConfig, "has no `prefix-cache-scorer` parameter `blockSize`", MP, |all| {
+        configure(all, |text| text.replacen("- type: prefix-cache-scorer", "- type: prefix-cache-scorer\n  parameters: {blockSize: 64}", 1));
+    }),
+    warns(Code::ServingApi, "has no field `maxSurge` in", MP, |all| {
+        object(all, "LeaderWorkerSet", "chat-decode")["spec"]["maxSurge"] = json!(1);
     }),
     breaks(Code::ServingPortClash, "both listen on port 8000–8007", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--port=8000");
@@ -477,7 +511,7 @@ pub(super) const BREAKING: &[Breaking] = &[
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--block-size=64");
     }),
     warns(Code::ServingPair, "prefill has image", WIDE, |all| {
-        let image = IMAGE.replace("v1", "v2");
+        let image = IMAGE.replace("v0.23.0", "v0.24.0");
         engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER)["image"] = json!(image);
     }),
     breaks(Code::ServingAutoscaler, "scales Deployment/chat, which does not exist", SINGLE, |all| {

@@ -4,12 +4,14 @@ pub(super) mod flags;
 pub(super) mod pods;
 pub(super) mod shell;
 
+use super::rules::by_release::Judged;
 use crate::config::serving::profile::Profile;
 use crate::diag::Place;
 use flags::Flags;
 use pods::{Part, Template, list, text};
 use serde_json::Value as Json;
 use shell::Budget;
+use std::cell::OnceCell;
 
 /// An object as an API server would receive it, with its location.
 #[derive(Clone, Debug)]
@@ -110,6 +112,8 @@ pub(super) struct View<'a> {
     pub(super) pickers: Vec<Picker<'a>>,
     /// Remaining budget for expansions in scripts.
     pub(super) budget: Budget,
+    /// Verdicts by the releases that images name, once a rule needs them.
+    pub(super) judged: OnceCell<Vec<Judged>>,
 }
 
 impl<'a> View<'a> {
@@ -126,6 +130,7 @@ impl<'a> View<'a> {
             templates: Vec::new(),
             pickers: Vec::new(),
             budget: Budget::new(),
+            judged: OnceCell::new(),
         };
         for (owner, manifest) in manifests.iter().enumerate() {
             let found = templates(owner, manifest, &view.budget);

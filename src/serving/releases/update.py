@@ -1,0 +1,639 @@
+#!/usr/bin/env python3
+"""Adds a release to a table in data/, from its sources. Nothing of the sources is imported or run.
+
+    update.py vllm         0.34.0 DIRECTORY   (contains the package `vllm`)
+    update.py sglang       0.5.24 DIRECTORY   (contains the package `sglang`)
+    update.py picker-llm-d 0.11.0 DIRECTORY   (Go sources of llm-d-router)
+    update.py sidecar      0.11.0 DIRECTORY   (the same)
+
+`--data FOLDER` writes other tables, `--dry-run` only prints the changes. Releases are added in order:
+the new one must follow the last one of the table.
+
+A section that this program does not read (plugin parameters, environment variables of unknown
+form) is carried over from the release before, and listed at the end, so that a person can check it.
+New plugins are `open`: their parameters are not judged until they are written down.
+"""
+
+import argparse
+import ast
+import json
+import pathlib
+import re
+import sys
+
+# --- tables ----------------------------------------------------------------------------------
+
+
+def spec_key(spec):
+    """Returns a spec in a form that can be compared: the order of choices and aliases is no fact."""
+    if not isinstance(spec, dict):
+        return spec
+    return {k: sorted(map(str, v)) if isinstance(v, list) else v for k, v in spec.items()}
+
+
+def add_release(table, version, facts):
+    """Adds a release. `facts` has sections of names, each with its spec, or None for names only.
+    Returns the changes as lines."""
+    last = table["versions"][-1]
+    if version in table["versions"]:
+        raise SystemExit(f"{version} is already in the table")
+    table["versions"].append(version)
+    changes = []
+
+    for section, names in table.items():
+        if section in ("versions", "built_on"):
+            continue
+        if section not in facts:
+            # Open ranges now include the new release.
+            changes.append(f"{section}: carried over from {last}, not read")
+            continue
+        found = facts[section]
+        for name in sorted(set(names) | set(found)):
+            ranges = names.get(name)
+            current = next((r for r in ranges or () if r.endswith("..")), None)
+            if name not in found:
+                if current is not None:
+                    close(names, name, current, last)
+                    changes.append(f"{section}: - {name}")
+                continue
+            spec = found[name]
+            if current is None:
+                begin(names, name, version, spec)
+                changes.append(f"{section}: + {name}")
+            elif spec is not None and spec_key(ranges[current]) != spec_key(spec):
+                close(names, name, current, last)
+                begin(names, name, version, spec)
+                changes.append(f"{section}: ~ {name} {json.dumps(spec)}")
+        table[section] = dict(sorted(names.items()))
+    return changes
+
+
+def close(names, name, current, last):
+    ranges = names[name]
+    if isinstance(ranges, list):
+        ranges[ranges.index(current)] = current + last
+    else:
+        names[name] = {(r + last if r == current else r): s for r, s in ranges.items()}
+
+
+def begin(names, name, version, spec):
+    if spec is None:
+        names.setdefault(name, []).append(f"{version}..")
+    else:
+        names.setdefault(name, {})[f"{version}.."] = spec
+
+
+def write(path, table):
+    """Writes one line per name."""
+
+    def compact(value):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    parts = []
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            lines = ",\n".join(f" {compact(k)}:{compact(v)}" for k, v in value.items())
+            parts.append(f"{compact(key)}:{{\n{lines}\n}}")
+        else:
+            parts.append(f"{compact(key)}:{compact(value)}")
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+
+
+# --- Python sources --------------------------------------------------------------------------
+
+
+class Module:
+    """A parsed file: its classes, functions, assignments and imports at the top level."""
+
+    def __init__(self, name, tree):
+        self.name, self.names, self.imports = name, {}, {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                # Relative imports start at the folder of the file.
+                origin = name.split(".")[: -node.level or None] if node.level else []
+                origin = ".".join([*origin, *filter(None, [node.module])])
+                for alias in node.names:
+                    self.imports[alias.asname or alias.name] = (origin, alias.name)
+        for node in self.statements(tree.body):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                self.names[node.name] = node
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self.names[node.targets[0].id] = node.value
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                if node.value is not None:
+                    self.names[node.target.id] = node.value
+
+    def statements(self, body):
+        for node in body:
+            yield node
+            if isinstance(node, (ast.If, ast.Try)):
+                yield from self.statements(node.body)
+
+
+class Package:
+    """Python sources below a folder, parsed when they are needed."""
+
+    def __init__(self, root):
+        self.root, self.modules = pathlib.Path(root), {}
+
+    def module(self, name):
+        if name not in self.modules:
+            path = self.root / name.replace(".", "/")
+            files = [path.with_suffix(".py"), path / "__init__.py"]
+            file = next((f for f in files if f.is_file()), None)
+            self.modules[name] = Module(name, ast.parse(file.read_text())) if file else None
+        return self.modules[name]
+
+    def below(self, name):
+        """Yields the modules of a folder."""
+        for file in sorted((self.root / name.replace(".", "/")).rglob("*.py")):
+            parts = file.relative_to(self.root).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            yield self.module(".".join(parts))
+
+    def look(self, module, name, depth=0):
+        """Returns the module and node that a name stands for."""
+        if module is None or depth > 8:
+            return None
+        if name in module.names:
+            return module, module.names[name]
+        if name in module.imports:
+            origin, original = module.imports[name]
+            return self.look(self.module(origin), original, depth + 1)
+        return None
+
+    def bases(self, module, cls):
+        """Yields a class and its bases, the class first."""
+        yield module, cls
+        for base in cls.bases:
+            found = self.look(module, base.id) if isinstance(base, ast.Name) else None
+            if found and isinstance(found[1], ast.ClassDef):
+                yield from self.bases(*found)
+
+    def fields(self, module, cls):
+        """Returns the annotations of a dataclass by name, with the module of each."""
+        fields = {}
+        for owner, base in reversed(list(self.bases(module, cls))):
+            for node in base.body:
+                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    if not ast.unparse(node.annotation).startswith(("ClassVar", "InitVar")):
+                        fields[node.target.id] = (owner, node.annotation)
+        return fields
+
+    def value(self, module, node, depth=0):
+        """Returns a literal value, following names; None if it is computed at run time."""
+        if node is None or depth > 8:
+            return None
+        if isinstance(node, ast.Name):
+            found = self.look(module, node.id)
+            return self.value(*found, depth + 1) if found else None
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            items = []
+            for item in node.elts:
+                starred = isinstance(item, ast.Starred)
+                value = self.value(module, item.value if starred else item, depth + 1)
+                if value is None and not (isinstance(item, ast.Constant) and item.value is None):
+                    return None
+                items.extend(value) if starred else items.append(value)
+            return items
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left = self.value(module, node.left, depth + 1)
+            right = self.value(module, node.right, depth + 1)
+            return left + right if isinstance(left, list) and isinstance(right, list) else None
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("list", "get_args", "sorted"):
+            inner = node.args[0] if node.args else None
+            literals = [h[1] for h in self.hints(module, inner) if h[0] == "literal"] if inner else []
+            return list(literals[0]) if literals else self.value(module, inner, depth + 1)
+        return node.value if isinstance(node, ast.Constant) else None
+
+    def hints(self, module, node, depth=0):
+        """Returns the types in an annotation: ("int",), ("literal", values), ("list", hints),
+        ("dataclass", name) …"""
+        if depth > 12:
+            return []
+        again = lambda inner: self.hints(module, inner, depth + 1)  # noqa: E731
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                return again(ast.parse(node.value, mode="eval").body)
+            return [("none",)]
+        if isinstance(node, ast.BinOp):
+            return again(node.left) + again(node.right)
+        if isinstance(node, ast.Subscript):
+            name = ast.unparse(node.value).split(".")[-1]
+            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if name == "Optional":
+                return again(inner[0]) + [("none",)]
+            if name == "Union":
+                return [hint for item in inner for hint in again(item)]
+            if name in ("Annotated", "A", "SkipValidation", "Required"):
+                return again(inner[0])
+            if name == "Literal":
+                return [("literal", tuple(self.literals(module, inner)))]
+            if name.lower() in ("list", "tuple", "set", "sequence", "iterable"):
+                return [("list", tuple(again(inner[0])))]
+            if name.lower() in ("dict", "mapping"):
+                return [("dict",)]
+            return [("class", name)]
+        name = ast.unparse(node).split(".")[-1]
+        if name in ("int", "float", "str", "bool", "dict"):
+            return [(name,)]
+        if name in ("list", "tuple", "set"):
+            return [("list", (("str",),))]
+        found = self.look(module, name)
+        if found and isinstance(found[1], ast.ClassDef):
+            decorators = " ".join(ast.unparse(d) for d in found[1].decorator_list)
+            bases = [ast.unparse(base) for base in found[1].bases]
+            if any(base.startswith(("dict", "TypedDict", "Dict")) for base in bases):
+                return [("dict",)]
+            is_data = "dataclass" in decorators or "config" in decorators
+            return [("dataclass" if is_data else "class", name)]
+        return self.hints(*found, depth + 1) if found else [("class", name)]
+
+    def literals(self, module, nodes):
+        for node in nodes:
+            if isinstance(node, ast.Constant):
+                yield node.value
+            else:
+                for hint in self.hints(module, node):
+                    yield from hint[1] if hint[0] == "literal" else ()
+
+
+def scalar(hints):
+    """Returns type and choices of the items of a list."""
+    for hint in hints:
+        if hint[0] == "literal":
+            values = [v for v in hint[1] if v is not None]
+            return ("int" if all(isinstance(v, int) for v in values) else "str"), values
+    names = [hint[0] for hint in hints]
+    return next((name for name in ("int", "float") if name in names), "str"), []
+
+
+# --- vLLM ------------------------------------------------------------------------------------
+
+
+class Vllm:
+    """The flags of `vllm serve`."""
+
+    def __init__(self, root):
+        self.package, self.flags = Package(root), {}
+        self.arguments = self.package.module("vllm.engine.arg_utils")
+        self.human = set(re.findall(r'"(\w+)"', self.human_text())) | {"max_model_len"}
+
+    def human_text(self):
+        """Returns the source of the set of fields that accept `32k`."""
+        text = (self.package.root / "vllm/engine/arg_utils.py").read_text()
+        found = re.search(r"human_readable_int_args\s*=\s*\{(.*?)\}", text, re.S)
+        return found.group(1) if found else ""
+
+    def facts(self):
+        for name in ("EngineArgs", "AsyncEngineArgs"):
+            cls = self.arguments.names.get(name)
+            self.method(self.arguments, cls, "add_cli_args")
+        for module in self.package.below("vllm.entrypoints"):
+            cls, parser = module.names.get("FrontendArgs"), module.names.get("make_arg_parser")
+            if isinstance(cls, ast.ClassDef):
+                self.frontend(module, cls)
+            if isinstance(parser, ast.FunctionDef) and isinstance(cls, ast.ClassDef):
+                self.body(module, parser.body, {})
+        facts = {"flags": self.flags, "env": self.variables()}
+        for section, folder in (("kv_connectors", "kv_transfer/kv_connector"), ("ec_connectors", "ec_transfer/ec_connector")):
+            names = self.connectors(f"vllm/distributed/{folder}/factory.py")
+            if names:
+                facts[section] = names
+        return facts
+
+    def connectors(self, path):
+        file = self.package.root / path
+        text = file.read_text() if file.is_file() else ""
+        return dict.fromkeys(re.findall(r'register_connector\(\s*"(\w+)"', text))
+
+    def variables(self):
+        text = (self.package.root / "vllm/envs.py").read_text()
+        return dict.fromkeys(re.findall(r'^\s+"(VLLM_\w+)":', text, re.M))
+
+    def kwargs(self, module, name):
+        """Returns the specs of the fields of a configuration class, as get_kwargs derives them."""
+        found = self.package.look(module, name)
+        if not found or not isinstance(found[1], ast.ClassDef):
+            return {}
+        fields = self.package.fields(*found)
+        return {field: self.spec(field, self.package.hints(*at)) for field, at in fields.items()}
+
+    def spec(self, field, hints):
+        names = {hint[0] for hint in hints}
+        of = lambda kind: next((hint for hint in hints if hint[0] == kind), None)  # noqa: E731
+        if of("dataclass"):
+            spec = {"type": "json", "class": of("dataclass")[1]}
+        elif names == {"bool", "str", "none"}:
+            return {"type": "str", "nargs": "?"}
+        elif "bool" in names:
+            return {"type": "bool"}
+        elif of("literal"):
+            values = [v for hint in hints if hint[0] == "literal" for v in hint[1] if v is not None]
+            kind = "int" if all(isinstance(v, int) for v in values) else "str"
+            spec = {"type": kind, "choices": sorted(values, key=str)}
+            if {"str", "class"} & names:
+                spec = {"type": "str"}
+        elif of("list"):
+            kind, choices = scalar(of("list")[1])
+            spec = {"type": kind, "nargs": "+"}
+            if choices:
+                spec["choices"] = sorted(choices, key=str)
+        elif "int" in names:
+            spec = {"type": "hint" if field in self.human else "int"}
+        elif "float" in names:
+            spec = {"type": "float"}
+        elif "dict" in names:
+            spec = {"type": "json|str" if {"str", "class"} & names else "json"}
+        else:
+            spec = {"type": "str"}
+        if "none" in names and field != "max_model_len":
+            spec["none"] = True
+        return spec
+
+    def method(self, module, cls, name):
+        for node in cls.body if cls else ():
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                self.body(module, node.body, {})
+
+    def frontend(self, module, cls):
+        """Adds the flags of a class whose fields are flags, after its customizations."""
+        specs = self.kwargs(module, cls.name)
+        for owner, base in reversed(list(self.package.bases(module, cls))):
+            for node in base.body:
+                if isinstance(node, ast.FunctionDef) and "customize" in node.name:
+                    self.body(owner, node.body, {node.args.args[-1].arg: specs})
+        for field, spec in specs.items():
+            self.add([f"--{field.replace('_', '-')}"], spec)
+
+    def lookup(self, node, env):
+        """Returns the dictionary that `kwargs["field"]["key"]` stands for."""
+        if isinstance(node, ast.Name):
+            return env.get(node.id)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            inner = self.lookup(node.value, env)
+            return inner.get(node.slice.value) if isinstance(inner, dict) else None
+        return None
+
+    def body(self, module, body, env):
+        for node in body:
+            if isinstance(node, ast.Assign):
+                self.assign(module, node, env)
+            elif isinstance(node, ast.Delete):
+                for target in node.targets:
+                    inner = self.lookup(target.value, env) if isinstance(target, ast.Subscript) else None
+                    if isinstance(inner, dict) and isinstance(target.slice, ast.Constant):
+                        inner.pop(target.slice.value, None)
+            elif isinstance(node, ast.If):
+                self.body(module, node.body, env)
+                self.body(module, node.orelse, env)
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                call = node.value
+                if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+                    self.argument(module, call, env)
+
+    def assign(self, module, node, env):
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name):
+            inner = value.value if isinstance(value, ast.Subscript) else value
+            if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "get_kwargs":
+                found = self.kwargs(module, ast.unparse(inner.args[0]))
+                env[target.id] = found.get(ast.literal_eval(value.slice), {}) if inner is not value else found
+        elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+            spec = self.lookup(target.value, env)
+            if isinstance(spec, dict):
+                self.keyword(module, spec, target.slice.value, value)
+
+    def argument(self, module, call, env):
+        names = [node.value for node in call.args if isinstance(node, ast.Constant)]
+        spec = {}
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                spec.update(self.lookup(keyword.value, env) or {})
+        for keyword in call.keywords:
+            if keyword.arg is not None:
+                self.keyword(module, spec, keyword.arg, keyword.value)
+        if names and names[0].startswith("-"):
+            self.add(names, spec)
+
+    def keyword(self, module, spec, key, node):
+        """Applies a keyword of add_argument to a spec."""
+        text = ast.unparse(node)
+        if key == "type":
+            spec.pop("class", None)
+            kinds = {"int": "int", "float": "float", "str": "str"}
+            json_like = "json" in text or "from_cli" in text
+            kind = kinds.get(text, "json" if json_like else "hint" if "human" in text else "str")
+            spec["type"] = "fold" if text.startswith("lambda") and "choices" in spec else kind
+        elif key == "action":
+            kind = {"'store_true'": "flag", "'store_false'": "flag", "'append'": "append"}.get(text)
+            if text.endswith("BooleanOptionalAction"):
+                kind = "bool"
+            if kind == "append":
+                spec["nargs"] = "append"
+            elif kind:
+                spec["type"] = kind
+        elif key == "nargs":
+            spec["nargs"] = self.package.value(module, node)
+        elif key == "choices":
+            values = self.package.value(module, node)
+            if values:
+                spec["choices"] = values
+            else:
+                spec.pop("choices", None)
+        elif key == "deprecated":
+            spec["deprecated"] = True
+
+    def add(self, names, spec):
+        longs = [name for name in names if name.startswith("--")]
+        name = (longs or names)[0]
+        order = ("type", "nargs", "choices", "none", "alias", "deprecated", "use", "class")
+        spec = {"type": "str", **spec, "alias": [other for other in names if other != name]}
+        self.flags[name.lstrip("-")] = {key: spec[key] for key in order if spec.get(key)}
+
+
+# --- SGLang ----------------------------------------------------------------------------------
+
+
+class Sglang:
+    """The flags of SGLang's server: annotated fields of the classes of its arguments."""
+
+    def __init__(self, root):
+        self.package, self.flags = Package(root), {}
+
+    def facts(self):
+        modules = [*self.package.below("sglang.srt.arg_groups.fields")]
+        modules.append(self.package.module("sglang.srt.server_args"))
+        for module in modules:
+            for node in module.names.values():
+                if isinstance(node, ast.ClassDef):
+                    self.fields(module, node)
+                    for inner in ast.walk(node):
+                        self.manual(module, inner)
+        return {"flags": self.flags, "env": self.variables()}
+
+    def variables(self):
+        file = self.package.root / "sglang/srt/environ.py"
+        text = file.read_text() if file.is_file() else ""
+        return dict.fromkeys(re.findall(r"^\s+((?:SGLANG|SGL)_\w+)\s*[:=]", text, re.M))
+
+    def fields(self, module, cls):
+        for node in cls.body:
+            if not isinstance(node, ast.AnnAssign) or not isinstance(node.annotation, ast.Subscript):
+                continue
+            if ast.unparse(node.annotation.value) not in ("A", "Annotated"):
+                continue
+            parts = node.annotation.slice.elts
+            arg = next((p for p in parts[1:] if isinstance(p, ast.Call) and ast.unparse(p.func) == "Arg"), None)
+            is_text = any(isinstance(p, (ast.Constant, ast.JoinedStr)) for p in parts[1:])
+            if arg is None and not is_text:
+                continue
+            keywords = {k.arg: k.value for k in arg.keywords} if arg else {}
+            if "no_cli" in keywords and self.package.value(module, keywords["no_cli"]):
+                continue
+            name = self.package.value(module, keywords.get("cli_name"))
+            name = name or "--" + node.target.id.replace("_", "-")
+            self.add([name, *(self.package.value(module, keywords.get("aliases")) or [])], self.spec(module, parts[0], keywords))
+
+    def spec(self, module, annotation, keywords):
+        hints = [hint for hint in self.package.hints(module, annotation) if hint[0] != "none"]
+        first = hints[0] if hints else ("str",)
+        choices = self.package.value(module, keywords.get("choices")) or []
+        parser = ast.unparse(keywords["type_parser"]) if "type_parser" in keywords else ""
+        if "action" in keywords:
+            return self.action(module, keywords)
+        if first[0] == "literal":
+            kind, values = scalar([first])
+            return {"type": kind, "choices": choices or values}
+        if first[0] == "list" and not parser:
+            nargs = self.package.value(module, keywords.get("nargs")) or "+"
+            return {"type": scalar(first[1])[0], "nargs": nargs, "choices": choices}
+        if first == ("bool",):
+            return {"type": "flag"}
+        kind = first[0] if first[0] in ("int", "float") else "str"
+        if parser:
+            kind = {"int": "int", "float": "float", "str": "str"}.get(parser)
+            kind = kind or ("json" if "json" in parser else "hint" if "human" in parser else "str")
+        return {"type": kind, "nargs": self.package.value(module, keywords.get("nargs")), "choices": choices}
+
+    def action(self, module, keywords):
+        text = ast.unparse(keywords["action"])
+        more = keywords.get("action_kwargs")
+        inner = {}
+        if isinstance(more, ast.Dict):
+            inner = {self.package.value(module, k): v for k, v in zip(more.keys, more.values)}
+        kind = ast.unparse(inner["type"]) if "type" in inner else "str"
+        if "BooleanOptional" in text:
+            spec = {"type": "bool"}
+        elif "store_true" in text or "store_false" in text or "StoreTrue" in text:
+            spec = {"type": "flag"}
+        else:
+            nargs = self.package.value(module, inner.get("nargs"))
+            spec = {"type": "flag"} if nargs == 0 else {"type": kind, "nargs": nargs}
+        if "Deprecated" in text:
+            spec["deprecated"] = True
+            use = self.package.value(module, inner.get("new_flag"))
+            spec["use"] = use if isinstance(use, str) else None
+        return spec
+
+    def manual(self, module, node):
+        """Adds a flag that is registered by a call."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return
+        if node.func.attr != "add_argument" or ast.unparse(node.func.value) != "parser":
+            return
+        names = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        keywords = {k.arg: k.value for k in node.keywords}
+        action = ast.unparse(keywords["action"]) if "action" in keywords else ""
+        spec = {"type": ast.unparse(keywords["type"]) if "type" in keywords else "str"}
+        if spec["type"] not in ("int", "float"):
+            spec["type"] = "str"
+        if "store_" in action:
+            spec["type"] = "flag"
+        spec["choices"] = self.package.value(module, keywords.get("choices"))
+        spec["nargs"] = self.package.value(module, keywords.get("nargs"))
+        if names and names[0].startswith("--"):
+            self.add(names, spec)
+
+    def add(self, names, spec):
+        order = ("type", "nargs", "choices", "alias", "deprecated", "use")
+        spec = {**spec, "alias": names[1:]}
+        self.flags[names[0].lstrip("-")] = {key: spec[key] for key in order if spec.get(key)}
+
+
+# --- Go programs -----------------------------------------------------------------------------
+
+KINDS = {
+    "String": "str", "Bool": "bool", "Int": "int", "Int32": "int", "Int64": "int", "Uint": "uint",
+    "Float64": "float", "Duration": "duration", "StringSlice": "list", "StringArray": "list",
+}  # fmt: skip
+
+
+def go_flags(folder):
+    """Returns the flags that the Go files of a folder register with `flag` or `pflag`."""
+    texts = [f.read_text() for f in sorted(pathlib.Path(folder).rglob("*.go")) if not f.name.endswith("_test.go")]
+    constants = {}
+    for text in texts:
+        constants.update(re.findall(r'^\s*(?:const\s+)?(\w+)\s*(?:string\s*)?=\s*"([^"]*)"', text, re.M))
+    name = lambda text: text.strip('"') if text.startswith('"') else constants.get(text.split(".")[-1])  # noqa: E731
+    flags = {}
+    for text in texts:
+        kinds = "|".join(KINDS)
+        call = rf'\.({kinds})(Var)?(P)?\(\s*(?:&?[\w.\[\]()]+\s*,\s*)?("[\w.-]+"|[\w.]+)\s*,(\s*"(\w)"\s*,)?'
+        for kind, var, short, written, _, letter in re.findall(call, text):
+            found = name(written)
+            if found and re.fullmatch(r"[A-Za-z][\w-]*", found) and (var or written.startswith('"')):
+                flags[found] = {"type": KINDS[kind], **({"short": letter} if short and letter else {})}
+    for text in texts:
+        for written in re.findall(r'MarkDeprecated\(\s*("[\w.-]+"|[\w.]+)', text):
+            if name(written) in flags:
+                flags[name(written)]["deprecated"] = True
+    return flags
+
+
+def sidecar(root):
+    return {"flags": go_flags(find(root, ("cmd/disagg-sidecar", "cmd/pd-sidecar", "pkg/sidecar")))}
+
+
+def picker(root):
+    return {"flags": go_flags(find(root, ("pkg/epp/server", "cmd/epp")))}
+
+
+def find(root, folders):
+    for folder in folders:
+        path = pathlib.Path(root) / folder
+        if path.is_dir() and go_flags(path):
+            return path
+    raise SystemExit(f"{root}: no flags in {', '.join(folders)}")
+
+
+READERS = {
+    "vllm": lambda root: Vllm(root).facts(),
+    "sglang": lambda root: Sglang(root).facts(),
+    "sidecar": sidecar,
+    "picker-llm-d": picker,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("table", choices=READERS)
+    parser.add_argument("version")
+    parser.add_argument("sources")
+    parser.add_argument("--data", default=pathlib.Path(__file__).parent / "data", type=pathlib.Path)
+    parser.add_argument("--dry-run", action="store_true")
+    given = parser.parse_args()
+
+    path = given.data / f"{given.table}.json"
+    table = json.loads(path.read_text())
+    facts = READERS[given.table](given.sources)
+    if not facts["flags"]:
+        sys.exit(f"{given.sources}: no flags found; has the form of the sources changed?")
+    changes = add_release(table, given.version, facts)
+    print("\n".join(changes))
+    if not given.dry_run:
+        write(path, table)
+
+
+if __name__ == "__main__":
+    main()
