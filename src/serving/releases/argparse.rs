@@ -165,7 +165,7 @@ impl<'t> Line<'t> {
         let flag = accepted.flag.as_str();
         let index = self.judge.index();
         let specs = self.table.flags.find(flag).map(|s| s.candidates(index)).unwrap_or_default();
-        self.deprecated(flag, &name, &specs);
+        self.deprecated(flag, &name);
         if let Some(field) = field {
             let value = value.or_else(|| words.value());
             json_flag::field(&mut self.judge, self.table, &specs, &name, field, value);
@@ -301,12 +301,12 @@ impl<'t> Line<'t> {
         Some(format!("write `--{old}`"))
     }
 
-    fn deprecated(&mut self, flag: &str, name: &str, specs: &[&Flag]) {
-        let is_known = self.judge.index().is_some();
-        if !is_known || !specs.iter().any(|spec| spec.deprecated) {
+    fn deprecated(&mut self, flag: &str, name: &str) {
+        let spec = self.table.flags.find(flag).and_then(|spans| self.judge.current(spans));
+        if !spec.is_some_and(|spec| spec.deprecated) {
             return;
         }
-        let message = format!("flag `{name}` is deprecated in {}", self.judge.title());
+        let message = format!("flag `{name}` is deprecated in {}", self.judge.current_title());
         let hint =
             self.instead(flag).unwrap_or_else(|| "remove it before the next upgrade".to_owned());
         self.judge.push(Kind::Deprecated, "", message, hint);

@@ -87,8 +87,9 @@ impl<'t> Line<'t> {
             let message = format!("{} does not start with `{written}`", self.judge.title());
             let hint = self.instead(name).unwrap_or_else(|| "remove it".to_owned());
             self.judge.push(Kind::Refused, "", message, hint);
-        } else if index.is_some() && spec.deprecated {
-            let message = format!("flag `{written}` is deprecated in {}", self.judge.title());
+        } else if self.is_deprecated(name) {
+            let message =
+                format!("flag `{written}` is deprecated in {}", self.judge.current_title());
             let hint = self.instead(name);
             let hint = hint.unwrap_or_else(|| "remove it before the next upgrade".to_owned());
             self.judge.push(Kind::Deprecated, "", message, hint);
@@ -104,10 +105,15 @@ impl<'t> Line<'t> {
                 let message = format!("flag `{written}` has no value");
                 self.judge.push(Kind::Refused, "", message, format!("write `{written}=…`"));
             }
-            Some(given) if !is_open(given) => self.value(flags, name, written, &specs, given),
+            Some(given) if !is_open(given) => self.value(name, written, &specs, given),
             Some(_) => {}
         }
         value.is_none() && next.is_some()
+    }
+
+    fn is_deprecated(&self, name: &str) -> bool {
+        let spans = self.program.flags.find(name);
+        spans.and_then(|spans| self.judge.current(spans)).is_some_and(|spec| spec.deprecated)
     }
 
     /// Judges a word with one dash for pflag.
@@ -192,15 +198,7 @@ impl<'t> Line<'t> {
     }
 
     /// Judges the value of a flag.
-    fn value(
-        &mut self,
-        flags: &Named<GoFlag>,
-        name: &str,
-        written: &str,
-        specs: &[&GoFlag],
-        value: &str,
-    ) {
-        let _ = flags;
+    fn value(&mut self, name: &str, written: &str, specs: &[&GoFlag], value: &str) {
         let fits = |spec: &&GoFlag| match spec.kind.as_str() {
             "int" => value.parse::<i64>().is_ok(),
             "uint" => value.parse::<u64>().is_ok(),

@@ -49,17 +49,14 @@ pub(in crate::serving) fn is_of(image: &str, program: &str) -> bool {
 pub(in crate::serving) fn release(image: &str, program: &str, releases: &Releases) -> Release {
     let Reference { repository, tag } = parse(image);
 
-    let vendors = IMAGES.vendors.get(program).into_iter().flatten();
-    for (name, tags) in vendors.filter(|(name, _)| is_named(repository, name)) {
+    let mut vendors = IMAGES.vendors.get(program).into_iter().flatten();
+    if let Some((_, tags)) = vendors.find(|(name, _)| is_named(repository, name)) {
         // `3.2.1-1755…` is a build of `3.2.1`.
         let known = tags.iter().find(|(known, _)| {
             tag.strip_prefix(known.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         });
-        return known.map_or(Release::Unknown, |(_, version)| {
-            let _ = name;
-            releases.find(version)
-        });
+        return known.map_or(Release::Unknown, |(_, version)| releases.find(version));
     }
 
     if is_of(image, program) {

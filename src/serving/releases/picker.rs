@@ -122,6 +122,22 @@ fn plugin(
         }
         return;
     }
+    let current = table.plugins.find(name).and_then(|spans| judge.current(spans));
+    if let Some(spec) = current.filter(|spec| spec.deprecated) {
+        let removal = match spec.removal.as_str() {
+            "" => String::new(),
+            release => format!(", and removed in {release}"),
+        };
+        let message =
+            format!("plugin `{name}` is deprecated in {}{removal}", judge.current_title());
+        let hint = match spec.instead.as_str() {
+            "" => later_replacement(table, name)
+                .unwrap_or("remove it before the next upgrade".to_owned()),
+            instead => format!("use `{instead}`"),
+        };
+        judge.push(Kind::Deprecated, path, message, hint);
+    }
+
     let (Some(spec), Some(_)) = (found.last(), index) else {
         return;
     };
@@ -130,19 +146,6 @@ fn plugin(
         let message = format!("plugin `{name}` is experimental");
         let hint = "add the flag `--allow-experimental-plugins`, or use another plugin";
         judge.push(Kind::Refused, path, message, hint);
-    }
-    if spec.deprecated {
-        let removal = match spec.removal.as_str() {
-            "" => String::new(),
-            release => format!(", and removed in {release}"),
-        };
-        let message = format!("plugin `{name}` is deprecated in {}{removal}", judge.title());
-        let hint = match spec.instead.as_str() {
-            "" => later_replacement(table, name)
-                .unwrap_or("remove it before the next upgrade".to_owned()),
-            instead => format!("use `{instead}`"),
-        };
-        judge.push(Kind::Deprecated, path, message, hint);
     }
     parameters(judge, table, plugin, name, spec, path);
 }

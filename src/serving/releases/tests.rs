@@ -554,6 +554,17 @@ fn plugins_of_releases() {
     one(&config("v0.10.0", old), Kind::Deprecated, "deprecated", "llm-d.ai/v1alpha1");
 }
 
+/// A moving tag is likely the newest release, which may have deprecated a setting.
+#[test]
+fn deprecations_of_the_newest_release() {
+    let config =
+        json!({"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "disagg-headers-handler"}]});
+    let found = super::picker::judge(&LLM_D, Release::Unknown, &config, false);
+    assert!(found.iter().any(|v| v.kind == Kind::Deprecated && v.message.contains("0.11.0")));
+    let found = sidecar("llm-d-router-disagg-sidecar:main", "--vllm-port=8200");
+    one(&found, Kind::Deprecated, "0.10.0", "--model-server-port");
+}
+
 #[test]
 fn unknown_release_of_a_picker() {
     let json = json!({"apiVersion": "llm-d.ai/v1alpha1", "featureGates": ["dataLayer"], "plugins": [{"type": "queue-scorer"}]});

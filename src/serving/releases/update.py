@@ -107,7 +107,7 @@ class Module:
 
     def __init__(self, name, tree):
         self.name, self.names, self.imports = name, {}, {}
-        for node in ast.walk(tree):
+        for node in self.runtime(tree):
             if isinstance(node, ast.ImportFrom):
                 # Relative imports start at the folder of the file.
                 origin = name.split(".")[: -node.level or None] if node.level else []
@@ -123,10 +123,22 @@ class Module:
                 if node.value is not None:
                     self.names[node.target.id] = node.value
 
+    def runtime(self, tree):
+        """Yields the nodes without those that only type checkers see."""
+        for node in ast.iter_child_nodes(tree):
+            if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+                for other in node.orelse:
+                    yield from (other, *self.runtime(other))
+                continue
+            yield node
+            yield from self.runtime(node)
+
     def statements(self, body):
         for node in body:
             yield node
-            if isinstance(node, (ast.If, ast.Try)):
+            if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+                yield from self.statements(node.orelse)
+            elif isinstance(node, (ast.If, ast.Try)):
                 yield from self.statements(node.body)
 
 
@@ -332,7 +344,7 @@ class Vllm:
             values = [v for hint in hints if hint[0] == "literal" for v in hint[1] if v is not None]
             kind = "int" if all(isinstance(v, int) for v in values) else "str"
             spec = {"type": kind, "choices": sorted(values, key=str)}
-            if {"str", "class"} & names:
+            if "str" in names:
                 spec = {"type": "str"}
         elif of("list"):
             kind, choices = scalar(of("list")[1])
@@ -409,12 +421,24 @@ class Vllm:
         spec = {}
         for keyword in call.keywords:
             if keyword.arg is None:
-                spec.update(self.lookup(keyword.value, env) or {})
+                spec.update(self.expanded(module, keyword.value, env))
         for keyword in call.keywords:
             if keyword.arg is not None:
                 self.keyword(module, spec, keyword.arg, keyword.value)
         if names and names[0].startswith("-"):
             self.add(names, spec)
+
+    def expanded(self, module, node, env):
+        """Returns the spec of `**kwargs["field"]` or `**{**kwargs["field"], "default": None}`."""
+        if not isinstance(node, ast.Dict):
+            return dict(self.lookup(node, env) or {})
+        spec = {}
+        for key, value in zip(node.keys, node.values):
+            if key is None:
+                spec.update(self.lookup(value, env) or {})
+            else:
+                self.keyword(module, spec, ast.literal_eval(key), value)
+        return spec
 
     def keyword(self, module, spec, key, node):
         """Applies a keyword of add_argument to a spec."""

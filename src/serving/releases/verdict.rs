@@ -1,6 +1,6 @@
 //! Judgements on names and values, with the release that they hold for.
 
-use super::spans::{Named, Release, Releases};
+use super::spans::{Named, Release, Releases, Spans};
 use crate::diag::suggest;
 
 /// The kind of a judgement.
@@ -45,7 +45,7 @@ pub(in crate::serving) struct Judge<'t> {
     /// The judgements.
     pub(in crate::serving) verdicts: Vec<Verdict>,
     /// Names that some releases do not have, and the releases that have all of them.
-    needs: Vec<String>,
+    needs: Vec<(String, Vec<bool>)>,
     has_all: Vec<bool>,
 }
 
@@ -72,6 +72,18 @@ impl<'t> Judge<'t> {
             Release::Later => format!("{} {}", self.program, self.releases.newest()),
             Release::Unknown => self.program.to_owned(),
         }
+    }
+
+    /// Returns the facts of the release, or of the newest one if it is unknown: a moving tag is likely
+    /// the newest.
+    pub(in crate::serving) fn current<'n, T>(&self, spans: &'n Spans<T>) -> Option<&'n T> {
+        spans.at(self.index().or(self.releases.len().checked_sub(1))?)
+    }
+
+    /// Returns the program with the version that [`Judge::current`] is about, as text.
+    pub(in crate::serving) fn current_title(&self) -> String {
+        let index = self.index().unwrap_or(self.releases.len().saturating_sub(1));
+        format!("{} {}", self.program, self.releases.name(index))
     }
 
     /// Adds a judgement.
@@ -163,10 +175,10 @@ impl<'t> Judge<'t> {
 
     /// Records a name that only these releases have, for an unknown release.
     pub(in crate::serving) fn depends(&mut self, shown: &str, has: &[bool]) {
-        if has.iter().all(|has| *has) || self.needs.iter().any(|known| known == shown) {
+        if has.iter().all(|has| *has) || self.needs.iter().any(|(known, _)| known == shown) {
             return;
         }
-        self.needs.push(shown.to_owned());
+        self.needs.push((shown.to_owned(), has.to_vec()));
         for (all, one) in self.has_all.iter_mut().zip(has) {
             *all &= one;
         }
@@ -175,7 +187,22 @@ impl<'t> Judge<'t> {
     /// Returns the judgements, with one on the releases that the names need if the release is unknown.
     pub(in crate::serving) fn verdicts(mut self) -> Vec<Verdict> {
         if !self.needs.is_empty() {
-            let names: Vec<&str> = self.needs.iter().map(String::as_str).collect();
+            // Only the names without which more releases would do.
+            let first = self.has_all.iter().position(|has| *has).unwrap_or_default();
+            let last = self.has_all.iter().rposition(|has| *has).unwrap_or(self.has_all.len());
+            let lacks = |has: &[bool], index: Option<usize>| {
+                index.and_then(|index| has.get(index)).is_some_and(|has| !has)
+            };
+            let none = !self.has_all.contains(&true);
+            let narrows = |has: &[bool]| {
+                none || lacks(has, first.checked_sub(1)) || lacks(has, Some(last + 1))
+            };
+            let names: Vec<&str> = self
+                .needs
+                .iter()
+                .filter(|(_, has)| narrows(has))
+                .map(|(name, _)| name.as_str())
+                .collect();
             let names = suggest::list(&names);
             let program = self.program;
             if self.has_all.iter().any(|has| *has) {

@@ -460,7 +460,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     warns(Code::ServingEngineFlags, "has no environment variable `VLLM_ATTENTION_BACKEND`: 0.14.1 was the last", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["env"].as_array_mut().expect("variables").push(json!({"name": "VLLM_ATTENTION_BACKEND", "value": "FLASHMLA"}));
     }),
-    Breaking { severity: Severity::Note, ..breaks(Code::ServingRelease, "only 0.22.0 and later have `--data-parallel-multi-port-external-lb`", WIDE, |all| {
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingRelease, "only 0.22.0 and later have `--data-parallel-supervisor-port`, `--data-parallel-multi-port-external-lb`", WIDE, |all| {
         for set in ["chat-decode", "chat-prefill"] {
             engine(object(all, "LeaderWorkerSet", set), WORKER)["image"] = json!(IMAGE.replace(":v0.23.0", ""));
         }

@@ -1,0 +1,147 @@
+//! `src/serving/releases/update.py` adds a release to a table from small sources.
+
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::process::Command;
+
+/// Writes files below a folder.
+fn write(root: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+}
+
+/// Runs the program on a table and sources; returns the new table and the printed changes.
+fn update(table: &str, version: &str, before: &Json, sources: &[(&str, &str)]) -> (Json, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    write(&data, &[(&format!("{table}.json"), &before.to_string())]);
+    let tree = folder.path().join("sources");
+    write(&tree, sources);
+
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serving/releases/update.py");
+    let run = Command::new("python3")
+        .arg(program)
+        .args([table, version])
+        .arg(&tree)
+        .arg("--data")
+        .arg(&data)
+        .output()
+        .expect("python3 runs");
+    let shown = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success(), "{shown}{}", String::from_utf8_lossy(&run.stderr));
+
+    let text = std::fs::read_to_string(data.join(format!("{table}.json"))).expect("the table");
+    (serde_json::from_str(&text).expect("JSON"), shown)
+}
+
+#[test]
+fn flags_of_annotated_configurations() {
+    let before = json!({
+        "versions": ["1.0.0", "1.1.0"],
+        "flags": {
+            "gone": {"..": {"type": "int"}},
+            "mode": {"..": {"type": "str", "choices": ["fast", "slow"]}},
+            "port": {"..": {"type": "int"}},
+        },
+        "env": {"VLLM_OLD": [".."]},
+        "tool_parsers": {"hermes": [".."]},
+    });
+    let sources = [
+        (
+            "vllm/config/model.py",
+            "from typing import Literal\n\
+             Mode = Literal[\"slow\", \"fast\", \"auto\"]\n\
+             @config\n\
+             class Inner:\n    size: int = 1\n\
+             @config\n\
+             class ModelConfig:\n    mode: Mode = \"auto\"\n    max_model_len: int | None = None\n    \
+             sizes: list[int] | None = None\n    eager: bool = False\n    inner: Inner | None = None\n",
+        ),
+        (
+            "vllm/engine/arg_utils.py",
+            "from vllm.config.model import ModelConfig\n\
+             class EngineArgs:\n    @staticmethod\n    def add_cli_args(parser):\n        \
+             kwargs = get_kwargs(ModelConfig)\n        \
+             parser.add_argument(\"--mode\", \"-m\", **kwargs[\"mode\"])\n        \
+             parser.add_argument(\"--max-model-len\", **kwargs[\"max_model_len\"])\n        \
+             parser.add_argument(\"--sizes\", **{**kwargs[\"sizes\"], \"default\": None})\n        \
+             parser.add_argument(\"--eager\", **kwargs[\"eager\"], deprecated=True)\n        \
+             parser.add_argument(\"--inner\", **kwargs[\"inner\"])\n",
+        ),
+        (
+            "vllm/entrypoints/cli_args.py",
+            "from dataclasses import dataclass\n\
+             @dataclass\nclass FrontendArgs:\n    port: int = 8000\n    hosts: list[str] = ()\n    \
+             def _customize_cli_kwargs(cls, kwargs):\n        \
+             kwargs[\"hosts\"][\"action\"] = \"append\"\n",
+        ),
+        ("vllm/envs.py", "x = {\n    \"VLLM_NEW\": lambda: 1,\n}\n"),
+    ];
+    let (table, shown) = update("vllm", "1.2.0", &before, &sources);
+
+    assert_eq!(table["versions"], json!(["1.0.0", "1.1.0", "1.2.0"]));
+    let flags = &table["flags"];
+    assert_eq!(flags["gone"], json!({"..1.1.0": {"type": "int"}}));
+    assert_eq!(flags["port"], json!({"..": {"type": "int"}}));
+    assert_eq!(
+        flags["mode"]["1.2.0.."],
+        json!({"type": "str", "choices": ["auto", "fast", "slow"], "alias": ["-m"]})
+    );
+    assert_eq!(flags["max-model-len"], json!({"1.2.0..": {"type": "hint"}}));
+    assert_eq!(flags["sizes"], json!({"1.2.0..": {"type": "int", "nargs": "+", "none": true}}));
+    assert_eq!(flags["eager"], json!({"1.2.0..": {"type": "bool", "deprecated": true}}));
+    assert_eq!(
+        flags["inner"],
+        json!({"1.2.0..": {"type": "json", "none": true, "class": "Inner"}})
+    );
+    assert_eq!(flags["hosts"]["1.2.0.."]["nargs"], "append");
+    assert_eq!(table["env"], json!({"VLLM_NEW": ["1.2.0.."], "VLLM_OLD": ["..1.1.0"]}));
+    assert_eq!(table["tool_parsers"], json!({"hermes": [".."]}));
+    assert!(
+        shown.contains("flags: - gone") && shown.contains("tool_parsers: carried over"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn flags_of_annotated_arguments() {
+    let before = json!({"versions": ["0.1"], "flags": {"tp": {"..": {"type": "int"}}}, "env": {}});
+    let sources = [
+        (
+            "sglang/srt/arg_groups/fields/parallel.py",
+            "class Parallel:\n    tp: A[int, Arg(help=\"x\", aliases=[\"--tensor\"])] = 1\n    \
+             fast: A[bool, \"help\"] = False\n    hidden: A[bool, Arg(no_cli=True)] = False\n",
+        ),
+        ("sglang/srt/server_args.py", "class ServerArgs:\n    pass\n"),
+        ("sglang/srt/environ.py", "class Envs:\n    SGLANG_LEVEL = EnvInt(1)\n"),
+    ];
+    let (table, _) = update("sglang", "0.2", &before, &sources);
+    assert_eq!(
+        table["flags"]["tp"],
+        json!({"..0.1": {"type": "int"}, "0.2..": {"type": "int", "alias": ["--tensor"]}})
+    );
+    assert_eq!(table["flags"]["fast"], json!({"0.2..": {"type": "flag"}}));
+    assert_eq!(table["flags"].get("hidden"), None);
+    assert_eq!(table["env"], json!({"SGLANG_LEVEL": ["0.2.."]}));
+}
+
+#[test]
+fn flags_of_go_programs() {
+    let before = json!({"versions": ["0.9.0"], "flags": {"connector": {"..": {"type": "str"}}}});
+    let go = "package proxy\nconst (\n\tkvConnector = \"kv-connector\"\n\tconnector = \"connector\"\n)\n\
+              func (o *Options) AddFlags(fs *pflag.FlagSet) {\n\
+              \tfs.StringVar(&o.KV, kvConnector, o.KV, \"x\")\n\
+              \tfs.StringVar(&o.Old, connector, \"\", \"x\")\n\
+              \t_ = fs.MarkDeprecated(connector, \"use the other\")\n\
+              \tfs.BoolVar(&o.Secure, \"secure-proxy\", true, \"x\")\n\
+              \tfs.IntVarP(&o.V, \"v\", \"v\", 2, \"x\")\n}\n";
+    let (table, _) = update("sidecar", "0.10.0", &before, &[("pkg/sidecar/options.go", go)]);
+    let flags = &table["flags"];
+    assert_eq!(flags["connector"]["0.10.0.."], json!({"type": "str", "deprecated": true}));
+    assert_eq!(flags["kv-connector"], json!({"0.10.0..": {"type": "str"}}));
+    assert_eq!(flags["secure-proxy"], json!({"0.10.0..": {"type": "bool"}}));
+    assert_eq!(flags["v"], json!({"0.10.0..": {"type": "int", "short": "v"}}));
+}
