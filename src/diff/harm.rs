@@ -82,6 +82,7 @@ const TABLE: &[(Harm, &[&str])] = &[
     (
         Harm::Rejected,
         &[
+            "crd-list-unique",
             "crd-enum-narrowed",
             "crd-type-changed",
             "crd-required-added",
@@ -97,6 +98,7 @@ const TABLE: &[(Harm, &[&str])] = &[
             "quota-added",
             "pod-security-changed",
             "crd-reference-checked",
+            "crd-transition-rule-added",
         ],
     ),
     (

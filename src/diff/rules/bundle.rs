@@ -54,7 +54,8 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             }
         }
         (["requires"], Some(old), Some(new)) => requires(old, new, findings),
-        (["minKubeVersion"], Some(_), Some(_)) => {
+        // A lower minimum supports all clusters that the old version supported.
+        (["minKubeVersion"], Some(old), Some(new)) if minimum(new) > minimum(old) => {
             findings.push(found(&chart::KUBE, context.change()));
         }
         (["relatedImages", "[]", "image"], Some(old), Some(new)) => {
@@ -66,6 +67,11 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         }
         _ => {}
     }
+}
+
+/// Returns the numbers of a minimum version; `None`, the lowest, without one.
+fn minimum(text: &Json) -> Option<semver::Version> {
+    semver::Version::parse(plain(text).trim_start_matches('v')).ok()
 }
 
 /// Adds the findings for changed dependencies: packages with another range are not added.

@@ -48,10 +48,18 @@ rules! {
         "Default added to a field."
         "Objects without the field, including existing ones, get this value. It usually is the operator's previous behavior."
         "Check that the default fits your objects.";
-    VALIDATION "crd-validation-added" Risky
+    VALIDATION "crd-validation-added" Breaking
         "Validation rule added to an API."
-        "Objects that violate the rule are rejected on their next write; since Kubernetes 1.30 only if the part with the rule changes."
-        "Check existing objects against the rule.";
+        "Objects that violate the rule are rejected on their next write, as with a new pattern; since Kubernetes 1.30 only if the part with the rule changes (CRDValidationRatcheting)."
+        "Check existing objects and manifests against the rule.";
+    TRANSITION "crd-transition-rule-added" Risky
+        "Validation rule on changes of a field added."
+        "A rule with `oldSelf` is checked only when an object changes, so existing objects stay valid; updates of the field may be rejected."
+        "Check whether you change the field of existing objects.";
+    NEW_FIELDS "crd-validation-of-new-fields" Info
+        "Validation rule of new fields added."
+        "The rule is only about fields that the old version did not have, so existing objects do not violate it."
+        "Nothing.";
     NULLABLE "crd-null-refused" Breaking
         "Null no longer allowed for a field."
         "Manifests that set the field to null are rejected, or the null is removed."
@@ -64,9 +72,13 @@ rules! {
         "Merge keys of a list changed."
         "Lists with duplicates in the new keys are rejected, and server-side apply merges items differently."
         "Check the list in all objects.";
+    UNIQUE "crd-list-unique" Breaking
+        "Items of a list must be unique."
+        "Lists of type set reject duplicate items, and lists of type map reject items with the same keys: objects with duplicates are rejected on their next write."
+        "Look for duplicates in the list in all objects and manifests.";
     LIST_TYPE "crd-list-type-changed" Risky
         "List type or map type of a field changed."
-        "Server-side apply merges or replaces it differently, and lists of type set or map reject duplicates."
+        "Server-side apply merges or replaces the field differently; which objects are valid stays the same."
         "Check which other field managers write to this field.";
     CHANGED "crd-schema-changed" Risky
         "Schema changed in a way that no rule classifies."
@@ -469,7 +481,12 @@ fn keyword_finding(
         ("x-kubernetes-list-type" | "x-kubernetes-map-type", ..) => {
             let word =
                 |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or("default").to_owned();
-            tells(&LIST_TYPE, format!("{field}: {keyword} {} → {}", word(old), word(new)))
+            let unique = |value: Option<&Json>| {
+                value.and_then(Json::as_str).is_some_and(|kind| ["set", "map"].contains(&kind))
+            };
+            let narrower = keyword == "x-kubernetes-list-type" && unique(new) && !unique(old);
+            let rule = if narrower { &UNIQUE } else { &LIST_TYPE };
+            tells(rule, format!("{field}: {keyword} {} → {}", word(old), word(new)))
         }
         _ => tells(&CHANGED, format!("{field}: `{keyword}` changed")),
     }
@@ -478,31 +495,64 @@ fn keyword_finding(
 /// Returns the finding for an edit of `x-kubernetes-validations`.
 fn validation(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Option<Finding> {
     let rest = context.steps().get(at + 1..)?;
-    let rule_of = |rule: &Json| rule.get("rule").map(display_value).unwrap_or_default();
-    match (rest, &context.edit.old, &context.edit.new) {
-        ([], None, Some(new)) => {
-            let rules: Vec<String> = new.as_array().into_iter().flatten().map(rule_of).collect();
-            Some(found(&VALIDATION, format!("{field}: new validation {}", listed(&rules, 3))))
+    let rules = |list: &Json| -> Vec<String> {
+        let list = list.as_array().into_iter().flatten();
+        list.filter_map(|rule| rule.get("rule")?.as_str().map(str::to_owned)).collect()
+    };
+    let came: Vec<String> = match (rest, &context.edit.old, &context.edit.new) {
+        ([], old, Some(new)) => {
+            let old = old.as_ref().map(rules).unwrap_or_default();
+            rules(new).into_iter().filter(|rule| !old.contains(rule)).collect()
         }
         ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
-            Some(found(&VALIDATION, format!("{field}: new validation {}", rule_of(new))))
+            new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect()
         }
         ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
-            Some(found(&VALIDATION, format!("{field}: new validation {}", display_value(new))))
+            new.as_str().map(str::to_owned).into_iter().collect()
         }
-        ([], Some(old), Some(new)) => {
-            let came: Vec<String> = not_in(new, old).into_iter().map(rule_of).collect();
-            if came.is_empty() {
-                return Some(found(&LOOSENED, format!("{field}: validation removed")));
-            }
-            Some(found(&VALIDATION, format!("{field}: new validation {}", listed(&came, 3))))
-        }
-        ([] | [Step::Item(_)], Some(_), None) => {
-            Some(found(&LOOSENED, format!("{field}: validation removed")))
-        }
+        ([] | [Step::Item(_)], Some(_), None) => Vec::new(),
         // Messages and reasons of rules do not affect validation.
-        _ => None,
+        _ => return None,
+    };
+    if came.is_empty() {
+        return Some(found(&LOOSENED, format!("{field}: validation removed")));
     }
+
+    let schema = context.steps().get(..at)?;
+    let properties = |side: &super::lookup::Lookup<'_>| {
+        side.at(schema).and_then(|s| s.get("properties").cloned())
+    };
+    let (before, after) = (properties(context.old), properties(context.new));
+    let is_new = |name: &str| {
+        let has = |side: &Option<Json>| side.as_ref().is_some_and(|map| map.get(name).is_some());
+        has(&after) && !has(&before)
+    };
+    let rule = if came.iter().all(|rule| is_about(rule, is_new)) {
+        &NEW_FIELDS
+    } else if came.iter().all(|rule| rule.contains("oldSelf") || is_about(rule, is_new)) {
+        &TRANSITION
+    } else {
+        &VALIDATION
+    };
+    let shown: Vec<String> =
+        came.into_iter().map(|rule| display_value(&Json::String(rule))).collect();
+    Some(found(rule, format!("{field}: new validation {}", listed(&shown, 3))))
+}
+
+/// Returns true if a CEL rule uses `self` only for fields for which `wanted` is true.
+fn is_about(rule: &str, wanted: impl Fn(&str) -> bool) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut uses = rule
+        .match_indices("self")
+        .filter(|(at, _)| !rule[..*at].ends_with(word) && !rule[at + 4..].starts_with(word));
+    let mut any = false;
+    let all = uses.all(|(at, _)| {
+        any = true;
+        let Some(rest) = rule[at + 4..].strip_prefix('.') else { return false };
+        let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
+        wanted(&rest[..end])
+    });
+    any && all
 }
 
 /// Returns the finding for a changed bound; with `lower`, larger bounds are narrower.

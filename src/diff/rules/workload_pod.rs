@@ -83,7 +83,11 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
         before.iter().map(|fact| (fact.what.as_str(), fact.who.as_str())).collect();
     let known = |fact: &Fact| {
         let new_here = !fact.who.is_empty() && !had.contains(&fact.who);
+        // Defaults of a new container are news only if the other containers do not have them.
+        let by_default = fact.rule == &PRIVILEGED && fact.what != "is privileged";
+        let of_another = || before.iter().any(|other| other.what == fact.what);
         (fact.usual && new_here)
+            || (new_here && by_default && of_another())
             || by_whom.contains(&(&fact.what, &fact.who))
             || (new_here && by_gone.contains(fact.what.as_str()))
     };

@@ -268,8 +268,8 @@ pub(super) fn schemas() -> Vec<Case> {
         (
             "crd-list-type-changed",
             [
-                list(json!({"x-kubernetes-list-type": "atomic"})),
                 list(json!({"x-kubernetes-list-type": "map"})),
+                list(json!({"x-kubernetes-list-type": "atomic"})),
             ],
             [list(json!({})), list(json!({"minItems": 1}))],
         ),

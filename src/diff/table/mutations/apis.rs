@@ -326,11 +326,29 @@ fn constraints() -> Vec<Mutation> {
             "crd-loosened",
             "the API server ignores unknown formats",
         ),
-        risky(
+        breaking(
             "a CEL rule",
             vec![set("field/title/x-kubernetes-validations", json!([{"rule": "self != ''"}]))],
             "crd-validation-added",
             "objects that violate it are rejected when the field changes",
+        ),
+        risky(
+            "a CEL rule on changes",
+            vec![set("field/title/x-kubernetes-validations", json!([{"rule": "self == oldSelf"}]))],
+            "crd-transition-rule-added",
+            "existing objects stay valid, and the field can no longer change",
+        ),
+        info(
+            "a CEL rule of a new field",
+            vec![
+                set("field/secretRef/properties/version", json!({"type": "string"})),
+                set(
+                    "field/secretRef/x-kubernetes-validations",
+                    json!([{"rule": "!has(self.version) || self.version != ''"}]),
+                ),
+            ],
+            "crd-validation-of-new-fields",
+            "no existing object has the field",
         ),
         info(
             "another message of a CEL rule",
@@ -357,10 +375,10 @@ fn constraints() -> Vec<Mutation> {
 
 fn lists() -> Vec<Mutation> {
     vec![
-        risky(
+        breaking(
             "a list of type set",
             vec![set("field/tags/x-kubernetes-list-type", json!("set"))],
-            "crd-list-type-changed",
+            "crd-list-unique",
             "duplicates are rejected",
         ),
         info(

@@ -752,6 +752,13 @@ fn bundles() -> Vec<Mutation> {
         )
         .from(start()),
         info(
+            "a lower minimum Kubernetes version",
+            vec![Patch::Facts(|side| side.bundle.min_kube_version = Some("1.20.0".to_owned()))],
+            "field-changed",
+            "every cluster that was supported still is",
+        )
+        .from(start()),
+        info(
             "a related image of the next version",
             vec![Patch::Facts(|side| {
                 side.bundle.related_images =
