@@ -208,7 +208,10 @@ impl When {
             return None;
         }
         let is = |value: Option<&Json>, text: &str| {
-            value.is_some_and(|value| value.as_str() == Some(text) || value.to_string() == text)
+            value.is_some_and(|value| {
+                let json = value.to_string();
+                value.as_str() == Some(text) || json == text
+            })
         };
         let numbers = number(before).zip(number(after));
         let holds = match self {
