@@ -272,7 +272,7 @@ pub(super) fn documents(
 }
 
 /// Returns the objects of a manifest outside of bundles, in their order. Documents that are not
-/// objects, such as Helm values, and kustomizations are skipped.
+/// objects, such as Helm values, and kustomizations are reported in notes.
 pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec<Object> {
     let mut objects = Vec::new();
     let read = documents(file, bytes, &BundleFiles::default(), diagnostics);
@@ -283,6 +283,23 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
             || kind.is_empty()
             || api_version.starts_with("kustomize.config.k8s.io/")
         {
+            if !document.value.is_null() {
+                let message = match kind {
+                    "" => "document without apiVersion and kind is not checked".to_owned(),
+                    _ => format!("document of kind {kind} is not checked"),
+                };
+                let place = Place {
+                    document: Some(document.number),
+                    line: Some(document.line),
+                    ..Place::file(file)
+                };
+                let hint = match api_version {
+                    "" => "pass rendered manifests: from `helm template` or `kustomize build`",
+                    _ => "apply it first: `kustomize build DIR | bundle2chart check-serving -`",
+                };
+                let note = Diagnostic::note(Code::ServingUnread, message).at(place).hint(hint);
+                diagnostics.push(note);
+            }
             continue;
         }
         let position = Position {

@@ -6,8 +6,8 @@ use crate::bundle;
 use crate::config::serving::profile::{self, NAMES};
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
 use crate::escape::Lines;
-use crate::ir::Release;
-use crate::serving::{self, Manifest};
+use crate::ir::{Object, Release};
+use crate::serving::{self, Manifest, placeholders};
 use crate::source::{self, Limits};
 use clap::builder::PossibleValuesParser;
 
@@ -38,13 +38,14 @@ impl CheckServing {
         for path in &self.paths {
             for (name, bytes) in source::manifests(path, &Limits::default(), &mut diagnostics) {
                 let start = diagnostics.mark();
-                let objects = bundle::manifests(&name, &bytes, &mut diagnostics);
+                let objects = parse(&name, &bytes, &mut diagnostics);
                 diagnostics.since(start).iter_mut().for_each(add_template_hint);
                 let values = serde_json::Value::Null;
                 let release = Release { namespace: "", values: &values };
                 manifests.extend(objects.iter().filter_map(|object| {
                     let place = crate::diag::Place { object: None, ..object.place() };
-                    Some(Manifest { json: release.object(object)?, place })
+                    let json = placeholders::restore(release.object(object)?);
+                    Some(Manifest { json, place })
                 }));
             }
         }
@@ -83,6 +84,24 @@ impl CheckServing {
 
         if errors + warnings > 0 { Exit::Findings } else { Exit::Clean }
     }
+}
+
+/// Parses a file. If it is not YAML because of placeholders that another tool was to replace, they are
+/// read as words.
+fn parse(name: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec<Object> {
+    let mut found = Diagnostics::new();
+    let objects = bundle::manifests(name, bytes, &mut found);
+    if let Some(protected) = placeholders::protect(bytes).filter(|_| found.has_errors()) {
+        let mut again = Diagnostics::new();
+        let objects = bundle::manifests(name, &protected, &mut again);
+        // Of two errors the first one has the better place and text.
+        if !again.has_errors() {
+            diagnostics.append(again);
+            return objects;
+        }
+    }
+    diagnostics.append(found);
+    objects
 }
 
 /// Adds a hint to errors in files that look like Helm templates.

@@ -513,6 +513,30 @@ codes! {
     ServingPair "serving-pair"
         "Prefill and decode settings differ."
         "The KV cache can only be transferred from prefill to decode if both have the same engine, block size and cache type.";
+    ServingTransfer "serving-transfer"
+        "KV caches cannot be transferred from prefill to decode."
+        "Prefill and decode have the same connector in `--kv-transfer-config`, and the sidecar of decode its protocol (`--kv-connector`). With NIXL, decode connects to VLLM_NIXL_SIDE_CHANNEL_HOST of prefill, which is localhost by default: set it from `status.podIP` (vllm#27083, kthena#503). Otherwise decode computes every prompt again, and prefill GPUs are wasted.";
+    ServingAdapters "serving-adapters"
+        "LoRA adapters are not served."
+        "vLLM loads adapters only with `--enable-lora`. An InferenceModelRewrite has the name of a served model or adapter as its target; requests for other names get 404.";
+    ServingPrefixCache "serving-prefix-cache"
+        "The picker's index of prefix caches does not match the engines."
+        "Precise routing needs KV events (`--kv-events-config`) with the topic and port that the picker reads, blocks of the same size, one PYTHONHASHSEED, and a scorer that names the producer: otherwise it silently uses an approximate index (llm-d-router#2274).";
+    ServingAddress "serving-address"
+        "The engine cannot be connected to."
+        "An engine that listens on 127.0.0.1 is only reachable from its own pod. If it serves HTTPS, the sidecar needs `--enable-tls=decoder`.";
+    ServingServiceLinks "serving-service-links"
+        "A Service sets an environment variable of the engine."
+        "Kubernetes sets NAME_PORT to an address for each Service in the namespace. A Service named `vllm` sets VLLM_PORT, which vLLM reads as a number, so it exits (vllm#34199). Pods with `enableServiceLinks: false` have no such variables.";
+    ServingPod "serving-pod"
+        "A pod is invalid, or refers to something that does not exist."
+        "The API server rejects mounts without a volume, requests of devices that differ from their limits, and duplicate names. The kubelet does not start a container whose ConfigMap or Secret lacks the key. Objects that are not in the manifests are only reported if one with nearly the same name is.";
+    ServingSelector "serving-selector"
+        "A selector or a named port matches nothing."
+        "Deployments select their own pods. Services and monitors select pods by labels and name their ports; with a wrong label or port they have no endpoints, without an error.";
+    ServingGateway "serving-gateway"
+        "An HTTPRoute references a Gateway, listener or Service that does not exist."
+        "Routes reference Gateways by name and namespace, and optionally a listener. Listeners accept routes of their own namespace only, unless `allowedRoutes` says otherwise. A Service has the port of the reference.";
     ServingGroup "serving-group"
         "Invalid LeaderWorkerSet or DisaggregatedSet."
         "The webhook rejects it: group names are DNS labels that start with a letter, a rolling update needs maxUnavailable or maxSurge, subgroups must divide groups evenly, and the roles of a DisaggregatedSet have all replicas or none.";
@@ -544,8 +568,8 @@ codes! {
         "Two manifests define the same object."
         "Objects are identified by group, kind, namespace and name. Charts with fixed names, such as parts of the upstream router chart, overwrite each other in one namespace. In a directory of variants, each variant is checked against the pods of the others.";
     ServingUnread "serving-unread"
-        "Pods or a container's command are not checked."
-        "The rules check pods of Deployments, StatefulSets, DaemonSets, LeaderWorkerSets, DisaggregatedSets, Pods, and of kinds with a pod template in the same place, and LLMInferenceServices. Other kinds are skipped. Commands whose variables expand to an unrealistic amount of text are skipped too, so their flags are not checked.";
+        "A part of the manifests is not checked."
+        "The rules check all pod templates, wherever an object has them, and the pods that KServe creates for LLMInferenceServices and InferenceServices. Not checked are: presets, runtimes and files that are not in the manifests; engines that Ray Serve starts in Python; unknown kinds that name an image or a model; documents without apiVersion and kind; and commands whose variables expand to an unrealistic amount of text.";
     ServingRoute "serving-route"
         "Two routes match the same requests."
         "If two HTTPRoutes of a Gateway match a request equally well, the older one gets it. The other model gets no requests, or the first one gets requests for a model that it does not serve.";

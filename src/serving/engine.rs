@@ -86,6 +86,8 @@ fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     };
     set("serviceAccountName", Value::text(&config.name));
     set("automountServiceAccountToken", false.into());
+    // A Service named like a variable of the engine would set it (vllm#34199).
+    set("enableServiceLinks", false.into());
     set("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref()));
     set("terminationGracePeriodSeconds", 130i64.into());
     if workload.has_sidecar() && pod != Pod::Headless {

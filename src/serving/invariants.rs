@@ -161,6 +161,44 @@ invariants! {
         rules::engine::shared_memory, "the engine fails under load";
     ServingPair Error "prefill.args" "vLLM NIXL connector"
         rules::engine::pair, "KV caches cannot be transferred";
+    ServingTransfer Error "prefill.args" "vLLM, KVTransferConfig"
+        rules::transfer::connector, "decode computes every prompt again";
+    ServingTransfer Error "prefill" "llm-d-router, --kv-connector"
+        rules::transfer::protocol, "requests to prefill and decode fail";
+    ServingTransfer Error "engine.env" "vllm#27083, kthena#503"
+        rules::transfer::side_channel, "decode cannot connect to prefill";
+    ServingAdapters Error "engine.args" "vLLM, checks of its flags"
+        rules::adapters::adapters, "the engine fails to start";
+    ServingAdapters Error "rewrites" "llm-d-router, InferenceModelRewrite"
+        rules::adapters::rewrites, "rewritten requests get 404";
+    ServingPrefixCache Error "epp.config" "llm-d-router#2274"
+        rules::prefix_cache::precise, "prefix cache lookups never match";
+    ServingProbe Error "engine.args" "vllm#1245, production-stack#150"
+        rules::probe::answered, "the pod is never ready, or restarted";
+    ServingProbe Warning "engine.startup-minutes" "kserve#5062, aibrix#772"
+        rules::probe::budget, "the pod is restarted again and again";
+    ServingAddress Error "engine.args" "vLLM, --host"
+        rules::probe::address, "probes and requests cannot connect";
+    ServingAddress Error "prefill" "llm-d-router, --enable-tls"
+        rules::probe::proxied_tls, "requests do not reach the engine";
+    ServingServiceLinks Error "name" "vllm#34199"
+        rules::pod::service_links, "the engine fails to start";
+    ServingPod Error "engine" "Kubernetes API"
+        rules::pod::mounts, "the API server rejects the pod";
+    ServingPod Error "engine.resources" "Kubernetes API"
+        rules::pod::resources, "the API server rejects the pod";
+    ServingPod Error "engine.env" "Kubernetes API"
+        rules::pod::references_exist, "the pod does not start";
+    ServingSelector Error "name" "Kubernetes API"
+        rules::selector::workloads, "the API server rejects the object";
+    ServingSelector Error "name" "Kubernetes API, Services"
+        rules::selector::services, "connections to the Service fail";
+    ServingSelector Error "monitoring" "prometheus-operator API"
+        rules::selector::monitors, "there are no metrics, without an error";
+    ServingGateway Error "route" "Gateway API, ParentReference and BackendRef"
+        rules::gateway::routes, "the route has no effect";
+    ServingPickerFlags Error "epp.flags" "llm-d-router, servers of the picker"
+        rules::picker_server::server, "the picker fails to start, or gateways cannot connect to it";
     ServingAutoscaler Error "autoscaling" "Kubernetes API"
         rules::extras::autoscaler, "the number of pods is wrong";
     ServingDisruption Warning "disruption-budget" "Kubernetes API"

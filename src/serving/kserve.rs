@@ -111,6 +111,14 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
         env.push(json!({"name": "HF_TOKEN", "valueFrom": reference}));
     }
 
+    if workload.disaggregated {
+        let own = |env: &[Json], name: &str| env.iter().any(|variable| variable["name"] == name);
+        for variable in transfer(workload.role) {
+            if !own(&env, variable["name"].as_str().unwrap_or_default()) {
+                env.push(variable);
+            }
+        }
+    }
     if !env.is_empty() {
         container.insert("env".to_owned(), (&Json::Array(env)).into());
     }
@@ -118,9 +126,28 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
         .insert("resources".to_owned(), values.resources(&[role, "resources"], &default, &fixed));
     let mut pod = Map::new();
     pod.insert("imagePullSecrets".to_owned(), values.pull_secrets(config.pull_secret.as_deref()));
+    // A Service named like a variable of the engine would set it (vllm#34199).
+    pod.insert("enableServiceLinks".to_owned(), false.into());
     pod.insert("containers".to_owned(), Value::Seq(vec![container.into()]));
     engine::scheduling(workload, values, &mut pod);
     pod.into()
+}
+
+/// Returns the variables with which pods of this role transfer KV caches. KServe's presets evaluate
+/// VLLM_ADDITIONAL_ARGS as a shell does; in arguments the quotes of JSON would be lost.
+fn transfer(role: Role) -> [Json; 2] {
+    let role = if role == Role::Prefill { "kv_producer" } else { "kv_consumer" };
+    let config = json!({"kv_connector": "NixlConnector", "kv_role": role});
+    [
+        json!({
+            "name": "VLLM_NIXL_SIDE_CHANNEL_HOST",
+            "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}},
+        }),
+        json!({
+            "name": "VLLM_ADDITIONAL_ARGS",
+            "value": format!("--kv-transfer-config '{config}'"),
+        }),
+    ]
 }
 
 /// Keys of `[[serving]]` that KServe decides itself.

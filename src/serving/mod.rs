@@ -7,6 +7,7 @@ pub mod invariants;
 mod kserve;
 mod monitoring_and_scaling;
 pub mod picker;
+pub mod placeholders;
 mod plugins;
 mod pool;
 mod presets;
@@ -25,6 +26,7 @@ use crate::ir::{Release, Unit};
 use build::Values;
 use std::collections::BTreeMap;
 use topology::Workload;
+use view::kserve::Derived;
 use view::{View, pods};
 
 pub use route::is_of_the_engine;
@@ -57,7 +59,9 @@ pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
 pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
     let manifests = manifests(unit, config);
     let units = config.accelerator.devices_per_unit;
-    let view = View { is_generated: true, ..View::new(&manifests, config.profile, Some(units)) };
+    let derived = Derived::new(&manifests);
+    let view =
+        View { is_generated: true, ..View::new(&manifests, &derived, config.profile, Some(units)) };
     let placing = |_: usize, field: &'static str, place: Place| {
         // Without arguments of their own, prefill pods have those of `engine`.
         let is_shared = field == "prefill.args" && config.written(field).is_none();
@@ -113,7 +117,8 @@ pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
         .iter()
         .flat_map(|(config, unit)| manifests(unit, config).into_iter().map(|m| (*config, m)))
         .unzip();
-    let view = View::new(&all, profile::newest(), None);
+    let derived = Derived::new(&all);
+    let view = View::new(&all, &derived, profile::newest(), None);
     let placing = |owner: usize, field: &'static str, place: Place| Place {
         span: Some(owners[owner].place(field).clone()),
         ..place
@@ -127,7 +132,8 @@ pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
 /// Returns the images of a model's pods with their uses, sorted by reference.
 pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     let manifests = manifests(unit, config);
-    let view = View::new(&manifests, config.profile, None);
+    let derived = Derived::new(&manifests);
+    let view = View::new(&manifests, &derived, config.profile, None);
     let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     let mut add = |reference: &str, owner: usize, container: &str, path: String| {
         let object = manifests[owner].label();
@@ -140,12 +146,16 @@ pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     for template in &view.templates {
         for (container, path) in template.containers() {
             let image = pods::text(container, "image");
+            // KServe's presets have images of their own.
+            if image.is_empty() && template.completed {
+                continue;
+            }
             add(image, template.owner, pods::text(container, "name"), format!("{path}.image"));
         }
         for (index, volume) in pods::list(template.spec, "volumes").iter().enumerate() {
             if let Some(image) = volume.pointer("/image/reference").and_then(|image| image.as_str())
             {
-                let path = format!("{}.spec.volumes[{index}].image.reference", template.path);
+                let path = format!("{}.volumes[{index}].image.reference", template.spec_path);
                 add(image, template.owner, "", path);
             }
         }
@@ -172,17 +182,19 @@ fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
 
 /// Checks the invariants of third-party manifests.
 pub fn check_manifests(manifests: &[Manifest], profile: &'static Profile) -> Diagnostics {
-    let view = View::new(manifests, profile, None);
+    let derived = Derived::new(manifests);
+    let view = View::new(manifests, &derived, profile, None);
     invariants::check(&view, manifests, |_| true, &|_, _, place| place).into_iter().collect()
 }
 
 /// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.
 pub fn is_about_serving(manifests: &[Manifest]) -> bool {
-    let view = View::new(manifests, profile::newest(), None);
+    let derived = Derived::new(manifests);
+    let view = View::new(manifests, &derived, profile::newest(), None);
     let engines = view.templates.iter().any(|template| template.engine.is_some());
     engines
         || !view.pickers.is_empty()
-        || ["InferencePool", "LLMInferenceService"]
+        || ["InferencePool", "LLMInferenceService", "LLMInferenceServiceConfig", "InferenceService"]
             .iter()
             .any(|kind| view.of_kind(kind).next().is_some())
 }

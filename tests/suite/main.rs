@@ -46,6 +46,7 @@ mod release_size;
 mod render_property;
 mod reproduce;
 mod serving;
+mod serving_defects;
 mod serving_tables;
 mod serving_upstream;
 mod style;

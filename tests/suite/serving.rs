@@ -272,11 +272,11 @@ fn published_manifests() {
             &[not_pinned, deprecated],
         ),
         ("precise-prefix-cpu", &[("serving-model", "Qwen/Qwen3-32B")], &[not_pinned]),
-        ("e-pd", &[], &[not_pinned, deprecated, "serving-image"]),
+        ("e-pd", &[], &[not_pinned, deprecated, "serving-image", "serving-pod"]),
         (
             "e-pd-wrong-router",
             &[("serving-roles", "prefill-filter")],
-            &[not_pinned, deprecated, "serving-image"],
+            &[not_pinned, deprecated, "serving-image", "serving-pod"],
         ),
         (
             "pd-recipe",

@@ -100,7 +100,7 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
     let mut judged: Vec<Judged> = view.templates.iter().flat_map(engine_of).collect();
     judged.extend(view.templates.iter().flat_map(|template| sidecar_of(view, template)));
     judged.extend(view.pickers.iter().flat_map(|picker| flags_of(view, picker)));
-    judged.extend(view.pickers.iter().flat_map(|picker| config_of(view, picker)));
+    judged.extend(view.all_pickers().flat_map(|picker| config_of(view, picker)));
     judged.extend(apis(view));
     judged
 }

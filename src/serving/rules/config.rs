@@ -29,7 +29,7 @@ fn types(config: &Json) -> BTreeMap<&str, &str> {
 
 /// Checks what the picker validates at startup.
 pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
-    for picker in &view.pickers {
+    for picker in view.all_pickers() {
         let Some((owner, path, config)) = &picker.config else { continue };
         let owner = *owner;
         let config = match config {
@@ -135,11 +135,10 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
             }
         }
     }
-    for picker in &view.pickers {
+    for picker in view.all_pickers() {
         let Some((owner, path, config)) = readable(picker) else { continue };
-        let Some((_, pool)) = view.pool_of(picker) else { continue };
-        let selected: Vec<_> = view
-            .selected(pool)
+        let Some((pool, pods)) = view.pods_of(picker) else { continue };
+        let selected: Vec<_> = pods
             .into_iter()
             .filter(|template| !template.engine.as_ref().is_some_and(|e| e.is_headless()))
             .collect();
@@ -158,9 +157,8 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
                 if !selected.iter().any(|template| accepted.contains(&template.role())) {
                     let role = kind.trim_end_matches("-filter");
                     let message = format!(
-                        "profile `{}` uses `{kind}`, but no pod of {} has a role for {role}",
-                        text(profile, "name"),
-                        pool.label()
+                        "profile `{}` uses `{kind}`, but no pod of {pool} has a role for {role}",
+                        text(profile, "name")
                     );
                     let hint =
                         format!("label the pods `llm-d.ai/role: {role}`, or remove the profile");
@@ -209,14 +207,11 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
             found.push(owner, ".spec.selector", message, hint);
         }
     }
-    for picker in &view.pickers {
+    for picker in view.all_pickers() {
         let Some((owner, path, config)) = readable(picker) else { continue };
-        let Some((_, pool)) = view.pool_of(picker) else { continue };
-        let engines: Vec<_> = view
-            .selected(pool)
-            .into_iter()
-            .filter_map(|template| template.engine.as_ref())
-            .collect();
+        let Some((_, pods)) = view.pods_of(picker) else { continue };
+        let engines: Vec<_> =
+            pods.into_iter().filter_map(|template| template.engine.as_ref()).collect();
         for (index, plugin) in list(config, "plugins").iter().enumerate() {
             let Some(name) = plugin.pointer("/parameters/modelName").and_then(Json::as_str) else {
                 continue;

@@ -3,7 +3,7 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Part, Program, Sidecar, Template, accelerators, commands, list, text,
+    Engine, Part, Program, Sidecar, Template, accelerators, commands, is_placeholder, list, text,
 };
 use super::ranges;
 use crate::diag::{Code, Severity};
@@ -36,6 +36,10 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     if engine.program == Program::Other {
         return None;
     }
+    // The Hugging Face server spreads models over all devices by itself.
+    if engine.program == Program::HuggingFace && !flags.has("tensor-parallel-size") {
+        return None;
+    }
     let tp = tp.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
     if flags.text("data-parallel-backend") == Some("ray") {
         // Ray places the ranks.
@@ -59,6 +63,10 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
         let Some((resource, units)) = accelerators(engine.container) else { continue };
+        // A service adds arguments to its runtime.
+        if view.manifests[template.owner].kind().ends_with("ServingRuntime") {
+            continue;
+        }
         let Some(ranks) = ranks(engine, template) else { continue };
         let devices = devices_of(view, template.spec, units);
         if devices != ranks {
@@ -141,7 +149,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
             let commands = || commands(container, template.part, template.size, &view.budget);
             if !stays && commands().is_some_and(|all| Sidecar::of(container, &all).is_some()) {
                 let message = "sidecar is an init container without restartPolicy Always, so the pod never starts";
-                let path = format!("{}.spec.initContainers[{index}]", template.path);
+                let path = format!("{}.initContainers[{index}]", template.spec_path);
                 found.push(template.owner, path, message, "add `restartPolicy: Always`");
             }
         }
@@ -171,7 +179,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
                 let message =
                     "decode pods have no routing sidecar, so prefill pods get no requests";
                 let hint = "add the sidecar as an init container with `restartPolicy: Always`";
-                found.push(template.owner, format!("{}.spec", template.path), message, hint);
+                found.push(template.owner, template.spec_path.clone(), message, hint);
             }
         }
     }
@@ -259,8 +267,14 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
         let image = text(container, "image");
         let name = text(container, "name");
-        let stands = ["REPLACE", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "${", "<"];
-        if image.is_empty() {
+        let stands = ["REPLACE", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "<"];
+        if is_placeholder(image) {
+            let message = format!("image `{image}` is not checked: its variable has no value yet");
+            let finding = found.push(owner, path, message, "check the manifests after replacement");
+            finding.severity = Some(Severity::Note);
+            finding.code = Some(Code::ServingUnread);
+            finding.why = Some(("violations are not found", "bundle2chart"));
+        } else if image.is_empty() {
             let message = format!("container `{name}` has no image");
             let finding = found.push(owner, path, message, "set the image, with its digest");
             finding.severity = Some(Severity::Warning);
@@ -282,6 +296,9 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
             continue;
         }
         for (container, path) in template.containers() {
+            if template.completed && text(container, "image").is_empty() {
+                continue;
+            }
             let is_sidecar = template
                 .sidecar
                 .as_ref()
@@ -295,7 +312,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         for (index, volume) in list(template.spec, "volumes").iter().enumerate() {
             if let Some(volume) = volume.get("image") {
                 let image = json!({"name": "model", "image": text(volume, "reference")});
-                let path = format!("{}.spec.volumes[{index}].image.reference", template.path);
+                let path = format!("{}.volumes[{index}].image.reference", template.spec_path);
                 check(template.owner, &image, path, "model");
             }
         }
@@ -311,7 +328,7 @@ pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
         let Some((resource, units)) = accelerators(engine.container) else { continue };
-        if resource == "google.com/tpu" || units < 2 {
+        if resource == "google.com/tpu" || units < 2 || template.completed {
             continue;
         }
         let mount = list(engine.container, "volumeMounts")

@@ -2,7 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::{Part, list, text};
+use super::super::view::pods::{Part, Template, list, text};
 use crate::diag::suggest;
 use serde_json::Value as Json;
 
@@ -142,7 +142,8 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
 
 /// Checks that workers wait until the name of their leader resolves.
 pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
-    for template in view.templates.iter().filter(|template| template.part == Part::Worker) {
+    let of_group = |template: &&Template<'_>| template.part == Part::Worker && !template.completed;
+    for template in view.templates.iter().filter(of_group) {
         for (container, path) in template.containers() {
             let words: Vec<&str> = ["command", "args"]
                 .iter()

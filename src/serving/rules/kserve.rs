@@ -2,11 +2,9 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::{accelerators, list, text};
-use super::engine::devices_of;
 use serde_json::Value as Json;
 
-/// Checks that KServe supports the parallelism, and that it matches the devices of the pods.
+/// Checks that KServe supports the parallelism.
 pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
     for (owner, service) in view.of_kind("LLMInferenceService") {
         for (part, path, field) in
@@ -42,23 +40,6 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
                     "use a multiple: KServe drops the remainder",
                 ),
                 _ => {}
-            }
-
-            let Some(pod) = spec.get("template") else { continue };
-            let containers = list(pod, "containers");
-            let main = containers.iter().find(|container| text(container, "name") == "main");
-            let Some((resource, units)) = main.and_then(accelerators) else { continue };
-            let ranks = number("tensor").unwrap_or(1).checked_mul(local.unwrap_or(1));
-            let devices = u64::from(devices_of(view, pod, units));
-            if ranks.is_some_and(|ranks| ranks != devices) {
-                let message = format!(
-                    "pods request {units} × {resource}, but their ranks use {}",
-                    ranks.unwrap_or_default()
-                );
-
-                let hint = "set `tensor` × `dataLocal` to the number of devices per pod";
-                found.push(owner, format!("{path}.template"), message, hint).field =
-                    Some("accelerator");
             }
         }
     }

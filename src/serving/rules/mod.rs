@@ -1,16 +1,24 @@
 //! Checks of the invariants.
 
+pub(super) mod adapters;
 pub(super) mod by_release;
 pub(super) mod config;
 pub(super) mod engine;
 pub(super) mod extras;
+pub(super) mod gateway;
 pub(super) mod group;
 pub(super) mod join;
 mod keys;
 pub(super) mod kserve;
 pub(super) mod picker;
+pub(super) mod picker_server;
+pub(super) mod pod;
 pub(super) mod pool;
+pub(super) mod prefix_cache;
+pub(super) mod probe;
+pub(super) mod selector;
 pub(super) mod set;
+pub(super) mod transfer;
 
 /// Returns numbers as ranges: `8000`, `8001–8007`, `1, 3, 5–9`.
 fn ranges(numbers: &[u32]) -> String {

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 const USUAL_PORT: u32 = 9_002;
 
 /// Returns the Service that a pool references, with its manifest index.
-fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
+pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
     let name = pool.json.pointer("/spec/endpointPickerRef/name")?.as_str()?;
     view.of_kind("Service").find(|(_, service)| service.name() == name && service.is_beside(pool))
 }
@@ -27,7 +27,7 @@ fn asked(pool: &Manifest) -> Option<u64> {
 }
 
 /// Returns the pickers that a Service selects.
-fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
+pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
     let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
         return Vec::new();
@@ -239,7 +239,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         for what in lacking(&rules_of(view, account, owner), &needed) {
             let message = format!("sidecar of {} cannot {what}", owner.label());
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
-            let path = format!("{}.spec.serviceAccountName", template.path);
+            let path = format!("{}.serviceAccountName", template.spec_path);
             found.push(template.owner, path, message, hint).field = Some("prefill");
         }
     }

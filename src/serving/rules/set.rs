@@ -87,12 +87,45 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Kinds that are checked without a pod template, or that contain schemas.
-const KNOWN: [&str; 3] =
-    ["LLMInferenceService", "LLMInferenceServiceConfig", "CustomResourceDefinition"];
+/// API groups whose kinds are checked, or have nothing to check.
+const KNOWN_GROUPS: &[&str] = &[
+    "",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "disaggregatedset.x-k8s.io",
+    "events.k8s.io",
+    "gateway.networking.k8s.io",
+    "inference.networking.k8s.io",
+    "inference.networking.x-k8s.io",
+    "keda.sh",
+    "leaderworkerset.x-k8s.io",
+    "llm-d.ai",
+    "monitoring.coreos.com",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "orchestration.aibrix.ai",
+    "policy",
+    "ray.io",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "serving.kserve.io",
+    "snapshot.storage.k8s.io",
+    "storage.k8s.io",
+];
 
-/// Reports engines in unknown kinds, and containers whose scripts exceed the budget.
+/// Reports what no rule reads: kinds of other projects, engines outside of pod specs, files and
+/// presets that are not in the manifests, and containers whose scripts exceed the budget.
 pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
+    for part in &view.unread {
+        found.push(part.owner, part.path.as_str(), part.message.as_str(), part.hint);
+    }
     for template in &view.templates {
         for (name, path) in &template.unread {
             let label = view.manifests[template.owner].label();
@@ -106,13 +139,37 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
     }
     for (owner, manifest) in view.manifests.iter().enumerate() {
         let is_read = view.templates.iter().any(|template| template.owner == owner)
-            || view.pickers.iter().any(|picker| picker.owner == owner)
-            || KNOWN.contains(&manifest.kind());
-        if !is_read && has_engine(&manifest.json, &view.budget) {
+            || view.all_pickers().any(|picker| picker.owner == owner)
+            || view.unread.iter().any(|part| part.owner == owner);
+        // Presets are checked in the services that use them.
+        let is_preset = manifest.kind() == "LLMInferenceServiceConfig"
+            && view.of_kind("LLMInferenceService").next().is_some();
+        if is_read || is_preset || manifest.kind() == "CustomResourceDefinition" {
+            continue;
+        }
+        if has_engine(&manifest.json, &view.budget) {
             let message = format!("pods of {} are not checked", manifest.label());
-            let hint = "use Deployments, LeaderWorkerSets, or kinds with a similar pod template";
+            let hint = "pass the objects that use it, or a kind with a pod template";
+            found.push(owner, "", message, hint);
+        } else if !KNOWN_GROUPS.contains(&manifest.group()) && !names_no_image(&manifest.json) {
+            let message = format!("{} is not checked: unknown kind", manifest.label());
+            let hint = "pass the objects that its controller creates";
             found.push(owner, "", message, hint);
         }
+    }
+}
+
+/// Returns true if no field of an object is an image, a model or a command, so that no pods come from
+/// it.
+fn names_no_image(json: &Json) -> bool {
+    const KEYS: [&str; 8] =
+        ["image", "model", "modelId", "modelName", "args", "command", "engine", "engineConfig"];
+    match json {
+        Json::Object(map) => {
+            map.iter().all(|(key, value)| !KEYS.contains(&key.as_str()) && names_no_image(value))
+        }
+        Json::Array(items) => items.iter().all(names_no_image),
+        _ => true,
     }
 }
 

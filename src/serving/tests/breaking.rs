@@ -390,7 +390,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingKserve, "`tensor` is not a positive", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(0);
     }),
-    breaks(Code::ServingKserve, "request 8 × nvidia.com/gpu, but their ranks use 16", KSERVE, |all| {
+    breaks(Code::ServingDevices, "request 8 × nvidia.com/gpu, but their ranks use 16", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(2);
     }),
     warns(Code::ServingRoute, "HTTPRoute/chat and HTTPRoute/other both match `PathPrefix /` on Gateway/gateway", SINGLE, |all| {
@@ -402,9 +402,8 @@ pub(super) const BREAKING: &[Breaking] = &[
         let second = object(all, "Deployment", "chat-epp").clone();
         all.push(second);
     }),
-    Breaking { severity: Severity::Note, ..breaks(Code::ServingUnread, "pods of RayCluster/chat are not checked", MP, |all| {
-        let template = object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["leaderTemplate"].clone();
-        all.push(json!({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "chat", "namespace": "models"}, "spec": {"headGroupSpec": {"template": template}}}));
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingUnread, "its runtime chat-runtime is not in the manifests", MP, |all| {
+        all.push(json!({"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "chat", "namespace": "models"}, "spec": {"predictor": {"model": {"runtime": "chat-runtime", "modelFormat": {"name": "vLLM"}}}}}));
     }) },
     breaks(Code::ServingGroup, "is not divisible by subgroup size 3", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["subGroupPolicy"] = json!({"subGroupSize": 3});
@@ -533,5 +532,56 @@ pub(super) const BREAKING: &[Breaking] = &[
     }),
     breaks(Code::ServingDestination, "does not trust the certificate", SINGLE, |all| {
         object(all, "DestinationRule", "chat-epp")["spec"]["trafficPolicy"]["tls"] = json!({"mode": "SIMPLE"});
+    }),
+    breaks(Code::ServingTransfer, "prefill transfers KV caches with MooncakeConnector, but decode with NixlConnector", WIDE, |all| {
+        flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--kv-transfer-config={\"kv_connector\":\"MooncakeConnector\",\"kv_role\":\"kv_producer\"}");
+    }),
+    breaks(Code::ServingTransfer, "sidecar has `--kv-connector=offloading`", WIDE, |all| {
+        let sidecar = object(all, "LeaderWorkerSet", "chat-decode").pointer_mut("/spec/leaderWorkerTemplate/workerTemplate/spec/initContainers/0");
+        flag(sidecar.expect("a sidecar"), "--kv-connector=offloading");
+    }),
+    breaks(Code::ServingTransfer, "`VLLM_NIXL_SIDE_CHANNEL_HOST` is not set", WIDE, |all| {
+        let container = engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER);
+        container["env"].as_array_mut().expect("variables").retain(|variable| variable["name"] != "VLLM_NIXL_SIDE_CHANNEL_HOST");
+    }),
+    breaks(Code::ServingAdapters, "`--lora-modules` is set, but LoRA is not enabled", SINGLE, |all| {
+        flag(engine(object(all, "Deployment", "chat-decode"), POD), "--lora-modules=a=/b");
+    }),
+    breaks(Code::ServingAdapters, "rewrites to `other/model`, which pods of InferencePool/chat do not serve", SINGLE, |all| {
+        object(all, "InferenceModelRewrite", "chat")["spec"]["rules"][0]["targets"][0]["modelRewrite"] = json!("other/model");
+    }),
+    breaks(Code::ServingPrefixCache, "the engine has no `--kv-events-config`", MP, |all| {
+        configure(all, |text| text.replace("- type: queue-scorer", "- type: precise-prefix-cache-producer\n- type: queue-scorer"));
+    }),
+    breaks(Code::ServingProbe, "uses path `/ready`, which vLLM does not serve", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["readinessProbe"]["httpGet"]["path"] = json!("/ready");
+    }),
+    warns(Code::ServingProbe, "startupProbe restarts the engine after 20 s", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["startupProbe"]["failureThreshold"] = json!(2);
+    }),
+    breaks(Code::ServingAddress, "the engine listens on 127.0.0.1", SINGLE, |all| {
+        flag(engine(object(all, "Deployment", "chat-decode"), POD), "--host=127.0.0.1");
+    }),
+    breaks(Code::ServingServiceLinks, "Service/vllm sets `VLLM_PORT`", SINGLE, |all| {
+        object(all, "Deployment", "chat-decode")["spec"]["template"]["spec"]["enableServiceLinks"] = json!(true);
+        all.push(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "vllm", "namespace": "models"}, "spec": {"selector": {"app": "chat"}, "ports": [{"port": 8000}]}}));
+    }),
+    breaks(Code::ServingPod, "mounts volume `cache`, which the pod does not have", SINGLE, |all| {
+        object(all, "Deployment", "chat-decode")["spec"]["template"]["spec"]["volumes"] = json!([{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}]);
+    }),
+    breaks(Code::ServingPod, "requests and limits of `nvidia.com/gpu` differ", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["resources"]["requests"] = json!({"nvidia.com/gpu": 1});
+    }),
+    breaks(Code::ServingSelector, "does not select its own pods", SINGLE, |all| {
+        object(all, "Deployment", "chat-decode")["spec"]["selector"]["matchLabels"] = json!({"app": "chats"});
+    }),
+    breaks(Code::ServingGateway, "Gateway/gatway, which is not in the manifests", SINGLE, |all| {
+        all.push(json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "gateway", "namespace": "models"}, "spec": {"gatewayClassName": "istio", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}}));
+        object(all, "HTTPRoute", "chat")["spec"]["parentRefs"][0]["name"] = json!("gatway");
+    }),
+    breaks(Code::ServingPickerFlags, "`--cert-path` of Deployment/chat-epp is /certs, where no volume is mounted", MP, |all| {
+        let container = engine(object(all, "Deployment", "chat-epp"), POD);
+        container["image"] = json!(IMAGE.replace("example.com/vllm", "ghcr.io/llm-d/llm-d-router-endpoint-picker"));
+        container["args"].as_array_mut().expect("arguments").push(json!("--cert-path=/certs"));
     }),
 ];

@@ -2,12 +2,15 @@
 
 use super::super::releases::full_name;
 use super::shell::UNKNOWN;
+use serde_json::Value as Json;
 
 /// The flags of a command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
     /// Names without leading dashes and with dashes instead of underscores, and values.
     list: Vec<(String, Option<String>)>,
+    /// Further values of flags that may have several (`nargs='+'`), with the name of the flag.
+    more: Vec<(String, String)>,
     /// Positional arguments.
     pub(crate) words: Vec<String>,
     /// The words from which they were parsed.
@@ -24,6 +27,10 @@ impl Flags {
             let Some(name) =
                 name.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
             else {
+                // A positional argument, or a further value of the flag before it.
+                if let Some((name, Some(_))) = flags.list.last() {
+                    flags.more.push((name.clone(), word.clone()));
+                }
                 flags.words.push(word.clone());
                 continue;
             };
@@ -56,6 +63,31 @@ impl Flags {
         value.as_deref().filter(|value| !value.contains(UNKNOWN))
     }
 
+    /// Returns the JSON value of a flag, with `${}` for unknown text in it.
+    pub(crate) fn json(&self, name: &str) -> Option<Json> {
+        serde_json::from_str(&self.last(name)?.replace(UNKNOWN, "${}")).ok()
+    }
+
+    /// Returns the last value of a flag, with unknown parts.
+    fn last(&self, name: &str) -> Option<&str> {
+        self.list.iter().rev().find(|(known, _)| known == name)?.1.as_deref()
+    }
+
+    /// Returns all values of a flag that may have several: those after its last occurrence.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        let Some(value) = self.last(name) else { return Vec::new() };
+        let more = self.more.iter().filter(|(known, _)| known == name);
+        let more = more.map(|(_, word)| word.as_str());
+        value.split_whitespace().chain(more).collect()
+    }
+
+    /// Returns true if a field of a JSON flag is set by itself: `--kv-transfer-config.kv_role=…`.
+    pub(crate) fn has_part_of(&self, name: &str) -> bool {
+        self.list.iter().any(|(known, _)| {
+            known.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', '+']))
+        })
+    }
+
     /// Returns true if a boolean flag is on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         let last = self.list.iter().rev().find(|(known, _)| known == name);
@@ -65,6 +97,25 @@ impl Flags {
     /// Returns true if a boolean flag is on; `usual` if it is missing.
     pub(crate) fn is_on_or(&self, name: &str, usual: bool) -> bool {
         if self.has(name) { self.is_on(name) } else { usual }
+    }
+
+    /// Inserts the flags of a file before the others, which win over it.
+    pub(crate) fn insert_file(&mut self, keys: &serde_json::Map<String, Json>) {
+        let mut list = Vec::new();
+        for (key, value) in keys {
+            let name = key.replace('_', "-");
+            let name = full_name(&name).map_or(name, str::to_owned);
+            match value {
+                Json::Bool(true) => list.push((name, None)),
+                Json::Bool(false) => list.push((name, Some("false".to_owned()))),
+                Json::String(text) => list.push((name, Some(text.clone()))),
+                other => list.push((name, Some(other.to_string()))),
+            }
+        }
+        list.extend(
+            std::mem::take(&mut self.list).into_iter().filter(|(name, _)| name != "config"),
+        );
+        self.list = list;
     }
 
     /// Returns true if there are also flags in a file, which are unknown.

@@ -1,14 +1,20 @@
 //! Typed view of manifests: pods with engines, pools, pickers.
 
+pub(super) mod config_map;
+mod discovery;
 pub(super) mod flags;
+pub(super) mod kserve;
+mod merge;
 pub(super) mod pods;
 pub(super) mod shell;
 
 use super::rules::by_release::Judged;
 use crate::config::serving::profile::Profile;
 use crate::diag::Place;
+use config_map::File;
 use flags::Flags;
-use pods::{Part, Template, list, text};
+use kserve::{Derived, DerivedPods, Unread};
+use pods::{PodSource, Template, list, text};
 use serde_json::Value as Json;
 use shell::Budget;
 use std::cell::OnceCell;
@@ -110,6 +116,10 @@ pub(super) struct View<'a> {
     pub(super) manifests: &'a [Manifest],
     pub(super) templates: Vec<Template<'a>>,
     pub(super) pickers: Vec<Picker<'a>>,
+    /// Pickers that a controller creates from the manifest of its service.
+    pub(super) derived_pickers: Vec<Picker<'a>>,
+    /// Parts of manifests that are not checked.
+    pub(super) unread: Vec<Unread>,
     /// Remaining budget for expansions in scripts.
     pub(super) budget: Budget,
     /// Verdicts by the releases that images name, once a rule needs them.
@@ -117,8 +127,10 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// Parses manifests, and the pods that controllers create from them.
     pub(super) fn new(
         manifests: &'a [Manifest],
+        derived: &'a Derived,
         profile: &'static Profile,
         devices_per_unit: Option<u32>,
     ) -> View<'a> {
@@ -129,19 +141,133 @@ impl<'a> View<'a> {
             manifests,
             templates: Vec::new(),
             pickers: Vec::new(),
+            derived_pickers: Vec::new(),
+            unread: derived.unread.clone(),
             budget: Budget::new(),
             judged: OnceCell::new(),
         };
         for (owner, manifest) in manifests.iter().enumerate() {
-            let found = templates(owner, manifest, &view.budget);
+            let found = discovery::templates(owner, manifest, &view.budget);
             view.templates.extend(found);
         }
+        let pods = derived.pods.iter().filter_map(of_controller);
+        view.templates.extend(pods.map(|source| Template::new(source, &view.budget)));
         for (owner, manifest) in manifests.iter().enumerate() {
             view.pickers.extend(view.picker(owner, manifest));
         }
+        view.derived_pickers = derived
+            .pickers
+            .iter()
+            .map(|picker| Picker {
+                owner: picker.owner,
+                container: &picker.container,
+                flags: Flags::parse(&literal_words(&picker.container)),
+                config: picker.config.clone(),
+            })
+            .collect();
         let pickers: Vec<usize> = view.pickers.iter().map(|picker| picker.owner).collect();
         view.templates.retain(|template| !pickers.contains(&template.owner));
+        view.read_flag_files();
         view
+    }
+
+    /// Adds the flags that engines read from files in ConfigMaps (`vllm serve --config`).
+    fn read_flag_files(&mut self) {
+        for template in &mut self.templates {
+            let Some(engine) = &mut template.engine else { continue };
+            let Some(flags) = &mut engine.flags else { continue };
+            let Some(path) = flags.text("config").map(str::to_owned) else { continue };
+
+            let owner = &self.manifests[template.owner];
+            let file =
+                config_map::file(self.manifests, owner, template.spec, engine.container, &path);
+            let read = match file {
+                File::Text(_, _, content) => config_map::parse(content),
+                _ => Err("it is not in the manifests".to_owned()),
+            };
+            match read {
+                Ok(Json::Object(keys)) => flags.insert_file(&keys),
+                Ok(_) | Err(_) if template.completed => {}
+                Ok(_) => self.unread.push(Unread {
+                    owner: template.owner,
+                    path: template.spec_path.clone(),
+                    message: format!(
+                        "flags of {} in `{path}` are not checked: it is not a map",
+                        owner.label()
+                    ),
+                    hint: "write one flag per line: `max-model-len: 4096`",
+                }),
+                Err(why) => self.unread.push(Unread {
+                    owner: template.owner,
+                    path: template.spec_path.clone(),
+                    message: format!(
+                        "flags of {} in `{path}` are not checked: {why}",
+                        owner.label()
+                    ),
+                    hint: "pass the ConfigMap of the file as well",
+                }),
+            }
+            if engine.model.is_none() {
+                engine.model = flags.text("model").map(str::to_owned);
+            }
+        }
+    }
+
+    /// Returns all pickers, also those that a controller creates.
+    pub(super) fn all_pickers(&self) -> impl Iterator<Item = &Picker<'a>> {
+        self.pickers.iter().chain(&self.derived_pickers)
+    }
+
+    /// Returns the pods that a picker selects, and the label of their pool for messages.
+    pub(super) fn pods_of(&self, picker: &Picker<'_>) -> Option<(String, Vec<&Template<'a>>)> {
+        let owner = &self.manifests[picker.owner];
+        if owner.kind() == "LLMInferenceService" {
+            let own = |template: &&Template<'a>| {
+                template.owner == picker.owner && template.labels.contains_key("llm-d.ai/role")
+            };
+            return Some((owner.label(), self.templates.iter().filter(own).collect()));
+        }
+        let (_, pool) = self.pool_of(picker)?;
+        Some((pool.label(), self.selected(pool)))
+    }
+
+    /// Returns the prefill and decode pods that transfer KV caches to each other.
+    pub(super) fn pairs(&self) -> Vec<(&Template<'a>, &Template<'a>)> {
+        let mut groups: Vec<Vec<&Template<'a>>> =
+            self.pools().map(|(_, pool)| self.selected(pool)).collect();
+        for (owner, manifest) in self.manifests.iter().enumerate() {
+            if matches!(
+                manifest.kind(),
+                "LLMInferenceService" | "StormService" | "DisaggregatedSet"
+            ) {
+                groups.push(self.templates.iter().filter(|t| t.owner == owner).collect());
+            }
+        }
+        // Without pools, roles in one set of manifests belong together if they are unambiguous.
+        let no_pools = self.pools().next().is_none();
+        let of_role = |role: &str| {
+            self.templates.iter().filter(|t| t.engine.is_some() && t.role() == Some(role)).count()
+        };
+        if no_pools && of_role("prefill") == 1 && of_role("decode") == 1 {
+            groups.push(self.templates.iter().collect());
+        }
+
+        let mut pairs: Vec<(&Template<'a>, &Template<'a>)> = Vec::new();
+        for group in groups {
+            let first = |role: &str| {
+                let fits = |t: &&&Template<'a>| t.engine.is_some() && t.role() == Some(role);
+                group.iter().find(fits).copied()
+            };
+            if let (Some(prefill), Some(decode)) = (first("prefill"), first("decode")) {
+                let known = |(one, other): &(&Template<'a>, &Template<'a>)| {
+                    std::ptr::eq(*one, prefill) && std::ptr::eq(*other, decode)
+                };
+                if !pairs.iter().any(known) {
+                    pairs.push((prefill, decode));
+                }
+            }
+        }
+        pairs
     }
 
     /// Returns the manifests of a kind with their indices.
@@ -182,12 +308,7 @@ impl<'a> View<'a> {
         }
         let spec = manifest.json.pointer("/spec/template/spec")?;
         for container in list(spec, "containers") {
-            let words: Vec<String> = ["command", "args"]
-                .iter()
-                .flat_map(|key| list(container, key))
-                .filter_map(|word| word.as_str().map(str::to_owned))
-                .collect();
-            let flags = Flags::parse(&words);
+            let flags = Flags::parse(&literal_words(container));
             let image = text(container, "image");
             let picks = flags.has("pool-name") || flags.has("endpoint-selector");
             if picks || image.contains("endpoint-picker") {
@@ -206,103 +327,49 @@ impl<'a> View<'a> {
         container: &Json,
         flags: &Flags,
     ) -> Option<(usize, String, Result<Json, String>)> {
-        let file = flags.text("config-file")?;
-        let (folder, name) = file.rsplit_once('/')?;
-        let mount = list(container, "volumeMounts")
-            .iter()
-            .find(|mount| text(mount, "mountPath").trim_end_matches('/') == folder)?;
-        let volume = list(spec, "volumes")
-            .iter()
-            .find(|volume| text(volume, "name") == text(mount, "name"))?;
-        let map_name = volume.pointer("/configMap/name")?.as_str()?;
-        let (number, map) = self
-            .of_kind("ConfigMap")
-            .find(|(_, map)| map.name() == map_name && map.is_beside(picker))?;
-        let path = format!(".data[{name:?}]");
-        let Some(content) = map.json.get("data").and_then(|data| data.get(name)) else {
-            return Some((number, ".data".to_owned(), Err(format!("there is no file {name}"))));
-        };
-
-        let read = crate::yaml::parse(content.as_str().unwrap_or_default());
-        let config = read.and_then(|mut documents| match documents.pop() {
-            Some(document) if documents.is_empty() => Ok(as_json(&document)),
-            _ => Err("it is not one YAML document".to_owned()),
-        });
-
-        Some((number, path, config))
+        if let Some(text) = flags.text("config-text") {
+            let index =
+                self.manifests.iter().position(|manifest| std::ptr::eq(manifest, picker))?;
+            let path = ".spec.template.spec.containers[0].args".to_owned();
+            return Some((index, path, config_map::parse(text)));
+        }
+        let path = flags.text("config-file")?;
+        match config_map::file(self.manifests, picker, spec, container, path) {
+            File::Text(index, key, _) => {
+                Some(config_map::document(index, &self.manifests[index], &key))
+            }
+            File::Missing(index) => {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                Some((index, ".data".to_owned(), Err(format!("there is no file {name}"))))
+            }
+            File::NotMounted | File::Unknown => None,
+        }
     }
+}
+
+/// Returns the words of a container's command and arguments.
+fn literal_words(container: &Json) -> Vec<String> {
+    ["command", "args"]
+        .iter()
+        .flat_map(|key| list(container, key))
+        .filter_map(|word| word.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// Returns pods of a controller for parsing.
+fn of_controller(pods: &DerivedPods) -> Option<PodSource<'_>> {
+    let source = PodSource::template(pods.owner, pods.spec_path.clone(), &pods.template)?;
+    Some(PodSource {
+        spec_path: pods.spec_path.clone(),
+        part: pods.part,
+        size: pods.size,
+        replicas: pods.replicas,
+        completed: true,
+        ..source
+    })
 }
 
 /// Returns a value without expressions as JSON.
 pub(super) fn as_json(value: &crate::ir::Value) -> Json {
     crate::ir::Release { namespace: "", values: &Json::Null }.value(value)
-}
-
-/// Returns the pod templates of a manifest.
-fn templates<'a>(owner: usize, manifest: &'a Manifest, budget: &Budget) -> Vec<Template<'a>> {
-    let json = &manifest.json;
-    match manifest.kind() {
-        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => {
-            let replicas = json.pointer("/spec/replicas").and_then(Json::as_u64);
-            let template = json.pointer("/spec/template");
-            let path = ".spec.template".to_owned();
-            template
-                .and_then(|template| {
-                    Template::new(owner, path, template, Part::Single, 1, replicas, budget)
-                })
-                .into_iter()
-                .collect()
-        }
-        "LeaderWorkerSet" => group(owner, ".spec", json.get("spec").unwrap_or(&Json::Null), budget),
-        "DisaggregatedSet" => json
-            .pointer("/spec/roles")
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten()
-            .enumerate()
-            .flat_map(|(index, role)| {
-                let path = format!(".spec.roles[{index}].spec");
-                group(owner, &path, role.get("spec").unwrap_or(&Json::Null), budget)
-            })
-            .collect(),
-        "Pod" => Template::new(owner, String::new(), json, Part::Single, 1, Some(1), budget)
-            .into_iter()
-            .collect(),
-        // Unknown kinds with a template like a Deployment's are treated like one.
-        _ => json
-            .pointer("/spec/template")
-            .filter(|template| template.pointer("/spec/containers").is_some_and(Json::is_array))
-            .and_then(|template| {
-                let path = ".spec.template".to_owned();
-                Template::new(owner, path, template, Part::Single, 1, None, budget)
-            })
-            .into_iter()
-            .collect(),
-    }
-}
-
-/// Returns the templates of a group; a leader without a template uses that of the workers.
-fn group<'a>(owner: usize, path: &str, spec: &'a Json, budget: &Budget) -> Vec<Template<'a>> {
-    let Some(parts) = spec.get("leaderWorkerTemplate") else { return Vec::new() };
-    let size = parts.get("size").and_then(Json::as_u64).unwrap_or(1);
-    let size = u32::try_from(size).unwrap_or(u32::MAX);
-    let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
-    let path_of = |key: &str| format!("{path}.leaderWorkerTemplate.{key}");
-    let worker = parts.get("workerTemplate");
-    let leader = parts
-        .get("leaderTemplate")
-        .map(|template| (template, "leaderTemplate"))
-        .or(worker.map(|template| (template, "workerTemplate")));
-    let mut templates = Vec::new();
-    if let Some((template, key)) = leader {
-        let part = Part::Leader;
-        let path = path_of(key);
-        templates.extend(Template::new(owner, path, template, part, size, replicas, budget));
-    }
-    if let Some(template) = worker.filter(|_| size > 1) {
-        let path = path_of("workerTemplate");
-        let part = Part::Worker;
-        templates.extend(Template::new(owner, path, template, part, size, replicas, budget));
-    }
-    templates
 }

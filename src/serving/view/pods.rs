@@ -23,6 +23,8 @@ pub(crate) struct Template<'a> {
     pub(crate) owner: usize,
     /// JSON path in the manifest.
     pub(crate) path: String,
+    /// JSON path of `spec` in the manifest.
+    pub(crate) spec_path: String,
     /// `spec` of the pods.
     pub(crate) spec: &'a Json,
     /// Labels of the pods, with those that LeaderWorkerSets add.
@@ -39,6 +41,51 @@ pub(crate) struct Template<'a> {
     pub(crate) sidecar: Option<Sidecar<'a>>,
     /// Names and JSON paths of containers whose scripts are over the budget.
     pub(crate) unread: Vec<(&'a str, String)>,
+    /// True if a controller adds volumes, probes or arguments to the pods.
+    pub(crate) completed: bool,
+}
+
+/// The pods of a manifest, before their commands are parsed.
+#[derive(Clone, Debug)]
+pub(crate) struct PodSource<'a> {
+    /// Index of the manifest.
+    pub(crate) owner: usize,
+    /// JSON path of the template.
+    pub(crate) path: String,
+    /// JSON path of the pod spec.
+    pub(crate) spec_path: String,
+    /// The pod spec.
+    pub(crate) spec: &'a Json,
+    /// Labels of the template.
+    pub(crate) labels: Option<&'a serde_json::Map<String, Json>>,
+    /// Labels that a controller adds.
+    pub(crate) extra_labels: Vec<(&'static str, &'a str)>,
+    /// The pods of a group that it is for.
+    pub(crate) part: Part,
+    /// Number of pods per group.
+    pub(crate) size: u32,
+    /// `replicas`, if set.
+    pub(crate) replicas: Option<u64>,
+    /// True if a controller adds volumes, probes or arguments to the pods.
+    pub(crate) completed: bool,
+}
+
+impl<'a> PodSource<'a> {
+    /// Returns the pods of a template with `metadata` and `spec`.
+    pub(crate) fn template(owner: usize, path: String, template: &'a Json) -> Option<Self> {
+        Some(PodSource {
+            owner,
+            spec_path: format!("{path}.spec"),
+            path,
+            spec: template.get("spec")?,
+            labels: template.pointer("/metadata/labels").and_then(Json::as_object),
+            extra_labels: Vec::new(),
+            part: Part::Single,
+            size: 1,
+            replicas: None,
+            completed: false,
+        })
+    }
 }
 
 /// Program of an engine.
@@ -48,6 +95,8 @@ pub(crate) enum Program {
     Vllm,
     /// SGLang.
     Sglang,
+    /// KServe's Hugging Face server.
+    HuggingFace,
     /// Another or an unknown one.
     Other,
 }
@@ -138,9 +187,19 @@ pub(crate) fn commands(
             let rest: Vec<String> = all.iter().skip(at + 3).map(replaced).collect();
             shell::commands(script, &rest, &variables, budget)?
         }
-        _ => vec![all.iter().map(replaced).collect()],
+        _ => vec![all.iter().map(replaced).map(without_placeholders).collect()],
     };
     (!budget.is_over()).then_some(commands)
+}
+
+/// Replaces `${NAME}`, which Kubernetes does not expand and another tool was to replace, by unknown
+/// text.
+fn without_placeholders(mut word: String) -> String {
+    while let Some(start) = word.find("${") {
+        let Some(end) = word[start..].find('}') else { break };
+        word.replace_range(start..=start + end, &shell::UNKNOWN.to_string());
+    }
+    word
 }
 
 fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variables {
@@ -179,7 +238,8 @@ impl<'a> Engine<'a> {
                 })?;
                 command.get(at + 2..)
             };
-            if let Some(rest) = after("vllm", "serve") {
+            let serve = after("vllm", "serve").or_else(|| after("vllm-omni", "serve"));
+            if let Some(rest) = serve {
                 let flags = Flags::parse(rest);
                 let model = flags.text("model").map(str::to_owned);
                 let model = model.or_else(|| rest.first().filter(|w| !w.starts_with('-')).cloned());
@@ -191,6 +251,11 @@ impl<'a> Engine<'a> {
                 let model = flags.text("model").map(str::to_owned);
                 return named(Program::Vllm, Some(flags), model);
             }
+            if let Some(at) = module("huggingfaceserver") {
+                let flags = Flags::parse(command.get(at + 1..).unwrap_or_default());
+                let model = flags.text("model_id").or(flags.text("model-id")).map(str::to_owned);
+                return named(Program::HuggingFace, Some(flags), model);
+            }
             let sglang = module("sglang.launch_server")
                 .or_else(|| command.iter().position(|word| word.starts_with("--model-path")));
             if let Some(at) = sglang {
@@ -201,7 +266,8 @@ impl<'a> Engine<'a> {
         }
         let bare = list(container, "command").is_empty();
         let words: Vec<String> = all.iter().flatten().cloned().collect();
-        if bare && !words.is_empty() && image.contains("vllm-openai") {
+        let is_vllm = ["vllm-openai", "vllm-omni"].iter().any(|name| image.contains(name));
+        if bare && !words.is_empty() && is_vllm {
             // The entrypoint of the image is the server.
             let flags = Flags::parse(&words);
             let model = flags.text("model").map(str::to_owned);
@@ -246,8 +312,12 @@ impl<'a> Engine<'a> {
         if self.is_headless() {
             return Some(Vec::new());
         }
-        let usual = if self.program == Program::Sglang { 30_000 } else { 8_000 };
-        let first = flags.number("port", usual)?;
+        let (flag, usual) = match self.program {
+            Program::Sglang => ("port", 30_000),
+            Program::HuggingFace => ("http-port", 8_080),
+            Program::Vllm | Program::Other => ("port", 8_000),
+        };
+        let first = flags.number(flag, usual)?;
         let count = if self.has_port_for_each_rank() {
             flags.number("data-parallel-size-local", 1)?
         } else {
@@ -263,7 +333,9 @@ impl<'a> Engine<'a> {
 
     /// Returns the model names that requests may use.
     pub(crate) fn names(&self) -> Vec<&str> {
-        let served = self.flags.as_ref().and_then(|flags| flags.text("served-model-name"));
+        let flag =
+            if self.program == Program::HuggingFace { "model-name" } else { "served-model-name" };
+        let served = self.flags.as_ref().and_then(|flags| flags.text(flag));
         match (served, &self.model) {
             (Some(served), _) => served.split_whitespace().collect(),
             (None, Some(model)) => vec![model.as_str()],
@@ -285,6 +357,41 @@ pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
         other => u32::try_from(other.as_u64()?).ok()?,
     };
     Some((name, amount))
+}
+
+/// The value of an environment variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variable<'a> {
+    /// Text.
+    Text(&'a str),
+    /// A field of the pod.
+    Field(&'a str),
+    /// Set, but only known at runtime.
+    Unknown,
+}
+
+/// Returns the value of an environment variable; `None` if it is not set.
+pub(crate) fn variable<'a>(container: &'a Json, name: &str) -> Option<Variable<'a>> {
+    let set = list(container, "env").iter().rev().find(|variable| text(variable, "name") == name);
+    if let Some(set) = set {
+        let field = set.pointer("/valueFrom/fieldRef/fieldPath").and_then(Json::as_str);
+        let plain = set.get("value").and_then(Json::as_str);
+        let plain = plain.filter(|value| !value.contains("$(") && !value.contains("${"));
+        return Some(match (plain, field) {
+            (Some(value), _) => Variable::Text(value),
+            (None, Some(field)) => Variable::Field(field),
+            (None, None) => Variable::Unknown,
+        });
+    }
+    // A script or a ConfigMap may set it.
+    let in_script = words(container).iter().any(|word| word.contains(name));
+    let elsewhere = in_script || !list(container, "envFrom").is_empty();
+    elsewhere.then_some(Variable::Unknown)
+}
+
+/// Returns true if a controller or another tool replaces the text.
+pub(crate) fn is_placeholder(text: &str) -> bool {
+    ["${", "{{", "$("].iter().any(|start| text.contains(start)) || text.contains(shell::UNKNOWN)
 }
 
 /// Returns true if a container starts Ray.
@@ -341,7 +448,7 @@ impl<'a> Template<'a> {
     /// Returns the long-running containers, including native sidecars, with their JSON paths.
     pub(crate) fn containers(&self) -> impl Iterator<Item = (&'a Json, String)> + use<'a> {
         let spec = self.spec;
-        let path = self.path.clone();
+        let path = self.spec_path.clone();
         ["initContainers", "containers"].into_iter().flat_map(move |key| {
             let path = path.clone();
             list(spec, key)
@@ -350,7 +457,7 @@ impl<'a> Template<'a> {
                 .filter(move |(_, container)| {
                     key == "containers" || text(container, "restartPolicy") == "Always"
                 })
-                .map(move |(index, container)| (container, format!("{path}.spec.{key}[{index}]")))
+                .map(move |(index, container)| (container, format!("{path}.{key}[{index}]")))
         })
     }
 
@@ -390,7 +497,8 @@ impl<'a> Template<'a> {
 
     /// Returns the role label: prefill, decode or both.
     pub(crate) fn role(&self) -> Option<&'a str> {
-        self.labels.get("llm-d.ai/role").copied()
+        let labels = ["llm-d.ai/role", "role-name"];
+        labels.iter().find_map(|label| self.labels.get(label).copied())
     }
 
     /// Returns true if the pods have all of these labels.
@@ -398,23 +506,17 @@ impl<'a> Template<'a> {
         wanted.iter().all(|(key, value)| self.labels.get(key.as_str()).copied() == value.as_str())
     }
 
-    /// Parses a pod template.
-    pub(crate) fn new(
-        owner: usize,
-        path: String,
-        template: &'a Json,
-        part: Part,
-        size: u32,
-        replicas: Option<u64>,
-        budget: &Budget,
-    ) -> Option<Template<'a>> {
-        let spec = template.get("spec")?;
-        let labels = template.pointer("/metadata/labels").and_then(Json::as_object);
-        let mut labels: BTreeMap<&str, &str> = labels
+    /// Parses the commands of pods.
+    pub(crate) fn new(source: PodSource<'a>, budget: &Budget) -> Template<'a> {
+        let PodSource { owner, path, spec_path, spec, part, size, replicas, completed, .. } =
+            source;
+        let mut labels: BTreeMap<&str, &str> = source
+            .labels
             .into_iter()
             .flatten()
             .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
             .collect();
+        labels.extend(source.extra_labels);
         if part != Part::Single {
             let index = if part == Part::Leader { "0" } else { "1" };
             labels.insert("leaderworkerset.sigs.k8s.io/worker-index", index);
@@ -423,6 +525,7 @@ impl<'a> Template<'a> {
         let mut template = Template {
             owner,
             path,
+            spec_path,
             spec,
             labels,
             part,
@@ -431,6 +534,7 @@ impl<'a> Template<'a> {
             engine: None,
             sidecar: None,
             unread: Vec::new(),
+            completed,
         };
 
         for (container, path) in template.containers() {
@@ -446,6 +550,6 @@ impl<'a> Template<'a> {
             }
         }
 
-        Some(template)
+        template
     }
 }

@@ -1,0 +1,397 @@
+//! Invariants of pod specs that do not depend on the engine: what the API server and the kubelet
+//! reject, and references to objects in the manifests.
+
+use super::super::invariants::Found;
+use super::super::view::pods::{Program, Template, is_placeholder, list, text};
+use super::super::view::{Manifest, View};
+use crate::diag::Severity;
+use crate::diag::suggest;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A pod spec to check: manifest, path and spec.
+type Pod<'v> = (usize, String, &'v Json);
+
+/// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
+fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
+    let serving =
+        |template: &&Template<'_>| template.engine.is_some() || template.sidecar.is_some();
+    let engines = view
+        .templates
+        .iter()
+        .filter(serving)
+        .map(|template| (template.owner, template.spec_path.clone(), template.spec));
+    let pickers = view.pickers.iter().filter_map(|picker| {
+        let spec = view.manifests[picker.owner].json.pointer("/spec/template/spec")?;
+        Some((picker.owner, ".spec.template.spec".to_owned(), spec))
+    });
+    engines.chain(pickers).collect()
+}
+
+/// Returns all containers of a pod with their JSON paths.
+fn containers<'v>(spec: &'v Json, path: &str) -> Vec<(&'v Json, String)> {
+    ["initContainers", "containers"]
+        .into_iter()
+        .flat_map(|key| {
+            let all = list(spec, key).iter().enumerate();
+            all.map(move |(index, container)| (container, format!("{path}.{key}[{index}]")))
+        })
+        .collect()
+}
+
+/// Returns true if a controller adds volumes to the pods of this manifest.
+fn is_completed(view: &View<'_>, owner: usize) -> bool {
+    view.templates.iter().any(|template| template.owner == owner && template.completed)
+}
+
+/// Adds the names of volumes that a workload claims for each pod.
+fn claims<'v>(json: &'v Json, names: &mut Vec<&'v str>) {
+    match json {
+        Json::Object(map) => {
+            let templates = list(json, "volumeClaimTemplates");
+            let name = |claim: &'v Json| claim.pointer("/metadata/name")?.as_str();
+            names.extend(templates.iter().filter_map(name));
+            map.values().for_each(|value| claims(value, names));
+        }
+        Json::Array(items) => items.iter().for_each(|item| claims(item, names)),
+        _ => {}
+    }
+}
+
+/// Checks that mounts have volumes, and that names in a pod are unique.
+pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
+    for (owner, path, spec) in pods(view) {
+        let manifest = &view.manifests[owner];
+        let mut volumes: Vec<&str> =
+            list(spec, "volumes").iter().map(|volume| text(volume, "name")).collect();
+        claims(&manifest.json, &mut volumes);
+
+        let mut names = BTreeSet::new();
+        for (container, path) in containers(spec, &path) {
+            let name = text(container, "name");
+            if !names.insert(name) && !name.is_empty() {
+                let message = format!("two containers of {} are named `{name}`", manifest.label());
+                found.push(owner, &path, message, "give each container its own name");
+            }
+            for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
+                let wanted = text(mount, "name");
+                if volumes.contains(&wanted) || is_placeholder(wanted) {
+                    continue;
+                }
+                let message = format!(
+                    "container `{name}` mounts volume `{wanted}`, which the pod does not have"
+                );
+                let hint = suggest::hint(wanted, &volumes, "volumes");
+                let path = format!("{path}.volumeMounts[{index}]");
+                // Webhooks may inject volumes into kinds of controllers.
+                let finding = found.push(owner, path, message, hint);
+                if is_completed(view, owner) {
+                    finding.severity = Some(Severity::Warning);
+                }
+            }
+            for (index, variable) in list(container, "env").iter().enumerate() {
+                if variable.get("value").is_some_and(|value| !value.is_null() && value != "")
+                    && variable.get("valueFrom").is_some_and(|source| !source.is_null())
+                {
+                    let name = text(variable, "name");
+                    let message = format!("variable `{name}` has both `value` and `valueFrom`");
+                    found.push(
+                        owner,
+                        format!("{path}.env[{index}]"),
+                        message,
+                        "remove one of them",
+                    );
+                }
+            }
+            let mut ports = BTreeSet::new();
+            for port in list(container, "ports") {
+                let port_name = text(port, "name");
+                if !port_name.is_empty() && !ports.insert(port_name) {
+                    let message =
+                        format!("two ports of container `{name}` are named `{port_name}`");
+                    let hint = "give each port its own name";
+                    found.push(owner, format!("{path}.ports"), message, hint).severity =
+                        Some(Severity::Warning);
+                }
+            }
+        }
+    }
+}
+
+/// A reference from a pod to an object.
+#[derive(Clone)]
+struct Reference<'v> {
+    kind: &'static str,
+    name: &'v str,
+    key: Option<&'v str>,
+    /// The environment variable that it is for.
+    variable: Option<&'v str>,
+    optional: bool,
+    path: String,
+}
+
+/// Returns the references of a pod to ConfigMaps, Secrets, claims and ServiceAccounts.
+fn references<'v>(spec: &'v Json, path: &str) -> Vec<Reference<'v>> {
+    let mut all = Vec::new();
+    let is_optional = |json: &Json| json.get("optional").and_then(Json::as_bool) == Some(true);
+    for (container, path) in containers(spec, path) {
+        for (index, variable) in list(container, "env").iter().enumerate() {
+            for (source, kind) in [("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")] {
+                let Some(from) = variable.pointer(&format!("/valueFrom/{source}")) else {
+                    continue;
+                };
+                all.push(Reference {
+                    kind,
+                    name: text(from, "name"),
+                    key: Some(text(from, "key")),
+                    variable: Some(text(variable, "name")),
+                    optional: is_optional(from),
+                    path: format!("{path}.env[{index}].valueFrom.{source}"),
+                });
+            }
+        }
+        for (index, source) in list(container, "envFrom").iter().enumerate() {
+            for (key, kind) in [("secretRef", "Secret"), ("configMapRef", "ConfigMap")] {
+                let Some(from) = source.get(key) else { continue };
+                let path = format!("{path}.envFrom[{index}].{key}");
+                let optional = is_optional(from);
+                let name = text(from, "name");
+                all.push(Reference { kind, name, key: None, variable: None, optional, path });
+            }
+        }
+    }
+    for (index, volume) in list(spec, "volumes").iter().enumerate() {
+        for (source, name, kind) in [
+            ("configMap", "name", "ConfigMap"),
+            ("secret", "secretName", "Secret"),
+            ("persistentVolumeClaim", "claimName", "PersistentVolumeClaim"),
+        ] {
+            let Some(from) = volume.get(source) else { continue };
+            let path = format!("{path}.volumes[{index}].{source}");
+            let items = list(from, "items");
+            let keys: Vec<Option<&str>> = match items.is_empty() {
+                true => vec![None],
+                false => items.iter().map(|item| Some(text(item, "key"))).collect(),
+            };
+            for key in keys {
+                let (name, optional) = (text(from, name), is_optional(from));
+                let path = path.clone();
+                all.push(Reference { kind, name, key, variable: None, optional, path });
+            }
+        }
+    }
+    if !text(spec, "serviceAccountName").is_empty() {
+        all.push(Reference {
+            kind: "ServiceAccount",
+            name: text(spec, "serviceAccountName"),
+            key: None,
+            variable: None,
+            optional: false,
+            path: format!("{path}.serviceAccountName"),
+        });
+    }
+    all
+}
+
+/// Returns the keys of a ConfigMap or Secret.
+fn keys(object: &Manifest) -> Vec<&str> {
+    ["data", "stringData", "binaryData"]
+        .iter()
+        .filter_map(|key| object.json.get(key)?.as_object())
+        .flat_map(|map| map.keys().map(String::as_str))
+        .collect()
+}
+
+/// Checks references of pods to keys and objects in the manifests. Objects that are not in the
+/// manifests may exist in the cluster, unless one in them has nearly the same name.
+pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
+    let all: Vec<(usize, Reference<'_>)> = pods(view)
+        .into_iter()
+        .flat_map(|(owner, path, spec)| {
+            references(spec, &path).into_iter().map(move |reference| (owner, reference))
+        })
+        .filter(|(_, reference)| !reference.optional && !is_placeholder(reference.name))
+        .collect();
+
+    let used: BTreeSet<(&str, &str)> = view
+        .templates
+        .iter()
+        .flat_map(|template| references(template.spec, ""))
+        .chain(all.iter().map(|(_, reference)| reference.clone()))
+        .map(|reference| (reference.kind, reference.name))
+        .collect();
+    let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
+    for (owner, reference) in &all {
+        let owner = *owner;
+        let Reference { kind, name, .. } = reference;
+        let manifest = &view.manifests[owner];
+        let object = view
+            .of_kind(kind)
+            .find(|(_, object)| object.name() == *name && object.is_beside(manifest));
+        match (object, reference.key) {
+            (Some((_, object)), Some(key)) => {
+                let known = keys(object);
+                // Controllers fill empty objects.
+                if known.is_empty() || known.contains(&key) || is_placeholder(key) {
+                    continue;
+                }
+                let message = format!("{} has no key `{key}`", object.label());
+                let hint = suggest::hint(key, &known, "keys");
+                found.push(owner, &reference.path, message, hint);
+            }
+            (Some(_), None) => {}
+            (None, key) => {
+                // An object of this kind that nothing uses, with nearly the same name.
+                let unused: Vec<&str> = view
+                    .of_kind(kind)
+                    .filter(|(_, object)| object.is_beside(manifest))
+                    .map(|(_, object)| object.name())
+                    .filter(|other| !used.contains(&(*kind, *other)))
+                    .collect();
+                if let Some(near) = unused.iter().find(|other| is_typo(name, other)) {
+                    let message = format!(
+                        "{} references {kind}/{name}, which is not in the manifests, but {kind}/{near} is",
+                        manifest.label()
+                    );
+                    let hint = format!("write `{near}`");
+                    found.push(owner, &reference.path, message, hint);
+                    continue;
+                }
+                let (Some(key), Some(variable)) = (key, reference.variable) else { continue };
+                let first = *first_keys.entry((*kind, *name, variable)).or_insert(key);
+                if first != key && !is_placeholder(first) && !is_placeholder(key) {
+                    let message = format!(
+                        "`{variable}` is key `{key}` of {kind}/{name}, but key `{first}` in other pods"
+                    );
+                    let hint = "use the key that the object has";
+                    found.push(owner, &reference.path, message, hint).severity =
+                        Some(Severity::Warning);
+                }
+            }
+        }
+    }
+}
+
+/// Returns true if two names differ in at most two characters in one place, which are no numbers.
+pub(super) fn is_typo(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) =
+        (one.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
+    let start = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[start..], &other[start..]);
+    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
+    let is_number = |part: &[char]| part.iter().any(char::is_ascii_digit);
+    start + end > 2 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
+}
+
+/// Returns a quantity in thousandths; `None` if it is not valid.
+fn thousandths(json: &Json) -> Option<f64> {
+    let text = match json {
+        Json::String(text) => text.trim().to_owned(),
+        Json::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit {
+        "" => 1e3,
+        "m" => 1.0,
+        "k" => 1e6,
+        "M" => 1e9,
+        "G" => 1e12,
+        "T" => 1e15,
+        "P" => 1e18,
+        "Ki" => 1024e3,
+        "Mi" => 1024e3 * 1024.0,
+        "Gi" => 1024e3 * 1024.0 * 1024.0,
+        "Ti" => 1024e3 * 1024.0 * 1024.0 * 1024.0,
+        "Pi" => 1024e3 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+/// Checks that requests do not exceed limits, and equal them for devices.
+pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
+    for (owner, path, spec) in pods(view) {
+        for (container, path) in containers(spec, &path) {
+            let of = |group: &str| {
+                let resources = container.get("resources")?;
+                resources.get(group)?.as_object()
+            };
+            let Some(requests) = of("requests") else { continue };
+            for (name, request) in requests {
+                let limit = of("limits").and_then(|limits| limits.get(name));
+                // Resources of devices have a domain, and cannot be overcommitted.
+                let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
+                    || name.starts_with("hugepages-");
+                let message = match (thousandths(request), limit.map(thousandths)) {
+                    (Some(_), None) if is_device => {
+                        format!("`{name}` is requested without a limit")
+                    }
+                    (Some(request), Some(Some(limit))) if is_device && differs(request, limit) => {
+                        format!("requests and limits of `{name}` differ")
+                    }
+                    (Some(request), Some(Some(limit))) if request > limit => {
+                        format!("request of `{name}` exceeds its limit")
+                    }
+                    _ => continue,
+                };
+                let hint = if is_device {
+                    format!("set the same number of `{name}` in requests and limits")
+                } else {
+                    format!("raise the limit of `{name}`, or lower the request")
+                };
+                found.push(owner, format!("{path}.resources"), message, hint);
+            }
+        }
+    }
+}
+
+fn differs(one: f64, other: f64) -> bool {
+    (one - other).abs() > 0.5
+}
+
+/// Variables with ports of the engines that Service links set to an address: those of a Service
+/// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others.
+const LINKED: &[(Program, &str, &str)] = &[
+    (Program::Vllm, "vllm", "VLLM_PORT"),
+    (Program::Vllm, "vllm-dp-master", "VLLM_DP_MASTER_PORT"),
+    (Program::Vllm, "vllm-nixl-side-channel", "VLLM_NIXL_SIDE_CHANNEL_PORT"),
+    (Program::Vllm, "vllm-ec-side-channel", "VLLM_EC_SIDE_CHANNEL_PORT"),
+    (Program::Vllm, "vllm-p2p-side-channel", "VLLM_P2P_SIDE_CHANNEL_PORT"),
+    (Program::Vllm, "vllm-mooncake-bootstrap", "VLLM_MOONCAKE_BOOTSTRAP_PORT"),
+];
+
+/// Checks that no Service has the name of a variable of the engine.
+pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some(engine) = &template.engine else { continue };
+        let off = template.spec.get("enableServiceLinks").and_then(Json::as_bool) == Some(false);
+        if off {
+            continue;
+        }
+        let owner = &view.manifests[template.owner];
+        for (_, service) in view.of_kind("Service") {
+            let spec = service.json.get("spec").unwrap_or(&Json::Null);
+            // Services without an address have no links.
+            let has_address =
+                text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName";
+            let linked = LINKED
+                .iter()
+                .find(|(program, name, _)| *program == engine.program && *name == service.name());
+            let Some((_, _, variable)) = linked.filter(|_| has_address) else { continue };
+            let is_set = list(engine.container, "env").iter().any(|v| text(v, "name") == *variable);
+            if is_set || !service.is_beside(owner) {
+                continue;
+            }
+            let message = format!(
+                "{} sets `{variable}` of {} to its address, which the engine reads as a port",
+                service.label(),
+                owner.label()
+            );
+            let hint = "add `enableServiceLinks: false` to the pods, or rename the Service";
+            found.push(template.owner, &template.spec_path, message, hint);
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Invariants of probes: paths that the engine serves, its TLS and API key, its address, and the time
+//! that a model takes to load.
+
+use super::super::invariants::Found;
+use super::super::view::View;
+use super::super::view::flags::Flags;
+use super::super::view::pods::{
+    Engine, Program, Template, accelerators, is_placeholder, text, variable,
+};
+use crate::diag::Severity;
+use serde_json::Value as Json;
+
+const PROBES: [&str; 3] = ["startupProbe", "readinessProbe", "livenessProbe"];
+
+/// Paths that answer GET requests of vLLM's server, by its routers.
+const VLLM_PATHS: &[&str] = &[
+    "/health",
+    "/ping",
+    "/load",
+    "/version",
+    "/metrics",
+    "/v1/models",
+    "/docs",
+    "/openapi.json",
+    "/is_paused",
+    "/is_sleeping",
+    "/server_info",
+    "/tokenizer_info",
+    "/get_tokenizer_info",
+    "/is_scaling_elastic_ep",
+];
+/// Paths that answer GET requests of SGLang's server.
+const SGLANG_PATHS: &[&str] = &[
+    "/health",
+    "/health_generate",
+    "/ping",
+    "/v1/models",
+    "/model_info",
+    "/get_model_info",
+    "/server_info",
+    "/get_server_info",
+    "/weight_version",
+    "/get_weight_version",
+    "/metrics",
+    "/get_load",
+    "/v1/loads",
+    "/docs",
+    "/openapi.json",
+];
+
+/// An HTTP probe of an engine.
+struct Probe<'p> {
+    name: &'static str,
+    get: &'p Json,
+    path: String,
+}
+
+/// Returns the HTTP probes of an engine with its flags; none if its flags are not all known.
+fn probes<'t>(template: &'t Template<'_>) -> Option<(&'t Engine<'t>, &'t Flags, Vec<Probe<'t>>)> {
+    let engine = template.engine.as_ref()?;
+    let flags = engine.flags.as_ref().filter(|flags| !flags.go_on_in_a_file())?;
+    if !matches!(engine.program, Program::Vllm | Program::Sglang) || engine.is_headless() {
+        return None;
+    }
+    let path = template.path_of(engine.container);
+    let all = PROBES.into_iter().filter_map(|name| {
+        let get = engine.container.pointer(&format!("/{name}/httpGet"))?;
+        Some(Probe { name, get, path: format!("{path}.{name}") })
+    });
+    Some((engine, flags, all.collect()))
+}
+
+/// Checks that the engine answers probes: path, TLS and API key.
+pub(crate) fn answered(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some((engine, flags, probes)) = probes(template) else { continue };
+        for probe in probes {
+            let full = text(probe.get, "path");
+            let path = full.split('?').next().unwrap_or_default().trim_end_matches('/');
+            let path = if path.is_empty() { "/" } else { path };
+            let mut report = |message: String, hint: String| {
+                let finding = found.push(template.owner, &probe.path, message, hint);
+                finding.field = Some("engine.args");
+            };
+
+            let (paths, name) = match engine.program {
+                Program::Sglang => (SGLANG_PATHS, "SGLang"),
+                _ => (VLLM_PATHS, "vLLM"),
+            };
+            let adds_paths = ["middleware", "root-path", "tool-server", "grpc"];
+            let is_known = !adds_paths.iter().any(|flag| flags.has(flag))
+                // The supervisor of ranks has paths of its own.
+                && !(engine.has_port_for_each_rank() && path == "/readyz");
+            if is_known && !is_placeholder(path) && !paths.contains(&path) {
+                let message =
+                    format!("{} uses path `{path}`, which {name} does not serve", probe.name);
+                let right = if probe.name == "readinessProbe" { "/v1/models" } else { "/health" };
+                report(message, format!("write `path: {right}`"));
+                continue;
+            }
+
+            let needs_key = match engine.program {
+                Program::Sglang => !path.starts_with("/health") && !path.starts_with("/metrics"),
+                _ => path.starts_with("/v1"),
+            };
+            let has_header =
+                probe.get.get("httpHeaders").and_then(Json::as_array).is_some_and(|all| {
+                    all.iter()
+                        .any(|header| text(header, "name").eq_ignore_ascii_case("authorization"))
+                });
+            let key = if flags.has("api-key") {
+                Some("`--api-key`")
+            } else if engine.program == Program::Vllm && set_here(engine.container, "VLLM_API_KEY")
+            {
+                Some("VLLM_API_KEY")
+            } else {
+                None
+            };
+            if let Some(key) = key.filter(|_| needs_key && !has_header) {
+                let message =
+                    format!("{} gets 401 from `{path}`, because {key} is set", probe.name);
+                report(message, "use `/health`, which needs no key".to_owned());
+            }
+
+            let https = text(probe.get, "scheme").eq_ignore_ascii_case("https");
+            let is_open = is_placeholder(text(probe.get, "scheme")) || is_proxied(template, &probe);
+            // Presets of KServe add TLS by a global setting.
+            if template.completed || is_open {
+                continue;
+            }
+            if flags.has("ssl-certfile") && !https {
+                let message = format!("{} uses HTTP, but the engine serves HTTPS", probe.name);
+                report(message, "write `scheme: HTTPS`".to_owned());
+            } else if https && !flags.has("ssl-certfile") {
+                let message = format!("{} uses HTTPS, but the engine serves HTTP", probe.name);
+                report(
+                    message,
+                    "remove `scheme`, or add `--ssl-certfile` and `--ssl-keyfile`".to_owned(),
+                );
+            }
+        }
+    }
+}
+
+/// Returns true if the variable is in `env` of the container itself.
+fn set_here(container: &Json, name: &str) -> bool {
+    let is_listed = super::super::view::pods::list(container, "env")
+        .iter()
+        .any(|variable| text(variable, "name") == name);
+    is_listed && variable(container, name).is_some()
+}
+
+/// Returns true if a probe goes to the sidecar, which answers for the engine.
+fn is_proxied(template: &Template<'_>, probe: &Probe<'_>) -> bool {
+    let ports = template.sidecar.as_ref().and_then(|sidecar| sidecar.ports()).unwrap_or_default();
+    let port = probe.get.get("port").and_then(Json::as_u64);
+    port.is_some_and(|port| ports.iter().any(|own| u64::from(*own) == port))
+}
+
+/// Checks that the sidecar uses TLS to its engine if the engine has TLS.
+pub(crate) fn proxied_tls(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some(sidecar) = &template.sidecar else { continue };
+        let Some((_, flags, _)) = probes(template) else { continue };
+        if template.completed {
+            continue;
+        }
+        let by_flag = sidecar.flags.all("enable-tls");
+        let by_flag = by_flag.iter().any(|value| value.split(',').any(|role| role == "decoder"));
+        let uses = by_flag || sidecar.flags.is_on("decoder-use-tls");
+        let unknown = sidecar.flags.has("enable-tls") && sidecar.flags.text("enable-tls").is_none();
+        let serves = flags.has("ssl-certfile");
+        if unknown || uses == serves {
+            continue;
+        }
+        let path = template.path_of(sidecar.container);
+        let (message, hint) = if serves {
+            ("sidecar uses HTTP, but the engine serves HTTPS", "add `--enable-tls=decoder`")
+        } else {
+            ("sidecar uses HTTPS, but the engine serves HTTP", "remove `--enable-tls=decoder`")
+        };
+        found.push(template.owner, path, message, hint).field = Some("prefill");
+    }
+}
+
+/// Checks that the engine listens on an address that the kubelet and gateways can connect to.
+pub(crate) fn address(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some((engine, flags, probes)) = probes(template) else { continue };
+        let usual = if engine.program == Program::Sglang { Some("127.0.0.1") } else { None };
+        let host = if flags.has("host") { flags.text("host") } else { usual };
+        let Some(host) = host.filter(|h| matches!(*h, "127.0.0.1" | "localhost" | "::1")) else {
+            continue;
+        };
+        // A sidecar is in the same pod, but the kubelet is not.
+        let probed = probes.iter().any(|probe| !is_proxied(template, probe));
+        if template.sidecar.is_some() && !probed {
+            continue;
+        }
+        let others = template.containers().count() > 1 && template.sidecar.is_none() && !probed;
+        if others {
+            continue;
+        }
+        let message =
+            format!("the engine listens on {host}, which is not reachable from outside its pod");
+        let path = template.path_of(engine.container);
+        found.push(template.owner, path, message, "write `--host=0.0.0.0`").field =
+            Some("engine.args");
+    }
+}
+
+/// Returns the billions of parameters in a model name: 32 for `Qwen3-32B`, 56 for `8x7B`.
+fn billions(model: &str) -> Option<f64> {
+    let words = model.rsplit('/').next()?.split(['-', '_', ':']);
+    let size = |word: &str| -> Option<f64> {
+        let digits = word.strip_suffix(['B', 'b'])?;
+        match digits.split_once('x') {
+            Some((count, each)) => Some(count.parse::<f64>().ok()? * each.parse::<f64>().ok()?),
+            None => digits.parse().ok(),
+        }
+    };
+    words.filter_map(size).reduce(f64::max)
+}
+
+/// Returns the seconds that an engine needs at least until it answers: starting Python and compiling
+/// kernels, and reading 2 bytes a parameter at 5 GB/s, which only local disks reach.
+fn least_seconds(model: Option<&str>) -> u64 {
+    let size = model.and_then(billions).filter(|size| size.is_finite()).unwrap_or(0.0);
+    let seconds = (size.clamp(0.0, 5_000.0) * 2.0 / 5.0) as u64;
+    seconds.saturating_add(60)
+}
+
+/// Checks that probes leave the engine time to load the model before it is restarted.
+pub(crate) fn budget(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        let Some(engine) = template.engine.as_ref().filter(|engine| !engine.is_headless()) else {
+            continue;
+        };
+        let loads = matches!(engine.program, Program::Vllm | Program::Sglang)
+            && accelerators(engine.container).is_some();
+        if !loads {
+            continue;
+        }
+        let has = |name: &str| engine.container.get(name).is_some_and(Json::is_object);
+        let name = match (has("startupProbe"), has("livenessProbe")) {
+            (true, _) => "startupProbe",
+            // Only the liveness probe restarts a container without a startup probe.
+            (false, true) => "livenessProbe",
+            (false, false) => continue,
+        };
+
+        let probe = &engine.container[name];
+        let number = |key: &str, usual: u64| probe.get(key).map_or(Some(usual), Json::as_u64);
+        let (Some(delay), Some(period), Some(failures)) = (
+            number("initialDelaySeconds", 0),
+            number("periodSeconds", 10),
+            number("failureThreshold", 3),
+        ) else {
+            continue;
+        };
+        let budget = delay.saturating_add(period.max(1).saturating_mul(failures.max(1)));
+        // Models on volumes have their name in what is served.
+        let names = engine.names();
+        let model = engine.model.as_deref().filter(|model| billions(model).is_some());
+        let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
+        let least = least_seconds(model);
+        if budget >= least {
+            continue;
+        }
+        let what = model.map_or("the model".to_owned(), |model| format!("`{model}`"));
+        let message =
+            format!("{name} restarts the engine after {budget} s, before {what} is loaded");
+        let hint = "use a startupProbe with a larger `failureThreshold`, for example 60 × 10 s";
+        let path = format!("{}.{name}", template.path_of(engine.container));
+        let finding = found.push(template.owner, path, message, hint);
+        finding.field = Some("engine.startup-minutes");
+        finding.severity = Some(Severity::Warning);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{billions, least_seconds};
+
+    #[test]
+    fn sizes_in_model_names() {
+        assert_eq!(billions("Qwen/Qwen3-32B"), Some(32.0));
+        assert_eq!(billions("mistralai/Mixtral-8x7B-Instruct"), Some(56.0));
+        assert_eq!(billions("Qwen/Qwen3-235B-A22B"), Some(235.0));
+        assert_eq!(billions("meta-llama/Llama-3.2-3B-Instruct"), Some(3.0));
+        assert_eq!(billions("deepseek-ai/DeepSeek-V4-Pro"), None);
+        assert_eq!(least_seconds(None), 60);
+        assert_eq!(least_seconds(Some("a/b-100B")), 100);
+        assert_eq!(least_seconds(Some("a/b-1e300B")), 2_060);
+    }
+}

@@ -1,0 +1,91 @@
+//! Files that containers read from ConfigMaps.
+
+use super::Manifest;
+use super::pods::{list, text};
+use serde_json::Value as Json;
+
+/// The source of a file in a container.
+pub(crate) enum File<'a> {
+    /// No volume is mounted at its path.
+    NotMounted,
+    /// The file is on a volume with other content, or its ConfigMap is not in the manifests.
+    Unknown,
+    /// The ConfigMap has no such key.
+    Missing(usize),
+    /// Index of the ConfigMap, key, and content.
+    Text(usize, String, &'a str),
+}
+
+/// Returns the source of a file in a container of these pods.
+pub(crate) fn file<'a>(
+    manifests: &'a [Manifest],
+    owner: &Manifest,
+    spec: &Json,
+    container: &Json,
+    path: &str,
+) -> File<'a> {
+    // The longest mount path wins.
+    let mount = list(container, "volumeMounts")
+        .iter()
+        .filter(|mount| is_inside(path, text(mount, "mountPath")))
+        .max_by_key(|mount| text(mount, "mountPath").len());
+    let Some(mount) = mount else { return File::NotMounted };
+    let inner =
+        path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
+    let sub_path = text(mount, "subPath");
+    let wanted = match (sub_path.is_empty(), inner.is_empty()) {
+        (true, _) => inner.to_owned(),
+        (false, true) => sub_path.to_owned(),
+        (false, false) => format!("{sub_path}/{inner}"),
+    };
+
+    let volume =
+        list(spec, "volumes").iter().find(|volume| text(volume, "name") == text(mount, "name"));
+    let Some(source) = volume.and_then(|volume| volume.get("configMap")) else {
+        return File::Unknown;
+    };
+    let items = list(source, "items");
+    let key = match items.iter().find(|item| text(item, "path") == wanted) {
+        Some(item) => text(item, "key").to_owned(),
+        None if items.is_empty() => wanted,
+        None => return File::Unknown,
+    };
+
+    let map = manifests.iter().enumerate().find(|(_, map)| {
+        map.kind() == "ConfigMap" && map.name() == text(source, "name") && map.is_beside(owner)
+    });
+    let Some((index, map)) = map else { return File::Unknown };
+    match map.json.get("data").and_then(|data| data.get(&key)?.as_str()) {
+        Some(content) => File::Text(index, key, content),
+        None if map.json.pointer(&format!("/binaryData/{key}")).is_some() => File::Unknown,
+        None => File::Missing(index),
+    }
+}
+
+/// Returns true if a path is a folder, or in it.
+fn is_inside(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns the document at a key of a ConfigMap with its manifest index and JSON path.
+pub(crate) fn document(
+    index: usize,
+    map: &Manifest,
+    key: &str,
+) -> (usize, String, Result<Json, String>) {
+    let content = map.json.get("data").and_then(|data| data.get(key)?.as_str());
+    match content {
+        Some(content) => (index, format!(".data[{key:?}]"), parse(content)),
+        None => (index, ".data".to_owned(), Err(format!("there is no file {key}"))),
+    }
+}
+
+/// Parses text with one YAML document.
+pub(crate) fn parse(text: &str) -> Result<Json, String> {
+    let mut documents = crate::yaml::parse(text)?;
+    match documents.pop() {
+        Some(document) if documents.is_empty() => Ok(super::as_json(&document)),
+        _ => Err("it is not one YAML document".to_owned()),
+    }
+}

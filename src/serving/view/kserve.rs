@@ -1,0 +1,465 @@
+//! The pods that KServe's controller creates for LLMInferenceServices and InferenceServices.
+//!
+//! Source: the presets and the merge of KServe 0.20 (LLMInferenceServiceConfig, ServingRuntime),
+//! reduced to what the invariants look at: the engine's command, ports, probes and volumes.
+
+use super::Manifest;
+use super::merge::merged;
+use super::pods::{Part, list, text};
+use serde_json::{Value as Json, json};
+
+/// Pods that a controller creates from one or several objects.
+#[derive(Debug)]
+pub(crate) struct DerivedPods {
+    /// Index of the manifest that findings point to.
+    pub(crate) owner: usize,
+    /// JSON path of the pod spec in it.
+    pub(crate) spec_path: String,
+    /// The pod template.
+    pub(crate) template: Json,
+    /// The pods of a group that it is for.
+    pub(crate) part: Part,
+    /// Number of pods per group.
+    pub(crate) size: u32,
+    /// `replicas`, if set.
+    pub(crate) replicas: Option<u64>,
+}
+
+/// An endpoint picker that a controller creates.
+#[derive(Debug)]
+pub(crate) struct DerivedPicker {
+    /// Index of the manifest that findings point to.
+    pub(crate) owner: usize,
+    /// Its container.
+    pub(crate) container: Json,
+    /// The manifest and JSON path of its configuration, and the configuration or the reason why it
+    /// cannot be read.
+    pub(crate) config: Option<(usize, String, Result<Json, String>)>,
+}
+
+/// A part of a manifest that is not checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Unread {
+    /// Index of the manifest.
+    pub(crate) owner: usize,
+    /// JSON path in it.
+    pub(crate) path: String,
+    /// What is not checked, and why.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) hint: &'static str,
+}
+
+/// What KServe's controller creates.
+#[derive(Debug, Default)]
+pub(crate) struct Derived {
+    pub(crate) pods: Vec<DerivedPods>,
+    pub(crate) pickers: Vec<DerivedPicker>,
+    pub(crate) unread: Vec<Unread>,
+}
+
+impl Derived {
+    /// Derives the pods of all services in these manifests.
+    pub(crate) fn new(manifests: &[Manifest]) -> Self {
+        let mut derived = Derived::default();
+        for (owner, manifest) in manifests.iter().enumerate() {
+            match manifest.kind() {
+                "LLMInferenceService" => derived.llm_service(owner, manifest, manifests),
+                "InferenceService" => derived.inference_service(owner, manifest, manifests),
+                "RayService" => derived.ray_service(owner, manifest),
+                _ => {}
+            }
+        }
+        derived
+    }
+
+    /// Adds a part that is not checked.
+    fn skip(&mut self, owner: usize, path: &str, message: String, hint: &'static str) {
+        self.unread.push(Unread { owner, path: path.to_owned(), message, hint });
+    }
+
+    /// Adds the applications of a RayService: Python starts their engines.
+    fn ray_service(&mut self, owner: usize, service: &Manifest) {
+        let path = ".spec.serveConfigV2";
+        let Some(content) = service.json.pointer("/spec/serveConfigV2").and_then(Json::as_str)
+        else {
+            return;
+        };
+        let config = super::config_map::parse(content).unwrap_or(Json::Null);
+        let names: Vec<String> = list(&config, "applications")
+            .iter()
+            .map(|application| format!("`{}`", text(application, "name")))
+            .collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let message = format!(
+            "engines of {} are not checked: Ray Serve starts them in Python (applications: {names})",
+            service.label()
+        );
+        self.skip(owner, path, message, "check the engine arguments of the applications by hand");
+    }
+
+    fn llm_service(&mut self, owner: usize, service: &Manifest, manifests: &[Manifest]) {
+        let Some(own) = service.json.get("spec") else { return };
+
+        // Presets in order, then the service: the last one wins.
+        let mut spec = json!({});
+        for (index, reference) in list(own, "baseRefs").iter().enumerate() {
+            let name = text(reference, "name");
+            let preset = manifests.iter().find(|preset| {
+                preset.kind() == "LLMInferenceServiceConfig" && preset.name() == name
+            });
+            match preset.and_then(|preset| preset.json.get("spec")) {
+                Some(preset) => spec = merged(spec, preset),
+                None if name.starts_with("kserve-config-") => {}
+                None => {
+                    let message = format!(
+                        "pods of {} are not checked: LLMInferenceServiceConfig/{name} is not in \
+                         the manifests",
+                        service.label()
+                    );
+                    let path = format!(".spec.baseRefs[{index}]");
+                    self.skip(owner, &path, message, "pass the preset as well");
+                    return;
+                }
+            }
+        }
+        spec = merged(spec, own);
+
+        let is_disaggregated = spec.get("prefill").is_some_and(|prefill| !prefill.is_null());
+        self.workload(owner, service, &spec, &spec, ".spec", is_disaggregated);
+        if let Some(prefill) = spec.get("prefill").filter(|_| is_disaggregated) {
+            self.workload(owner, service, &spec, prefill, ".spec.prefill", true);
+        }
+        if let Some(scheduler) = spec.pointer("/router/scheduler").filter(|s| s.is_object()) {
+            self.scheduler(owner, service, scheduler, manifests);
+        }
+    }
+
+    /// Adds the pods of one role. `spec` is the whole service, `part` the role's fields.
+    fn workload(
+        &mut self,
+        owner: usize,
+        service: &Manifest,
+        spec: &Json,
+        part: &Json,
+        path: &str,
+        is_disaggregated: bool,
+    ) {
+        let is_prefill = path.ends_with(".prefill");
+        let role = match (is_disaggregated, is_prefill) {
+            (true, true) => "prefill",
+            (true, false) => "decode",
+            (false, _) => "both",
+        };
+        let mut labels = part.get("labels").filter(|l| l.is_object()).cloned().unwrap_or(json!({}));
+        for (key, value) in [
+            ("app.kubernetes.io/name", service.name()),
+            ("app.kubernetes.io/part-of", "llminferenceservice"),
+            ("kserve.io/component", "workload"),
+            ("llm-d.ai/role", role),
+        ] {
+            labels[key] = json!(value);
+        }
+
+        let shape = part.get("parallelism").unwrap_or(&Json::Null);
+        let number = |key: &str| shape.get(key).and_then(Json::as_u64).filter(|n| *n > 0);
+        let size = match (number("data"), number("dataLocal"), number("pipeline")) {
+            (Some(data), Some(local), _) => data / local,
+            (_, _, Some(pipeline)) => pipeline,
+            _ => 1,
+        };
+        let size = u32::try_from(size.max(1)).unwrap_or(u32::MAX);
+        let replicas = part.get("replicas").and_then(Json::as_u64);
+        let worker = part.get("worker").filter(|worker| worker.is_object());
+        let mut add = |pod: Json, key: &str, part: Part, labels: Json| {
+            self.pods.push(DerivedPods {
+                owner,
+                spec_path: format!("{path}.{key}"),
+                template: json!({"metadata": {"labels": labels}, "spec": pod}),
+                part,
+                size,
+                replicas,
+            });
+        };
+
+        let preset = Preset { service, spec, shape, has_worker: worker.is_some(), role };
+        let template = part.get("template").filter(|template| template.is_object());
+        let leader = if worker.is_some() { Part::Leader } else { Part::Single };
+        let pod = preset.pod(template.unwrap_or(&json!({})), leader);
+        add(pod, "template", leader, labels);
+        // Only the leader has the labels of the pool's selector.
+        if let Some(worker) = worker {
+            add(preset.pod(worker, Part::Worker), "worker", Part::Worker, json!({}));
+        }
+    }
+
+    fn scheduler(
+        &mut self,
+        owner: usize,
+        service: &Manifest,
+        scheduler: &Json,
+        manifests: &[Manifest],
+    ) {
+        let containers = scheduler.get("template").map_or(&[][..], |pod| list(pod, "containers"));
+        let container = containers.iter().find(|container| text(container, "name") == "main");
+        let path = ".spec.router.scheduler.config";
+        let inline = scheduler.pointer("/config/inline").filter(|inline| inline.is_object());
+        let reference = scheduler.pointer("/config/ref");
+
+        let config = match (inline, reference) {
+            (Some(inline), _) => Some((owner, format!("{path}.inline"), Ok(inline.clone()))),
+            (None, Some(reference)) => {
+                let (name, key) = (text(reference, "name"), text(reference, "key"));
+                let key = if key.is_empty() { "epp" } else { key };
+                let map = manifests.iter().enumerate().find(|(_, map)| {
+                    map.kind() == "ConfigMap" && map.name() == name && map.is_beside(service)
+                });
+                if map.is_none() {
+                    let message = format!(
+                        "configuration of the picker of {} is not checked: ConfigMap/{name} is not \
+                         in the manifests",
+                        service.label()
+                    );
+                    self.skip(owner, &format!("{path}.ref"), message, "pass the ConfigMap as well");
+                }
+                map.map(|(index, map)| super::config_map::document(index, map, key))
+            }
+            (None, None) => None,
+        };
+        let container = container.cloned().unwrap_or(json!({"name": "main"}));
+        self.pickers.push(DerivedPicker { owner, container, config });
+    }
+
+    fn inference_service(&mut self, owner: usize, service: &Manifest, manifests: &[Manifest]) {
+        let Some(predictor) = service.json.pointer("/spec/predictor") else { return };
+        let path = ".spec.predictor";
+        let mut pod = predictor.clone();
+        let mut spec_path = path.to_owned();
+        if let Some(model) = predictor.get("model") {
+            let name = text(model, "runtime");
+            let format = model.pointer("/modelFormat/name").and_then(Json::as_str);
+            let format = format.unwrap_or_default().to_lowercase();
+            let runtime = manifests.iter().find(|runtime| {
+                matches!(runtime.kind(), "ServingRuntime" | "ClusterServingRuntime")
+                    && runtime.name() == name
+            });
+            let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
+            let Some(runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
+                let what =
+                    if name.is_empty() { format!("of format `{format}`") } else { name.to_owned() };
+                let message = format!(
+                    "pods of {} are not checked: its runtime {what} is not in the manifests",
+                    service.label()
+                );
+                let hint = "pass the ServingRuntime or ClusterServingRuntime as well";
+                self.skip(owner, &format!("{path}.model"), message, hint);
+                return;
+            };
+
+            // The runtime's container, then the fields of the model: KServe appends its arguments.
+            let mut model = model.clone();
+            let mut runtime = runtime;
+            if let Some(container) = runtime.pointer_mut("/containers/0") {
+                let args: Vec<Json> = [list(container, "args"), list(&model, "args")].concat();
+                for key in ["modelFormat", "runtime", "storageUri", "storage", "protocolVersion"] {
+                    model.as_object_mut().map(|model| model.remove(key));
+                }
+                model["name"] = container["name"].clone();
+                let mut whole = merged(container.clone(), &model);
+                whole["args"] = Json::Array(args);
+                *container = with_name(whole, service.name());
+            }
+            pod = merged(runtime, &without(predictor, "model"));
+            spec_path = format!("{path}.model");
+        }
+
+        let name = service.name();
+        let labels = json!({"serving.kserve.io/inferenceservice": name, "app": format!("isvc.{name}-predictor")});
+        let worker = pod.get("workerSpec").cloned();
+        let size = worker.as_ref().and_then(|worker| worker.get("pipelineParallelSize")?.as_u64());
+        let size = u32::try_from(size.unwrap_or(1).max(1)).unwrap_or(u32::MAX);
+        let replicas = predictor.get("minReplicas").and_then(Json::as_u64);
+        if list(&pod, "containers").is_empty() {
+            return;
+        }
+        self.pods.push(DerivedPods {
+            owner,
+            spec_path,
+            template: json!({"metadata": {"labels": labels}, "spec": without(&pod, "workerSpec")}),
+            part: if worker.is_some() { Part::Leader } else { Part::Single },
+            size,
+            replicas,
+        });
+        if let Some(worker) = worker.filter(|worker| !list(worker, "containers").is_empty()) {
+            self.pods.push(DerivedPods {
+                owner,
+                spec_path: format!("{path}.workerSpec"),
+                template: json!({"metadata": {"labels": {}}, "spec": worker}),
+                part: Part::Worker,
+                size,
+                replicas,
+            });
+        }
+    }
+}
+
+/// Returns a map without a key.
+fn without(json: &Json, key: &str) -> Json {
+    let mut json = json.clone();
+    if let Some(map) = json.as_object_mut() {
+        map.remove(key);
+    }
+    json
+}
+
+/// Replaces the template variable of runtimes by the name of the service.
+fn with_name(json: Json, name: &str) -> Json {
+    match json {
+        Json::String(text) => json!(text.replace("{{.Name}}", name)),
+        Json::Array(items) => items.into_iter().map(|item| with_name(item, name)).collect(),
+        Json::Object(map) => {
+            map.into_iter().map(|(key, value)| (key, with_name(value, name))).collect()
+        }
+        other => other,
+    }
+}
+
+/// Returns KServe's own runtime for a model without a runtime in the manifests.
+fn default_runtime(name: &str, format: &str) -> Option<Json> {
+    let (command, args) = match (name, format) {
+        ("" | "kserve-huggingfaceserver", "huggingface") => {
+            (json!(["python", "-m", "huggingfaceserver"]), json!(["--model_name={{.Name}}"]))
+        }
+        ("" | "kserve-vllmserver", "vllm") => (
+            json!(["python", "-m", "vllm.entrypoints.openai.api_server"]),
+            json!(["--port=8080", "--served-model-name={{.Name}}", "--model=/mnt/models"]),
+        ),
+        _ => return None,
+    };
+    Some(json!({
+        "containers": [{
+            "name": "kserve-container",
+            "command": command,
+            "args": args,
+            "volumeMounts": [{"name": "devshm", "mountPath": "/dev/shm"}],
+        }],
+        "volumes": [{"name": "devshm", "emptyDir": {"medium": "Memory"}}],
+    }))
+}
+
+/// KServe's own preset for one role of a service.
+struct Preset<'s> {
+    service: &'s Manifest,
+    spec: &'s Json,
+    shape: &'s Json,
+    has_worker: bool,
+    role: &'static str,
+}
+
+/// Volumes of the presets.
+const VOLUMES: [&str; 4] = ["home", "tmp-dir", "model-cache", "tls-certs"];
+
+impl Preset<'_> {
+    /// Returns the pod spec with everything that the preset adds to it.
+    fn pod(&self, own: &Json, part: Part) -> Json {
+        let mut pod = own.clone();
+        let port = if self.role == "decode" { 8_001 } else { 8_000 };
+
+        let containers = list(own, "containers");
+        let is_main = |container: &Json| text(container, "name") == "main";
+        let main = containers.iter().find(|container| is_main(container)).cloned();
+        let mut container = main.unwrap_or(json!({"name": "main"}));
+        if list(&container, "command").is_empty() {
+            self.add_command(&mut container, part, port);
+        }
+
+        // The preset mounts shared memory, unless the service has a mount of its own there.
+        let mounts = list(&container, "volumeMounts");
+        let has_shared_memory = mounts.iter().any(|mount| text(mount, "mountPath") == "/dev/shm");
+        let mut volumes: Vec<Json> =
+            VOLUMES.iter().map(|name| json!({"name": name, "emptyDir": {}})).collect();
+        volumes.push(json!({"name": "dshm", "emptyDir": {"medium": "Memory"}}));
+        if !has_shared_memory {
+            let mounts = [mounts, &[json!({"name": "dshm", "mountPath": "/dev/shm"})]].concat();
+            container["volumeMounts"] = Json::Array(mounts);
+        }
+        pod["volumes"] = merged(
+            json!({"volumes": volumes}),
+            &json!({"volumes": list(own, "volumes")}),
+        )["volumes"]
+            .take();
+
+        let mut all: Vec<Json> =
+            containers.iter().filter(|container| !is_main(container)).cloned().collect();
+        all.insert(0, container);
+        pod["containers"] = Json::Array(all);
+        if self.role == "decode" && part != Part::Worker {
+            let sidecar = json!({
+                "name": "llm-d-routing-sidecar",
+                "restartPolicy": "Always",
+                "args": ["--port=8000", "--model-server-port=8001", "--secure-proxy=false"],
+            });
+            let base = json!({"initContainers": [sidecar]});
+            let own = json!({"initContainers": list(own, "initContainers")});
+            pod["initContainers"] = merged(base, &own)["initContainers"].take();
+        }
+        pod
+    }
+
+    /// Adds the preset's command, and a startup probe unless the service has one.
+    fn add_command(&self, container: &mut Json, part: Part, port: u32) {
+        let model = self.spec.get("model").unwrap_or(&Json::Null);
+        let name = Some(text(model, "name")).filter(|name| !name.is_empty());
+        let name = name.unwrap_or(self.service.name());
+        let mut flags = vec![format!("--served-model-name '{name}' --port {port}")];
+        let number = |key: &str| self.shape.get(key).and_then(Json::as_u64);
+        if let Some(tensor) = number("tensor") {
+            flags.push(format!("--tensor-parallel-size {tensor}"));
+        }
+        if self.has_worker && number("data").is_some() {
+            let local = number("dataLocal").unwrap_or(1);
+            flags.push(format!(
+                "--data-parallel-size {} --data-parallel-size-local {local} \
+                 --data-parallel-address $LWS_LEADER_ADDRESS \
+                 --data-parallel-start-rank $((LWS_WORKER_INDEX * {local}))",
+                number("data").unwrap_or(1)
+            ));
+        } else if self.has_worker {
+            // The preset for pipelines comes from the service.
+            flags.push("--config /unknown".to_owned());
+        }
+        if part == Part::Worker {
+            flags.push("--headless".to_owned());
+        }
+        let adapters = model.get("lora").map_or(&[][..], |lora| list(lora, "adapters"));
+        if !adapters.is_empty() {
+            let names = adapters
+                .iter()
+                .map(|adapter| format!("'{0}=/mnt/lora/{0}'", text(adapter, "name")));
+            let names: Vec<String> = names.collect();
+            flags.push(format!("--enable-lora --lora-modules {}", names.join(" ")));
+        }
+
+        // The preset evaluates this variable, so quotes in it are the shell's.
+        let env = list(container, "env");
+        let more = env.iter().find(|variable| text(variable, "name") == "VLLM_ADDITIONAL_ARGS");
+        flags.extend(more.map(|variable| text(variable, "value").to_owned()));
+        let script = format!("exec vllm serve /mnt/models {} \"$@\"", flags.join(" "));
+        container["command"] = json!(["/bin/bash", "-c", script, "--"]);
+        if part == Part::Worker {
+            return;
+        }
+        let probe = json!({
+            "httpGet": {"path": "/health", "port": port},
+            "periodSeconds": 10,
+            "failureThreshold": 60,
+        });
+        let own = container.get("startupProbe").filter(|own| own.is_object()).cloned();
+        container["startupProbe"] = merged(probe, &own.unwrap_or(json!({})));
+        for key in ["livenessProbe", "readinessProbe"] {
+            let probe = json!({"httpGet": {"path": "/health", "port": port}});
+            let own = container.get(key).filter(|own| own.is_object()).cloned();
+            container[key] = merged(probe, &own.unwrap_or(json!({})));
+        }
+    }
+}

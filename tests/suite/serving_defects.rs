@@ -1,0 +1,329 @@
+//! Defects injected into sound manifests (fixtures/serving), each with the code that must report it,
+//! and changes that are no defect.
+
+use crate::support::shared;
+use bundle2chart::bundle;
+use bundle2chart::config::serving::profile;
+use bundle2chart::diag::{Diagnostics, Severity, human};
+use bundle2chart::ir::Release;
+use bundle2chart::serving::{self, Manifest, placeholders};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A change of a stack.
+struct Change {
+    /// Kind of defect, for the table of recall.
+    kind: &'static str,
+    stack: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// Code that reports it; empty for a change that is no defect.
+    code: &'static str,
+}
+
+const fn defect(
+    kind: &'static str,
+    stack: &'static str,
+    from: &'static str,
+    to: &'static str,
+    code: &'static str,
+) -> Change {
+    Change { kind, stack, from, to, code }
+}
+
+const fn sound(stack: &'static str, from: &'static str, to: &'static str) -> Change {
+    Change { kind: "no defect", stack, from, to, code: "" }
+}
+
+const ONE: &str = "single";
+const PD: &str = "prefill-decode";
+const KSERVE: &str = "kserve";
+const OTHERS: &str = "controllers";
+
+#[rustfmt::skip]
+const DEFECTS: &[Change] = &[
+    // Connectors of prefill and decode.
+    defect("connector", PD, r#"{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}"#, r#"{"kv_connector":"P2pNcclConnector","kv_role":"kv_consumer"}"#, "serving-transfer"),
+    defect("connector", PD, r#""kv_role":"kv_producer""#, r#""kv_role":"kv_consumer""#, "serving-transfer"),
+    defect("connector", PD, r#""kv_role":"kv_consumer""#, r#""kv_role":"kv_producer""#, "serving-transfer"),
+    defect("connector", PD, "--kv-connector=nixlv2", "--kv-connector=shared-storage", "serving-transfer"),
+    defect("connector", PD, "--kv-connector=nixlv2", "--kv-connector=sglang", "serving-transfer"),
+    defect("connector", PD, "        - '--kv-transfer-config={\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}'\n", "", "serving-pair"),
+    defect("connector", KSERVE, r#"          value: --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_producer"}'"#, r#"          value: --kv-transfer-config '{"kv_connector":"MooncakeConnector","kv_role":"kv_producer"}'"#, "serving-transfer"),
+    defect("connector", OTHERS, "--disaggregation-mode decode", "--disaggregation-mode prefill", "serving-transfer"),
+    defect("connector", OTHERS, "--disaggregation-mode prefill", "", "serving-transfer"),
+    defect("connector", OTHERS, "--disaggregation-transfer-backend mooncake", "--disaggregation-transfer-backend nixl", "serving-transfer"),
+    // NIXL side channel.
+    defect("side channel", PD, "        - {name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill\n", "", "serving-transfer"),
+    defect("side channel", PD, "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill", "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, value: localhost}", "serving-transfer"),
+    defect("side channel", PD, "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # decode", "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, value: 0.0.0.0}", "serving-transfer"),
+    defect("side channel", PD, "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill", "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", "serving-transfer"),
+    defect("side channel", PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "8000"}"#, "serving-transfer"),
+    defect("side channel", PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "560000"}"#, "serving-transfer"),
+    defect("side channel", PD, ", {port: 5600}]", "]", "serving-transfer"),
+    defect("side channel", KSERVE, "        - {name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill\n", "", "serving-transfer"),
+    // LoRA adapters and rewrites.
+    defect("adapters", ONE, "        - --enable-lora\n", "", "serving-adapters"),
+    defect("adapters", ONE, "--max-cpu-loras=4", "--max-cpu-loras=1", "serving-adapters"),
+    defect("adapters", ONE, "modelRewrite: legal", "modelRewrite: leagl", "serving-adapters"),
+    defect("adapters", ONE, "legal=/adapters/legal", "law=/adapters/legal", "serving-adapters"),
+    // Precise prefix cache routing.
+    defect("prefix cache", PD, "--block-size 64", "--block-size 128", "serving-prefix-cache"),
+    defect("prefix cache", PD, "blockSize: 64", "blockSize: 16", "serving-prefix-cache"),
+    defect("prefix cache", PD, r#"'{"enable_kv_cache_events":true,"#, r#"'{"enable_kv_cache_events":false,"#, "serving-prefix-cache"),
+    defect("prefix cache", PD, "tcp://*:5556\",\"topic\":\"kv@$(POD_IP)", "tcp://*:5557\",\"topic\":\"kv@$(POD_IP)", "serving-prefix-cache"),
+    defect("prefix cache", PD, "socketPort: 5556", "socketPort: 5557", "serving-prefix-cache"),
+    defect("prefix cache", PD, "topicFilter: \"kv@\"", "topicFilter: \"cache@\"", "serving-prefix-cache"),
+    defect("prefix cache", PD, r#"{name: PYTHONHASHSEED, value: "7"} # decode"#, r#"{name: PYTHONHASHSEED, value: "8"}"#, "serving-prefix-cache"),
+    defect("prefix cache", PD, r#"hashSeed: "7""#, r#"hashSeed: "42""#, "serving-prefix-cache"),
+    defect("prefix cache", PD, "            --block-size 64 \\\n", "            --block-size 64 --no-enable-prefix-caching \\\n", "serving-prefix-cache"),
+    defect("prefix cache", PD, "{prefixMatchInfoProducerName: precise-prefix-cache-producer}", "{}", "serving-prefix-cache"),
+    defect("prefix cache", PD, "modelName: example/chat-8B", "modelName: example/chat-70B", "serving-model"),
+    // Probes.
+    defect("probe", ONE, "{path: /v1/models, port: http}", "{path: /ready, port: http}", "serving-probe"),
+    defect("probe", ONE, "startupProbe: {httpGet: {path: /health,", "startupProbe: {httpGet: {path: /healthz,", "serving-probe"),
+    defect("probe", ONE, "        - --host=0.0.0.0\n", "        - --host=0.0.0.0\n        - --api-key=$(HF_TOKEN)\n", "serving-probe"),
+    defect("probe", ONE, "        - --host=0.0.0.0\n", "        - --host=0.0.0.0\n        - --ssl-certfile=/adapters/tls.crt\n        - --ssl-keyfile=/adapters/tls.key\n", "serving-probe"),
+    defect("probe", ONE, "livenessProbe: {httpGet: {path: /health, port: http}}", "livenessProbe: {httpGet: {path: /health, port: http, scheme: HTTPS}}", "serving-probe"),
+    defect("probe", ONE, "livenessProbe: {httpGet: {path: /health, port: http}}", "livenessProbe: {httpGet: {path: /health, port: 8080}}", "serving-probe"),
+    defect("probe", ONE, "livenessProbe: {httpGet: {path: /health, port: http}}", "livenessProbe: {httpGet: {path: /health, port: htpp}}", "serving-probe"),
+    defect("probe", ONE, "failureThreshold: 60", "failureThreshold: 3", "serving-probe"),
+    defect("probe", PD, "        startupProbe: {httpGet: {path: /health, port: 8000}, periodSeconds: 10, failureThreshold: 60}\n", "", "serving-probe"),
+    defect("probe", ONE, "    port: 8000\n", "    port: 8080\n", "serving-probe"),
+    defect("probe", KSERVE, "readinessProbe: {httpGet: {path: /health, port: 8080}}", "readinessProbe: {httpGet: {path: /v2/health/ready, port: 8080}}", "serving-probe"),
+    defect("probe", OTHERS, "readinessProbe: {httpGet: {path: /health, port: 8091}}", "readinessProbe: {httpGet: {path: /health, port: 8000}}", "serving-probe"),
+    // Addresses.
+    defect("address", ONE, "--host=0.0.0.0", "--host=127.0.0.1", "serving-address"),
+    defect("address", PD, "--port 8200", "--port 8200 --host localhost", "serving-address"),
+    defect("address", OTHERS, "--host 0.0.0.0", "", "serving-address"),
+    defect("address", PD, "--secure-proxy=false", "--secure-proxy=false, --enable-tls=decoder", "serving-address"),
+    // Service links.
+    defect("service links", PD, "metadata: {name: chat-epp, namespace: models}\nspec:\n  selector: {app: chat-epp}\n  ports:", "metadata: {name: chat-epp, namespace: models}\nspec:\n  selector: {app: chat-epp}\n  ports: [{name: grpc-ext-proc, port: 9002}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: vllm, namespace: models}\nspec:\n  selector: {app: chat}\n  ports: [{port: 8000}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: another, namespace: models}\nspec:\n  selector: {app: chat-epp}\n  ports:", "serving-service-links"),
+    // Pods: mounts, keys, resources.
+    defect("pod", ONE, "{name: shm, mountPath: /dev/shm}", "{name: sham, mountPath: /dev/shm}", "serving-pod"),
+    defect("pod", ONE, "      - {name: adapters, persistentVolumeClaim: {claimName: adapters}}\n", "", "serving-pod"),
+    defect("pod", ONE, "{name: hf-token, key: HF_TOKEN}", "{name: hf-token, key: token}", "serving-pod"),
+    defect("pod", ONE, "secretKeyRef: {name: hf-token,", "secretKeyRef: {name: hf-tokn,", "serving-pod"),
+    defect("pod", ONE, "configMap: {name: chat-flags}", "configMap: {name: chat-flag}", "serving-pod"),
+    defect("pod", PD, "key: HF_TOKEN}}} # decode", "key: token}}} # decode", "serving-pod"),
+    defect("pod", ONE, "requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}", "requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"1\"}", "serving-pod"),
+    defect("pod", ONE, "limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"2\"}", "limits: {cpu: \"8\", memory: 64Gi}", "serving-pod"),
+    defect("pod", ONE, "memory: 64Gi", "memory: 16Gi", "serving-pod"),
+    defect("pod", KSERVE, "requests: {nvidia.com/gpu: \"1\"}} # prefill", "requests: {nvidia.com/gpu: \"2\"}} # prefill", "serving-pod"),
+    defect("pod", OTHERS, "requests: {nvidia.com/gpu: 4}", "requests: {nvidia.com/gpu: 8}", "serving-pod"),
+    defect("pod", PD, "volumeMounts: [{name: config, mountPath: /config}]", "volumeMounts: [{name: configs, mountPath: /config}]", "serving-pod"),
+    // Devices and parallelism, in the pods of controllers.
+    defect("devices", ONE, "--tensor-parallel-size=2", "--tensor-parallel-size=4", "serving-devices"),
+    defect("devices", KSERVE, "parallelism: {tensor: 2}", "parallelism: {tensor: 4}", "serving-devices"),
+    defect("devices", KSERVE, "parallelism: {tensor: 1}", "parallelism: {tensor: 2}", "serving-devices"),
+    defect("devices", KSERVE, "args: [--tensor-parallel-size=2,", "args: [--tensor-parallel-size=4,", "serving-devices"),
+    defect("devices", OTHERS, "--tp-size 2", "--tp-size 4", "serving-devices"),
+    defect("devices", OTHERS, "--tensor-parallel-size=4", "--tensor-parallel-size=8", "serving-devices"),
+    // Selectors and named ports.
+    defect("selector", ONE, "selector: {matchLabels: {app: chat}}\n  template:", "selector: {matchLabels: {app: chats}}\n  template:", "serving-selector"),
+    defect("selector", ONE, "  selector: {app: chat}\n", "  selector: {app: chatt}\n", "serving-selector"),
+    defect("selector", ONE, "targetPort: http}", "targetPort: htpp}", "serving-selector"),
+    defect("selector", ONE, "targetPort: http}", "targetPort: 8080}", "serving-selector"),
+    defect("selector", ONE, "  selector: {matchLabels: {app: chat}}\n  targetPorts", "  selector: {matchLabels: {app: chats}}\n  targetPorts", "serving-pool-empty"),
+    defect("selector", ONE, "podMetricsEndpoints: [{port: http,", "podMetricsEndpoints: [{port: metrics,", "serving-selector"),
+    defect("selector", ONE, "  selector: {matchLabels: {app: chat}}\n  podMetricsEndpoints", "  selector: {matchLabels: {app: chta}}\n  podMetricsEndpoints", "serving-selector"),
+    defect("selector", ONE, "endpoints: [{port: http-metrics,", "endpoints: [{port: metrics,", "serving-selector"),
+    defect("selector", ONE, "  selector: {matchLabels: {app: chat-epp}}\n  endpoints", "  selector: {matchLabels: {app: chat-ep}}\n  endpoints", "serving-selector"),
+    defect("selector", PD, "podMetricsEndpoints: [{port: http}]", "podMetricsEndpoints: [{port: web}]", "serving-selector"),
+    // The picker.
+    defect("picker", ONE, "--pool-name=chat,", "--pool-name=chats,", "serving-picker-pool"),
+    defect("picker", ONE, "--pool-namespace=models", "--pool-namespace=default", "serving-picker-pool"),
+    defect("picker", ONE, "--grpc-port=9002", "--grpc-port=9010", "serving-picker-port"),
+    defect("picker", ONE, "--metrics-port=9090", "--metrics-port=9091", "serving-picker-flags"),
+    defect("picker", ONE, "--metrics-port=9090", "--metrics-port=9002", "serving-picker-flags"),
+    defect("picker", ONE, "--grpc-health-port=9003", "--grpc-health-port=9004", "serving-picker-flags"),
+    defect("picker", ONE, "--cert-path=/certs", "--secure-serving=false", "serving-picker-flags"),
+    defect("picker", ONE, "--cert-path=/certs", "--cert-path=/etc/certs", "serving-picker-flags"),
+    defect("picker", ONE, "--config-file=/config/plugins.yaml", "--config-file=/etc/plugins.yaml", "serving-picker-flags"),
+    defect("picker", ONE, "--config-file=/config/plugins.yaml", "--config-file=/config/plugin.yaml", "serving-picker-config"),
+    defect("picker", ONE, "pluginRef: queue-scorer", "pluginRef: queue-scorr", "serving-picker-config"),
+    defect("picker", KSERVE, "plugins: [{pluginRef: decode-filter}, {pluginRef: queue-scorer}]", "plugins: [{pluginRef: decode-filter}, {pluginRef: queue}]", "serving-picker-config"),
+    defect("picker", KSERVE, "  prefill:\n    replicas: 2", "  prefil:\n    replicas: 2", "serving-roles"),
+    // Routes and Gateways.
+    defect("route", ONE, "parentRefs: [{name: inference,", "parentRefs: [{name: inferance,", "serving-gateway"),
+    defect("route", ONE, "sectionName: web", "sectionName: https", "serving-gateway"),
+    defect("route", ONE, "metadata: {name: inference, namespace: models}", "metadata: {name: inference, namespace: gateways}", "serving-gateway"),
+    defect("route", ONE, "parentRefs: [{name: inference,", "parentRefs: [{name: public, namespace: gateways,", "serving-gateway"),
+    defect("route", ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat, port: 8000}]", "serving-gateway"),
+    defect("route", ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat}]", "serving-gateway"),
+    defect("route", ONE, "backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chat}]", "backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chats}]", "serving-pool-missing"),
+    // What the sidecar and the pool connect to.
+    defect("ports", PD, "--model-server-port=8200", "--model-server-port=8201", "serving-sidecar"),
+    defect("ports", PD, "targetPorts: [{number: 8000}]", "targetPorts: [{number: 8001}]", "serving-pool-ports"),
+    defect("ports", PD, "args: [--port=8000, --model", "args: [--port=8200, --model", "serving-port-clash"),
+];
+
+#[rustfmt::skip]
+const SOUND: &[Change] = &[
+    sound(PD, r#""kv_role":"kv_producer""#, r#""kv_role":"kv_both""#),
+    sound(PD, r#"{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}"#, r#"{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector","kv_role":"kv_both"},{"kv_connector":"OffloadingConnector","kv_role":"kv_both"}]}}"#),
+    // A connector of one's own, and one that a sidecar of one's own knows.
+    sound(PD, r#"{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}"#, r#"{"kv_connector":"OwnConnector","kv_role":"kv_consumer","kv_connector_module_path":"own"}"#),
+    // Only prefill needs the address, and a script may set it.
+    sound(PD, "        - {name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # decode\n", ""),
+    sound(PD, "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill", "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, value: $(POD_IP)}"),
+    sound(PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: OTHER, value: "5600"}"#),
+    sound(PD, "  - ports: [{port: 8000}, {port: 5556}, {port: 5600}]", "  - ports: [{port: 5000, endPort: 9000}]"),
+    sound(ONE, "modelRewrite: legal", "modelRewrite: chat"),
+    sound(ONE, "modelRewrite: legal", "modelRewrite: ${ADAPTER}"),
+    sound(PD, r#"            --block-size 64 \"#, r#"            --block-size=64 --enable-prefix-caching \"#),
+    sound(ONE, "{path: /v1/models, port: http}", "{path: /health, port: 8000}"),
+    sound(ONE, "{path: /v1/models, port: http}}\n", "{path: /v1/models, port: http, httpHeaders: [{name: Authorization, value: Bearer x}]}}\n        lifecycle: {preStop: {sleep: {seconds: 5}}}\n"),
+    sound(ONE, "livenessProbe: {httpGet: {path: /health, port: http}}", "livenessProbe: {tcpSocket: {port: http}}"),
+    sound(ONE, "failureThreshold: 60", "failureThreshold: 12"),
+    // A sidecar may be the only one to connect, and other Services have no variable of the engine.
+    sound(ONE, "metadata: {name: chat, namespace: models, labels: {app: chat}}", "metadata: {name: vllm, namespace: models, labels: {app: vllm}}"),
+    sound(ONE, "key: HF_TOKEN}}}", "key: TOKEN, optional: true}}}"),
+    sound(ONE, "{name: hf-token, key: HF_TOKEN}", "{name: another-secret, key: token}"),
+    sound(ONE, "memory: 64Gi", "memory: 68719476736"),
+    sound(ONE, "requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}", "requests: {cpu: 4000m, memory: 32Gi}"),
+    sound(ONE, "targetPort: http}", "targetPort: 8000}"),
+    // Services and monitors of other applications.
+    sound(ONE, "  selector: {app: chat}\n  ports:\n  - {name: http, port: 80, targetPort: http}", "  selector: {app: redis}\n  ports:\n  - {name: http, port: 80, targetPort: 6379}"),
+    sound(ONE, "podMetricsEndpoints: [{port: http,", "podMetricsEndpoints: [{portNumber: 8000,"),
+    sound(ONE, "--cert-path=/certs", "--tracing=false"),
+    sound(ONE, "--metrics-port=9090, ", ""),
+    sound(ONE, "sectionName: web", "port: 80"),
+    sound(ONE, "  - {name: web, port: 80, protocol: HTTP}", "  - {name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}"),
+    sound(KSERVE, "livenessProbe: {initialDelaySeconds: 120, periodSeconds: 30}", "livenessProbe: {httpGet: {path: /health, port: 8000, scheme: HTTPS}}"),
+    sound(KSERVE, "    gateway: {}\n", "    gateway: {refs: [{name: \"${GATEWAY}\", namespace: gateways}]}\n"),
+    sound(OTHERS, "--disaggregation-transfer-backend mooncake\n              ports", "\n              ports"),
+];
+
+fn stack(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/serving");
+    fs::read_to_string(folder.join(format!("{name}.yaml"))).expect("a stack")
+}
+
+fn check(name: &str, text: &str) -> Diagnostics {
+    let protected = placeholders::protect(text.as_bytes());
+    let bytes = protected.as_deref().unwrap_or(text.as_bytes());
+    let mut found = Diagnostics::new();
+    let objects = bundle::manifests(&format!("{name}.yaml"), bytes, &mut found);
+    assert!(!found.has_errors(), "{}\n{text}", human::render(&found, false));
+    let values = Json::Null;
+    let release = Release { namespace: "", values: &values };
+    let manifests: Vec<Manifest> = objects
+        .iter()
+        .map(|object| Manifest {
+            json: placeholders::restore(release.object(object).expect("an object")),
+            place: object.place(),
+        })
+        .collect();
+    serving::check_manifests(&manifests, profile::newest())
+}
+
+fn changed(change: &Change) -> String {
+    let text = stack(change.stack);
+    assert!(text.contains(change.from), "{} has no {:?}", change.stack, change.from);
+    text.replacen(change.from, change.to, 1)
+}
+
+#[test]
+fn sound_stacks_have_no_findings() {
+    for name in [ONE, PD, KSERVE, OTHERS] {
+        let found = check(name, &stack(name));
+        assert!(found.is_empty(), "{name}\n{}", human::render(&found, false));
+    }
+}
+
+#[test]
+fn defects_are_found() {
+    let mut recall: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut missed = String::new();
+    for defect in DEFECTS {
+        let found = check(defect.stack, &changed(defect));
+        let hit =
+            found.iter().any(|d| d.code.as_str() == defect.code && d.severity != Severity::Note);
+        let counts = recall.entry(defect.kind).or_default();
+        counts.1 += 1;
+        if hit {
+            counts.0 += 1;
+        } else {
+            missed.push_str(&format!(
+                "{} in {}: {:?} -> {:?}: no {}\n{}\n",
+                defect.kind,
+                defect.stack,
+                defect.from,
+                defect.to,
+                defect.code,
+                human::render(&found, false)
+            ));
+        }
+    }
+    println!("{recall:#?}");
+    assert!(DEFECTS.len() >= 60);
+    assert!(missed.is_empty(), "{missed}{recall:#?}");
+}
+
+#[test]
+fn changes_that_are_no_defect_are_not_reported() {
+    let mut wrong = String::new();
+    for change in SOUND {
+        let found = check(change.stack, &changed(change));
+        if !found.is_empty() {
+            wrong.push_str(&format!(
+                "{}: {:?} -> {:?}\n{}\n",
+                change.stack,
+                change.from,
+                change.to,
+                human::render(&found, false)
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Defects in published manifests, which are not part of this repository.
+#[rustfmt::skip]
+const PUBLISHED: &[Change] = &[
+    defect("probe", "baseline-vllm", "path: /v1/models\n            port: modelserver\n          periodSeconds: 5", "path: /v1/ready\n            port: modelserver\n          periodSeconds: 5", "serving-probe"),
+    defect("address", "baseline-vllm", "        - --tensor-parallel-size=2\n", "        - --tensor-parallel-size=2\n        - --host=127.0.0.1\n", "serving-address"),
+    defect("probe", "baseline-vllm", "        - --tensor-parallel-size=2\n", "        - --tensor-parallel-size=2\n        - --api-key=x\n", "serving-probe"),
+    defect("probe", "baseline-vllm", "failureThreshold: 120", "failureThreshold: 1", "serving-probe"),
+    defect("pod", "baseline-vllm", "mountPath: /.cache\n          name: torch-compile-cache", "mountPath: /.cache\n          name: torch-cache", "serving-pod"),
+    defect("pod", "baseline-vllm", "nvidia.com/gpu: 2\n          requests", "nvidia.com/gpu: 4\n          requests", "serving-pod"),
+    defect("selector", "baseline-vllm", "      llm-d.ai/role: decode\n  template", "      llm-d.ai/role: decoder\n  template", "serving-selector"),
+    defect("prefix cache", "precise-prefix-cpu", "--block-size=64", "--block-size=128", "serving-prefix-cache"),
+    defect("prefix cache", "precise-prefix-cpu", "\"enable_kv_cache_events\":true", "\"enable_kv_cache_events\":false", "serving-prefix-cache"),
+    defect("prefix cache", "precise-prefix-cpu", "value: tcp://*:5556", "value: tcp://*:5557", "serving-prefix-cache"),
+    defect("prefix cache", "precise-prefix-cpu", "\"topic\":\"kv@", "\"topic\":\"cache@", "serving-prefix-cache"),
+    defect("connector", "wide-ep-hybrid", "\"kv_connector\":\"NixlConnector\"", "\"kv_connector\":\"MooncakeConnector\"", "serving-transfer"),
+    defect("side channel", "wide-ep-hybrid", "          - name: VLLM_NIXL_SIDE_CHANNEL_HOST\n            valueFrom:\n              fieldRef:\n                fieldPath: status.podIP\n", "          - name: VLLM_NIXL_SIDE_CHANNEL_HOST\n            value: 0.0.0.0\n", "serving-transfer"),
+];
+
+#[test]
+fn defects_in_published_manifests_are_found() {
+    let Some(folder) = shared::shared("serving/manifests") else { return };
+    let read = |name: &str| -> String {
+        let mut files: Vec<PathBuf> = fs::read_dir(folder.join(name))
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
+        files.sort();
+        let texts: Vec<String> =
+            files.iter().map(|file| fs::read_to_string(file).expect("a file")).collect();
+        texts.join("\n---\n")
+    };
+    let mut missed = String::new();
+    for defect in PUBLISHED {
+        let text = read(defect.stack);
+        assert!(text.contains(defect.from), "{} has no {:?}", defect.stack, defect.from);
+        let of = |text: &str| -> usize {
+            let found = check(defect.stack, text);
+            let hits = found.iter().filter(|d| d.code.as_str() == defect.code);
+            hits.filter(|d| d.severity != Severity::Note).count()
+        };
+        if of(&text.replacen(defect.from, defect.to, 1)) <= of(&text) {
+            missed.push_str(&format!("{}: {:?} -> {:?}\n", defect.stack, defect.from, defect.to));
+        }
+    }
+    assert!(missed.is_empty(), "{missed}");
+}
