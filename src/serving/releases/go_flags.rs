@@ -73,7 +73,6 @@ impl<'t> Line<'t> {
         }
 
         let index = self.judge.index();
-        let flags = self.program.flags;
         if !is_long && index.is_some() && self.program.behaviors.has("pflag", index) {
             return self.short(word, written, next);
         }
