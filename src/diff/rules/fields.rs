@@ -154,6 +154,12 @@ impl Part<'_> {
             if old == new {
                 continue;
             }
+            // A map that is new, such as a probe, lowers nothing.
+            let parents = steps.split_last().map_or(&[][..], |(_, parents)| parents);
+            let held = |part| parents.iter().try_fold(part, child).is_some();
+            if field.when == When::Lowered && !(held(self.old) && held(self.new)) {
+                continue;
+            }
             let default: Option<Json> = serde_json::from_str(field.default).ok();
             let Some(change) = field.when.change(old, new, default.as_ref()) else { continue };
             let path: Vec<Step> = self.path.iter().cloned().chain(steps).collect();
