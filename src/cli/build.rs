@@ -10,7 +10,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::output::ownership::BUILD_REPORT;
-use crate::output::{self, ChartFiles, Comparison, DeploymentFiles, Staged, Writer, Written};
+use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged};
 use crate::pipeline;
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
 use crate::source::SourceResolver;
@@ -63,11 +63,8 @@ impl Build {
         let upgrades = Upgrades::new(&out, &config, &sources);
         // About the output directory; printed after the findings about bundles.
         let mut found = Diagnostics::new();
-        let target = if self.check {
-            Target::Compare(&out)
-        } else {
-            Target::Write(Writer::new(&out, self.replace, &mut found))
-        };
+        let mode = if self.check { Mode::Check } else { Mode::Write { replace: self.replace } };
+        let directory = OutputDirectory::open(&out, mode, &mut found);
         let finish = |mut chart: ChartFiles| {
             let moved = pipeline::crds_moved(&out, &chart);
             let (upgrade, problems) = upgrades.report(&mut chart);
@@ -77,7 +74,7 @@ impl Build {
                 moved,
                 watch: pipeline::watch_changed(&out, &chart, &config.bundles),
                 problems,
-                done: target.take(&chart, &mut unsuitable),
+                staged: directory.as_ref().and_then(|it| it.stage(&chart, &mut unsuitable)),
                 unsuitable,
             }
         };
@@ -108,14 +105,14 @@ impl Build {
             let decided = if self.check { Vec::new() } else { built.decided };
             lock.updated(&config, built.locked.into_iter().chain(decided).collect())
         };
-        let (mut charts, mut done, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
+        let (mut charts, mut staged, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
         for finished in built.charts {
             diagnostics.extend(finished.moved);
             diagnostics.extend(finished.watch);
             warnings.append(finished.problems);
             found.append(finished.unsuitable);
             charts.push(finished.built);
-            done.extend(finished.done);
+            staged.extend(finished.staged);
         }
         diagnostics.append(warnings);
         diagnostics.append(found);
@@ -130,14 +127,15 @@ impl Build {
             files
         });
         let stale = (new_lock != lock).then_some(lock_path.as_path());
-        let ended = target.end(done, &charts, deployment_files.as_ref(), &mut diagnostics);
-        let (exit, last_lines) = match ended {
+        let changes = directory
+            .and_then(|it| it.finish(&staged, deployment_files.as_ref(), &mut diagnostics));
+        let (exit, last_lines) = match changes {
             None => (Exit::Error, Lines::new()),
-            Some(Ended::Compared(comparison)) => {
-                self.checked(&comparison, stale, output, &mut diagnostics, &out)
+            Some(changes) if self.check => {
+                self.checked(&changes.differences, stale, output, &mut diagnostics, &out)
             }
-            Some(Ended::Written(written)) => {
-                let mut summary = summary(&charts, &release_bytes, &written, &out);
+            Some(changes) => {
+                let mut summary = summary(&charts, &release_bytes, &changes, &out);
                 // Written last, so that the lock file never has a bundle that was not built.
                 let write = |path| diagnostics.report(lock::write(path, &new_lock));
                 match stale.map_or(Some(false), write) {
@@ -196,26 +194,6 @@ impl Build {
     }
 }
 
-/// Destination of the built charts.
-enum Target<'a> {
-    /// Compare them with the output directory.
-    Compare(&'a Path),
-    /// Write them to the output directory; `None` if this is not possible, which is reported.
-    Write(Option<Writer>),
-}
-
-/// Result of comparing or staging one chart.
-enum Done {
-    Compared(Comparison),
-    Staged(Staged),
-}
-
-/// Result of comparing or writing all charts.
-enum Ended {
-    Compared(Comparison),
-    Written(Written),
-}
-
 /// The results of a chart, without its files, which are freed early.
 struct Finished {
     built: BuiltChart,
@@ -226,49 +204,9 @@ struct Finished {
     /// Warnings: the previous version cannot be compared.
     problems: Diagnostics,
     /// `None` after an error.
-    done: Option<Done>,
+    staged: Option<Staged>,
     /// Errors: the chart cannot be compared or written.
     unsuitable: Diagnostics,
-}
-
-impl Target<'_> {
-    /// Compares or stages a chart.
-    fn take(&self, chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<Done> {
-        match self {
-            Target::Compare(out) => {
-                output::compare_chart(out, chart, diagnostics).map(Done::Compared)
-            }
-            Target::Write(writer) => writer.as_ref()?.stage(chart, diagnostics).map(Done::Staged),
-        }
-    }
-
-    /// Compares the remaining files, or moves the staged charts into place.
-    fn end(
-        self,
-        done: Vec<Done>,
-        charts: &[BuiltChart],
-        deployment_files: Option<&DeploymentFiles>,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Ended> {
-        let (mut compared, mut staged) = (Comparison::default(), Vec::new());
-        for done in done {
-            match done {
-                Done::Compared(found) => compared.append(found),
-                Done::Staged(chart) => staged.push(chart),
-            }
-        }
-        match self {
-            Target::Compare(out) => {
-                let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
-                let rest = output::compare_rest(out, &dirs, deployment_files, diagnostics)?;
-                compared.append(rest);
-                Some(Ended::Compared(compared))
-            }
-            Target::Write(writer) => {
-                writer?.finish(&staged, deployment_files, diagnostics).map(Ended::Written)
-            }
-        }
-    }
 }
 
 /// Returns an error for each bundle that is not in the lock file, and for each unused entry.
@@ -307,15 +245,15 @@ pub(super) fn not_locked(
 fn summary(
     charts: &[BuiltChart],
     release_bytes: &BTreeMap<PathBuf, usize>,
-    written: &Written,
+    changes: &Changes,
     out: &Path,
 ) -> Lines {
     let mut text = Lines::new();
     let width = charts.iter().map(|chart| chart.dir.as_os_str().len()).max().unwrap_or(0);
     for chart in charts {
-        let what = if written.created.contains(&chart.dir) {
+        let what = if changes.created.contains(&chart.dir) {
             "created"
-        } else if written.updated.contains(&chart.dir) {
+        } else if changes.updated.contains(&chart.dir) {
             "updated"
         } else {
             "unchanged"
@@ -334,7 +272,7 @@ fn summary(
     }
     let mut deployment_files: BTreeMap<_, usize> = BTreeMap::new();
     let reported =
-        written.deployment_files.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
+        changes.deployment_files.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
     for first in reported.filter_map(|file| file.iter().next()) {
         *deployment_files.entry(first).or_default() += 1;
     }
@@ -345,9 +283,9 @@ fn summary(
     text.push(format!(
         "{}: {} created, {} updated, {} unchanged",
         out.display(),
-        written.created.len(),
-        written.updated.len(),
-        written.unchanged.len()
+        changes.created.len(),
+        changes.updated.len(),
+        changes.unchanged.len()
     ));
     text
 }

@@ -6,7 +6,7 @@
 #![cfg(unix)]
 
 use bundle2chart::diag::Diagnostics;
-use bundle2chart::output::{ChartFiles, DeploymentFiles, Written, compare, write};
+use bundle2chart::output::{Changes, ChartFiles, DeploymentFiles, compare, write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
@@ -41,7 +41,7 @@ fn beside(name: &str) -> DeploymentFiles {
     BTreeMap::from([text("all.yaml"), text("folder/part.yaml"), text(&format!("only-{name}.yaml"))])
 }
 
-fn build(out: &Path, name: &str) -> Result<Written, Diagnostics> {
+fn build(out: &Path, name: &str) -> Result<Changes, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let written = write(out, &tree(name), Some(&beside(name)), true, &mut diagnostics);
     assert_eq!(written.is_some(), diagnostics.is_empty(), "{diagnostics:?}");

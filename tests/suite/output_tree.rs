@@ -5,7 +5,7 @@
 use bundle2chart::chart::chart_lock;
 use bundle2chart::diag::{Code, Diagnostics};
 use bundle2chart::output::{
-    self, Change, ChartFiles, Comparison, DeploymentFiles, Writer, Written,
+    self, Change, Changes, ChartFiles, Comparison, DeploymentFiles, Mode, OutputDirectory,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,20 +13,22 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+const WRITE: Mode = Mode::Write { replace: false };
+
 /// Writes without an error or a warning, or returns the errors.
 fn write_with(
     out: &Path,
     charts: &[ChartFiles],
     files: Option<&DeploymentFiles>,
     replace: bool,
-) -> Result<Written, Diagnostics> {
+) -> Result<Changes, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let written = output::write(out, charts, files, replace, &mut diagnostics);
     assert_eq!(written.is_some(), diagnostics.is_empty(), "{diagnostics:?}");
     written.ok_or(diagnostics)
 }
 
-fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Written, Diagnostics> {
+fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Changes, Diagnostics> {
     write_with(out, charts, None, replace)
 }
 
@@ -80,7 +82,7 @@ impl Home {
         walkdir::WalkDir::new(home).into_iter().map(Result::unwrap).map(look).collect()
     }
 
-    fn write(&self, charts: &[ChartFiles]) -> Written {
+    fn write(&self, charts: &[ChartFiles]) -> Changes {
         let written = write(&self.out(), charts, false).unwrap();
         assert_eq!(self.beside(), ["out"]);
         assert!(compare(&self.out(), charts).unwrap().is_current());
@@ -499,18 +501,18 @@ fn completes_the_deployment_files_after_a_kill() {
 fn a_build_that_is_not_finished_leaves_nothing() {
     let home = Home::new();
     let mut found = Diagnostics::new();
-    let writer = Writer::new(&home.out(), false, &mut found).unwrap();
-    assert_eq!(writer.stage(&lws("1.0.0"), &mut found).unwrap().change, Change::Created);
+    let build = OutputDirectory::open(&home.out(), WRITE, &mut found).unwrap();
+    assert_eq!(build.stage(&lws("1.0.0"), &mut found).unwrap().change, Change::Created);
     assert!(home.out().exists());
-    drop(writer);
+    drop(build);
     assert!(!home.out().exists());
 
     home.write(&[lws("1.0.0")]);
     let before = home.files();
     let mut found = Diagnostics::new();
-    let writer = Writer::new(&home.out(), false, &mut found).unwrap();
-    writer.stage(&lws("1.1.0"), &mut found).unwrap();
-    drop(writer);
+    let build = OutputDirectory::open(&home.out(), WRITE, &mut found).unwrap();
+    build.stage(&lws("1.1.0"), &mut found).unwrap();
+    drop(build);
     assert_eq!(home.files(), before);
 }
 
@@ -519,14 +521,14 @@ fn a_chart_that_another_build_changed_meanwhile_is_no_longer_unchanged() {
     let home = Home::new();
     home.write(&[lws("1.0.0")]);
     let mut found = Diagnostics::new();
-    let writer = Writer::new(&home.out(), false, &mut found).unwrap();
-    let mut staged = vec![writer.stage(&lws("1.0.0"), &mut found).unwrap()];
+    let build = OutputDirectory::open(&home.out(), WRITE, &mut found).unwrap();
+    let mut staged = vec![build.stage(&lws("1.0.0"), &mut found).unwrap()];
     assert_eq!(staged[0].change, Change::Unchanged);
     let mut other = lws("1.0.0");
     other.files.insert("values.yaml".to_owned(), b"other\n".to_vec());
     write(&home.out(), &[other], true).unwrap();
-    staged.push(writer.stage(&lws("1.1.0"), &mut found).unwrap());
-    assert_eq!(writer.finish(&staged, None, &mut found), None);
+    staged.push(build.stage(&lws("1.1.0"), &mut found).unwrap());
+    assert_eq!(build.finish(&staged, None, &mut found), None);
     assert_eq!(codes(&found), [Code::OutputBusy]);
     assert!(!home.out().join("lws/1.1.0").exists());
 }

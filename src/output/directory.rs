@@ -1,4 +1,4 @@
-//! Writes charts to the output directory, safe against kills at any time.
+//! Compares charts with the output directory, or writes them to it, safe against kills at any time.
 //!
 //! Each chart is staged after it is compiled. When all are staged, they are exchanged with those in
 //! the output directory one by one, followed by the deployment files: a failed build changes
@@ -6,6 +6,7 @@
 //! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
 
 use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
+use super::comparison::{Comparison, orphans};
 use super::inspection::{Inspection, State};
 use super::lock::{LOCK, Lock};
 use super::ownership;
@@ -19,10 +20,23 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The result of a build. Chart directories, relative to the output directory, in the order of the
-/// charts.
+/// What a build does with the output directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing is written, and files of others are no errors.
+    Check,
+    /// Charts are written.
+    Write {
+        /// Allows different content under an existing chart version, and overwriting files edited
+        /// by hand.
+        replace: bool,
+    },
+}
+
+/// The result of a build: what was changed, or would be. Chart directories, relative to the output
+/// directory, in the order of the charts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct Changes {
     /// Charts that were not there.
     pub created: Vec<PathBuf>,
     /// Charts whose files changed.
@@ -31,6 +45,8 @@ pub struct Written {
     pub unchanged: Vec<PathBuf>,
     /// Written or removed deployment files, sorted, without the ownership file.
     pub deployment_files: Vec<PathBuf>,
+    /// The differences between the directory and the build; only with [`Mode::Check`].
+    pub differences: Comparison,
 }
 
 /// The change of a chart directory.
@@ -44,7 +60,7 @@ pub enum Change {
     Unchanged,
 }
 
-/// A chart that is ready to take its place.
+/// A chart that is ready to take its place, or was compared.
 #[derive(Clone, Debug)]
 pub struct Staged {
     /// Directory of the chart relative to the output directory.
@@ -53,16 +69,18 @@ pub struct Staged {
     pub change: Change,
     /// Digest of its ownership file.
     marker: String,
+    /// Only with [`Mode::Check`].
+    differences: Comparison,
 }
 
-/// A build that writes to an output directory.
+/// An output directory and the build that uses it.
 ///
-/// If dropped without [`Writer::finish`], the output directory is unchanged.
+/// If dropped without [`OutputDirectory::finish`], it is unchanged.
 #[derive(Debug)]
-pub struct Writer {
+pub struct OutputDirectory {
     out: PathBuf,
     stage: Stage,
-    replace: bool,
+    mode: Mode,
     /// Held since the first chart that changes.
     lock: Mutex<Option<Lock>>,
     /// True if a chart could not be staged. The next one would probably fail for the same reason,
@@ -70,29 +88,29 @@ pub struct Writer {
     failed: AtomicBool,
 }
 
-impl Writer {
-    /// Starts a build. `replace` allows different content under an existing chart version, and
-    /// overwriting files edited by hand.
+impl OutputDirectory {
+    /// Starts a build.
     ///
     /// Reports [`Code::OutputUnsuitable`] if `out` is not a directory, and errors of cleaning up
     /// after a killed build.
-    pub fn new(out: &Path, replace: bool, diagnostics: &mut Diagnostics) -> Option<Self> {
+    pub fn open(out: &Path, mode: Mode, diagnostics: &mut Diagnostics) -> Option<Self> {
         diagnostics.report(check_directory(out))?;
-        let writer = Writer {
+        let directory = OutputDirectory {
             out: out.to_owned(),
             stage: Stage::of(out),
-            replace,
+            mode,
             lock: Mutex::new(None),
             failed: AtomicBool::new(false),
         };
-        if writer.stage.exists() || out.join(LOCK).exists() {
-            diagnostics.report(writer.lock())?;
+        let has_leftovers = directory.stage.exists() || out.join(LOCK).exists();
+        if has_leftovers && mode != Mode::Check {
+            diagnostics.report(directory.lock())?;
         }
-        Some(writer)
+        Some(directory)
     }
 
-    /// Stages a chart, unless the output directory is up to date. Can be called by several threads
-    /// at a time.
+    /// Stages a chart, unless the output directory is up to date; with [`Mode::Check`], only
+    /// compares it. Can be called by several threads at a time.
     ///
     /// Reports all reasons for which the chart cannot be written: the codes of the section "the
     /// output directory" of [`Code`].
@@ -102,7 +120,7 @@ impl Writer {
         }
         let files = OwnedFiles::of_chart(chart);
         let mut found = self.inspect(chart, &files, diagnostics)?;
-        if !found.is_current() {
+        if !found.is_current() && self.mode != Mode::Check {
             // Another build may have ended before we had the lock, so its state counts.
             diagnostics.report(self.lock())?;
             found = self.inspect(chart, &files, diagnostics)?;
@@ -113,7 +131,10 @@ impl Writer {
             State::Absent => Change::Created,
             _ => Change::Updated,
         };
-        if change != Change::Unchanged {
+        let mut differences = Comparison::default();
+        if self.mode == Mode::Check {
+            differences = Comparison::of(&chart.dir, found);
+        } else if change != Change::Unchanged {
             if self.failed.load(Ordering::Relaxed) {
                 return None;
             }
@@ -122,12 +143,12 @@ impl Writer {
             diagnostics.report(staged)?;
         }
         let marker = sha256(files.marker.as_bytes());
-        Some(Staged { dir: chart.dir.clone(), change, marker })
+        Some(Staged { dir: chart.dir.clone(), change, marker, differences })
     }
 
     /// Moves the staged charts and exactly these deployment files into place; if they are not
     /// known, existing ones are kept. Other versions, other charts and all other files are kept. If
-    /// nothing differs, nothing is written.
+    /// nothing differs, nothing is written. With [`Mode::Check`], only compares the rest.
     ///
     /// Reports all reasons for which nothing was changed, and warnings about what could not be
     /// cleaned up after all was in place.
@@ -136,23 +157,27 @@ impl Writer {
         charts: &[Staged],
         deployment_files: Option<&DeploymentFiles>,
         diagnostics: &mut Diagnostics,
-    ) -> Option<Written> {
+    ) -> Option<Changes> {
         let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
         if !paths::check_dirs(&dirs, diagnostics) {
             return None;
         }
-        let deployment_files = match deployment_files {
-            Some(files) => self.stage_deployment_files(files, &dirs, diagnostics)?,
-            None => Vec::new(),
-        };
         let with = |change| charts.iter().filter(move |chart| chart.change == change);
         let dirs_with = |change| with(change).map(|chart| chart.dir.clone()).collect();
-        let written = Written {
+        let mut changes = Changes {
             created: dirs_with(Change::Created),
             updated: dirs_with(Change::Updated),
             unchanged: dirs_with(Change::Unchanged),
-            deployment_files,
+            ..Changes::default()
         };
+        if let Some(files) = deployment_files {
+            self.add_deployment_files(files, &dirs, &mut changes, diagnostics)?;
+        }
+        if self.mode == Mode::Check {
+            charts.iter().for_each(|chart| changes.differences.append(chart.differences.clone()));
+            changes.differences.orphans = diagnostics.report(orphans(&self.out, &dirs))?;
+            return Some(changes);
+        }
         let changed = charts.iter().filter(|chart| chart.change != Change::Unchanged);
         let changed: Vec<&Path> = changed.map(|chart| chart.dir.as_path()).collect();
 
@@ -170,7 +195,7 @@ impl Writer {
                 });
             }
         }
-        Some(written)
+        Some(changes)
     }
 
     /// Locks the output directory and cleans up after a killed build, unless this was done.
@@ -191,17 +216,20 @@ impl Writer {
     ) -> Option<Inspection> {
         let before = diagnostics.mark();
         let found = diagnostics.report(Inspection::of_chart(&self.out, files))?;
-        refusals::of_chart(&self.out, chart, files, &found, self.replace, diagnostics);
+        if let Mode::Write { replace } = self.mode {
+            refusals::of_chart(&self.out, chart, files, &found, replace, diagnostics);
+        }
         (!diagnostics.has_errors_since(before)).then_some(found)
     }
 
-    /// Stages the deployment files if one differs, and returns the paths of those that do.
-    fn stage_deployment_files(
+    /// Compares the deployment files, stages them if one differs, and adds the differences.
+    fn add_deployment_files(
         &self,
         files: &DeploymentFiles,
         dirs: &[&Path],
+        changes: &mut Changes,
         diagnostics: &mut Diagnostics,
-    ) -> Option<Vec<PathBuf>> {
+    ) -> Option<()> {
         if !paths::check_deployment(files, dirs, diagnostics) {
             return None;
         }
@@ -209,20 +237,30 @@ impl Writer {
         let inspect = |diagnostics: &mut Diagnostics| {
             let before = diagnostics.mark();
             let found = diagnostics.report(Inspection::of_deployment(&self.out, &files))?;
-            refusals::of_deployment(&self.out, &found, self.replace, diagnostics);
+            match self.mode {
+                Mode::Check => diagnostics.report(refusals::damage(&self.out, &found))?,
+                Mode::Write { replace } => {
+                    refusals::of_deployment(&self.out, &found, replace, diagnostics);
+                }
+            }
             (!diagnostics.has_errors_since(before)).then_some(found)
         };
-        let found = inspect(diagnostics)?;
+        let mut found = inspect(diagnostics)?;
+        if self.mode == Mode::Check {
+            changes.differences.append(Comparison::of(Path::new(""), found));
+            return Some(());
+        }
         if found.is_current() {
-            return Some(Vec::new());
+            return Some(());
         }
         diagnostics.report(self.lock())?;
-        let found = inspect(diagnostics)?;
+        found = inspect(diagnostics)?;
         diagnostics.report(self.stage.deployment(&files, &found))?;
 
         let mut changed = &(&found.missing | &found.stale) | &found.extra;
         changed.remove(ownership::FILE_NAME);
-        Some(changed.into_iter().map(PathBuf::from).collect())
+        changes.deployment_files = changed.into_iter().map(PathBuf::from).collect();
+        Some(())
     }
 
     /// Checks that no other build changed a chart before this one had the lock.
@@ -260,7 +298,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for OutputDirectory {
     fn drop(&mut self) {
         let lock = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner);
         if lock.is_some() {
@@ -268,6 +306,18 @@ impl Drop for Writer {
             let _ = self.stage.recover();
         }
     }
+}
+
+/// Compares the output directory `out` with `charts`. Nothing is written.
+///
+/// Reports [`Code::ChartPath`] for charts with invalid paths, [`Code::OutputUnsuitable`] if `out` is
+/// not a directory, [`Code::OutputFailed`] if it cannot be read.
+pub fn compare(
+    out: &Path,
+    charts: &[ChartFiles],
+    diagnostics: &mut Diagnostics,
+) -> Option<Comparison> {
+    Some(build(out, charts, None, Mode::Check, diagnostics)?.differences)
 }
 
 /// Writes exactly these `charts` to the output directory `out`, in addition to other files there,
@@ -280,17 +330,27 @@ pub fn write(
     deployment_files: Option<&DeploymentFiles>,
     replace: bool,
     diagnostics: &mut Diagnostics,
-) -> Option<Written> {
+) -> Option<Changes> {
+    build(out, charts, deployment_files, Mode::Write { replace }, diagnostics)
+}
+
+fn build(
+    out: &Path,
+    charts: &[ChartFiles],
+    deployment_files: Option<&DeploymentFiles>,
+    mode: Mode,
+    diagnostics: &mut Diagnostics,
+) -> Option<Changes> {
     let before = diagnostics.mark();
     let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
     if !paths::check_dirs(&dirs, diagnostics) {
         return None;
     }
-    let writer = Writer::new(out, replace, diagnostics)?;
-    let stage = |chart| writer.stage(chart, diagnostics);
+    let directory = OutputDirectory::open(out, mode, diagnostics)?;
+    let stage = |chart| directory.stage(chart, diagnostics);
     let staged: Vec<Staged> = charts.iter().filter_map(stage).collect();
     if diagnostics.has_errors_since(before) {
         return None;
     }
-    writer.finish(&staged, deployment_files, diagnostics)
+    directory.finish(&staged, deployment_files, diagnostics)
 }

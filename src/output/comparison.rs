@@ -1,11 +1,9 @@
-//! `build --check`: what a build would change in the output directory. Read-only.
+//! What a build would change in the output directory, for a person. Read-only.
 
-use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
 use super::failure::walk_failed;
 use super::inspection::Inspection;
 use super::ownership::is_marked;
-use super::stage::{STAGE, check_directory};
-use super::{paths, refusals};
+use super::stage::STAGE;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +27,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    fn of(dir: &Path, found: Inspection) -> Self {
+    /// Returns the differences that were found in a directory.
+    pub(super) fn of(dir: &Path, found: Inspection) -> Self {
         let below = |paths: BTreeSet<String>| paths.iter().map(|path| dir.join(path)).collect();
         Comparison {
             missing: below(found.missing),
@@ -76,70 +75,8 @@ impl Comparison {
     }
 }
 
-/// Compares the output directory `out` with `charts`.
-///
-/// Nothing is written. Reports [`Code::ChartPath`] for charts with invalid paths,
-/// [`Code::OutputUnsuitable`] if `out` is not a directory, [`Code::OutputFailed`] if it cannot be
-/// read.
-pub fn compare(
-    out: &Path,
-    charts: &[ChartFiles],
-    diagnostics: &mut Diagnostics,
-) -> Option<Comparison> {
-    let before = diagnostics.mark();
-    let mut comparison = Comparison::default();
-    for chart in charts {
-        comparison.append(compare_chart(out, chart, diagnostics).unwrap_or_default());
-    }
-    let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
-    comparison.append(compare_rest(out, &dirs, None, diagnostics).unwrap_or_default());
-    (!diagnostics.has_errors_since(before)).then_some(comparison)
-}
-
-/// Compares the directory of one chart in the output directory `out` with the chart. Reports as
-/// [`compare`] does.
-pub fn compare_chart(
-    out: &Path,
-    chart: &ChartFiles,
-    diagnostics: &mut Diagnostics,
-) -> Option<Comparison> {
-    diagnostics.report(check_directory(out))?;
-    if !paths::check_chart(chart, diagnostics) {
-        return None;
-    }
-    let found = Inspection::of_chart(out, &OwnedFiles::of_chart(chart));
-    Some(Comparison::of(&chart.dir, diagnostics.report(found)?))
-}
-
-/// Compares the output directory `out` apart from the charts in `dirs`: the deployment files, if
-/// known, and orphaned charts. Reports as [`compare`] does, and [`Code::OwnershipFile`] if the list
-/// of owned files is invalid.
-pub fn compare_rest(
-    out: &Path,
-    dirs: &[&Path],
-    deployment_files: Option<&DeploymentFiles>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Comparison> {
-    diagnostics.report(check_directory(out))?;
-    if !paths::check_dirs(dirs, diagnostics) {
-        return None;
-    }
-    let mut comparison = Comparison::default();
-    if let Some(files) = deployment_files {
-        if !paths::check_deployment(files, dirs, diagnostics) {
-            return None;
-        }
-        let files = OwnedFiles::of_deployment(files);
-        let found = diagnostics.report(Inspection::of_deployment(out, &files))?;
-        diagnostics.report(refusals::damage(out, &found))?;
-        comparison = Comparison::of(Path::new(""), found);
-    }
-    comparison.orphans = diagnostics.report(orphans(out, dirs))?;
-    Some(comparison)
-}
-
 /// Returns the directories that we wrote, of charts that are not among those in `dirs`.
-fn orphans(out: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Fatal> {
+pub(super) fn orphans(out: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Fatal> {
     let names: BTreeSet<_> = dirs.iter().filter_map(|dir| dir.iter().next()).collect();
     let mut orphans = Vec::new();
     if !out.exists() {
