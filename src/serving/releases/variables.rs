@@ -5,6 +5,9 @@ use super::verdict::{Judge, Kind, Verdict};
 use super::{Engine, replacement};
 use crate::diag::suggest;
 
+/// Variables with the prefix of an engine that the launch scripts of KServe's presets read.
+const OF_PRESETS: [&str; 2] = ["VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT"];
+
 /// Judges the names of variables with a prefix of the engine. The path of a verdict is the name.
 pub(in crate::serving) fn judge(table: &Engine, release: Release, names: &[&str]) -> Vec<Verdict> {
     let mut judge = Judge::new(table.program, &table.releases, release);
@@ -14,7 +17,7 @@ pub(in crate::serving) fn judge(table: &Engine, release: Release, names: &[&str]
     // Releases before the first with a list of variables are not known.
     let is_listed = !table.env.names(index).is_empty();
     for name in names.iter().filter(is_own).filter(|_| is_listed) {
-        if table.env.has(name, index) {
+        if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;
         }
         let known = table.env.find(name).is_some();

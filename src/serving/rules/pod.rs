@@ -281,7 +281,7 @@ pub(super) fn is_typo(one: &str, other: &str) -> bool {
     let end = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
     let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
     let is_number = |part: &[char]| part.iter().any(char::is_ascii_digit);
-    start + end > 2 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
+    start + end > 1 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
 }
 
 /// Returns a quantity in thousandths; `None` if it is not valid.
