@@ -260,7 +260,6 @@ fn defects_are_found() {
             ));
         }
     }
-    println!("{recall:#?}");
     assert!(DEFECTS.len() >= 60);
     assert!(missed.is_empty(), "{missed}{recall:#?}");
 }

@@ -54,8 +54,7 @@ fn parent_of(
             format!("{} references Gateway/{name}, which is not in the manifests", route.label());
         let hint = suggest::hint(name, &names, "Gateways");
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
-        let is_near =
-            names.iter().any(|other| *other == name) || suggest::nearest(name, &names).is_some();
+        let is_near = names.contains(&name) || suggest::nearest(name, &names).is_some();
         if !is_near {
             found.push(owner, path, message, hint).severity = Some(Severity::Warning);
         } else {

@@ -88,10 +88,10 @@ pub(crate) fn answered(view: &View<'_>, found: &mut Found) {
                 _ => (VLLM_PATHS, "vLLM"),
             };
             let adds_paths = ["middleware", "root-path", "tool-server", "grpc"];
-            let is_known = !adds_paths.iter().any(|flag| flags.has(flag))
-                // The supervisor of ranks has paths of its own.
-                && !(engine.has_port_for_each_rank() && path == "/readyz");
-            if is_known && !is_placeholder(path) && !paths.contains(&path) {
+            // The supervisor of ranks has paths of its own.
+            let is_supervised = engine.has_port_for_each_rank() && path == "/readyz";
+            let has_others = is_supervised || adds_paths.iter().any(|flag| flags.has(flag));
+            if !has_others && !is_placeholder(path) && !paths.contains(&path) {
                 let message =
                     format!("{} uses path `{path}`, which {name} does not serve", probe.name);
                 let right = if probe.name == "readinessProbe" { "/v1/models" } else { "/health" };

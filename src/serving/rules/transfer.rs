@@ -246,10 +246,9 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
         Some(Variable::Text(address)) if address.parse::<std::net::IpAddr>().is_ok() => {
             format!("`{HOST}` is `{address}` for all pods")
         }
-        Some(Variable::Field(field))
-            if !matches!(field, "status.podIP" | "status.podIPs")
-                && !(on_host && field == "status.hostIP") =>
-        {
+        Some(Variable::Field("status.podIP" | "status.podIPs")) => return,
+        Some(Variable::Field("status.hostIP")) if on_host => return,
+        Some(Variable::Field(field)) => {
             format!("`{HOST}` is `{field}`, which is no address of the pod")
         }
         _ => return,
