@@ -6,6 +6,7 @@
 //! comparison ([`redact`]), so that no renderer can print them.
 
 mod defaults;
+pub mod group;
 pub mod harm;
 pub mod identity;
 pub mod plan;
@@ -14,6 +15,7 @@ mod renames;
 pub mod render;
 pub mod rules;
 mod side;
+pub mod summary;
 pub mod tree;
 pub mod values;
 

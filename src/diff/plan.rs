@@ -1,7 +1,8 @@
 //! The upgrade plan: steps in order.
 
+use super::group::{Group, groups};
 use super::rules::{self, Sides};
-use super::{Action, ChangeSet, Class, ObjectChange, is_description};
+use super::{Action, ChangeSet, Class, ObjectChange, Rule, is_description};
 use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -46,11 +47,13 @@ pub(super) fn plan(set: &ChangeSet, unconditional: UnconditionalSteps) -> Vec<St
     if set.is_empty() {
         return Vec::new();
     }
+    let groups = groups(set);
+
     let UnconditionalSteps { images, crds, take_over, delete, upgrade, restart } = unconditional;
     let mut steps = vec![
-        step("final", "Back up: these changes cannot be rolled back", one_way(set)),
-        step("check", "Fix what these breaking changes affect", breaking(set)),
-        step("access", "Review the new RBAC permissions", access(set)),
+        step("final", "Back up: these changes cannot be rolled back", one_way(&groups)),
+        step("check", "Fix what these breaking changes affect", breaking(&groups)),
+        step("access", "Review the new RBAC permissions", access(&groups)),
         step("values", "Update your values files", values(set)),
         images,
         crds,
@@ -58,7 +61,7 @@ pub(super) fn plan(set: &ChangeSet, unconditional: UnconditionalSteps) -> Vec<St
         delete,
         upgrade,
         restart,
-        step("watch", "Monitor after the upgrade", watch(set)),
+        step("watch", "Monitor after the upgrade", watch(&groups)),
     ];
     steps.retain(|step| !step.items.is_empty());
     steps
@@ -68,36 +71,20 @@ fn step(id: &'static str, title: &'static str, items: Vec<String>) -> Step {
     Step { id, title, items, commands: Vec::new() }
 }
 
-/// Maximum number of reasons per object; the rest is counted.
-const REASONS: usize = 5;
-
-/// Returns one item per object with matching findings, with their reasons.
-fn items_with(set: &ChangeSet, wanted: impl Fn(&super::Finding) -> bool) -> Vec<String> {
-    let mut items = Vec::new();
-    for object in &set.objects {
-        let findings = object.changes.iter().flat_map(|change| &change.findings);
-        let findings = findings.filter(|finding| wanted(finding));
-        let reasons: IndexSet<&str> = findings.map(|finding| finding.reason.as_str()).collect();
-        let more = match reasons.len().saturating_sub(REASONS) {
-            0 => String::new(),
-            more => format!("; and {more} more"),
-        };
-        let reasons: Vec<&str> = reasons.into_iter().take(REASONS).collect();
-        if !reasons.is_empty() {
-            items.push(format!("{}: {}{more}", object.id, reasons.join("; ")));
-        }
-    }
-    items
+/// Returns one item per group of findings that is wanted, with its extent.
+fn items_with(groups: &[Group<'_>], wanted: impl Fn(&Rule) -> bool) -> Vec<String> {
+    let found = groups.iter().filter(|group| wanted(group.rule));
+    found.map(|group| format!("{} ({})", group.reason, group.extent())).collect()
 }
 
-/// Returns one item per object with findings of these codes.
-fn with_codes(set: &ChangeSet, codes: &[&str]) -> Vec<String> {
-    items_with(set, |finding| codes.contains(&finding.rule.code))
+/// Returns one item per group of findings with these codes.
+fn with_codes(groups: &[Group<'_>], codes: &[&str]) -> Vec<String> {
+    items_with(groups, |rule| codes.contains(&rule.code))
 }
 
-fn one_way(set: &ChangeSet) -> Vec<String> {
+fn one_way(groups: &[Group<'_>]) -> Vec<String> {
     with_codes(
-        set,
+        groups,
         &[
             "crd-storage-moved",
             "crd-stored-version-removed",
@@ -113,7 +100,7 @@ fn one_way(set: &ChangeSet) -> Vec<String> {
 }
 
 /// Returns changes that would fail the upgrade, and breaking changes without their own step.
-fn breaking(set: &ChangeSet) -> Vec<String> {
+fn breaking(groups: &[Group<'_>]) -> Vec<String> {
     let elsewhere = |code: &str| {
         code.starts_with("value-")
             || code == "immutable-field"
@@ -128,8 +115,7 @@ fn breaking(set: &ChangeSet) -> Vec<String> {
     };
     // The only risky change that can fail the upgrade itself.
     let stored = |code: &str| code == "crd-unserved-version-removed";
-    items_with(set, |finding| {
-        let rule = finding.rule;
+    items_with(groups, |rule| {
         stored(rule.code) || (rule.class == Class::Breaking && !elsewhere(rule.code))
     })
 }
@@ -290,9 +276,9 @@ fn shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn access(set: &ChangeSet) -> Vec<String> {
+fn access(groups: &[Group<'_>]) -> Vec<String> {
     with_codes(
-        set,
+        groups,
         &[
             "rbac-escalation",
             "rbac-secrets",
@@ -378,9 +364,9 @@ fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     items
 }
 
-fn watch(set: &ChangeSet) -> Vec<String> {
+fn watch(groups: &[Group<'_>]) -> Vec<String> {
     with_codes(
-        set,
+        groups,
         &[
             "webhook-on-core-added",
             "webhook-added",

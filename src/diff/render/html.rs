@@ -3,24 +3,46 @@
 //! All content is in the page itself; the script only filters. The content security policy allows
 //! only the page's own style and script, by digest.
 
-use super::{Sign, lines, objects};
-use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
+use super::{Sign, counts, fields, is_short, lines, more_like, objects};
+use crate::diff::group::{Group, Place, label};
+use crate::diff::summary::Summary;
+use crate::diff::{Action, Change, ChangeSet, Class, Finding};
 use crate::escape::html as text;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
 /// Maximum number of lines of a value.
-const LINES: usize = 1_000;
+const LINES: usize = 200;
+
+/// Maximum number of changes of one finding that are shown with their values.
+const VALUES: usize = 60;
+
+/// Number of items of a step of the plan that are not folded.
+const ITEMS: usize = 5;
 
 /// Renders a change set as an HTML page.
 pub fn render(set: &ChangeSet) -> String {
     let title = format!("{} → {}", set.old, set.new);
+    let mut body = String::new();
+    let summary = Summary::of(set);
+    chart(set, &summary, "", &mut body);
+    let classes = Class::ALL.map(|class| summary.of_class(class).count());
+    page(&title, &body, &kinds(&summary.groups), classes)
+}
+
+/// Returns a page with this title and body. The script filters the findings by class and kind.
+pub(super) fn page(
+    title: &str,
+    body: &str,
+    kinds: &BTreeMap<&str, usize>,
+    classes: [usize; 3],
+) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -29,9 +51,40 @@ pub fn render(set: &ChangeSet) -> String {
          <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
         digest(STYLE),
         digest(SCRIPT),
-        text(&title),
+        text(title),
     );
+    if !kinds.is_empty() {
+        filters(kinds, classes, &mut page);
+    }
+    page.push_str("<main>\n");
+    page.push_str(body);
+    page.push_str("</main>\n");
+    if !kinds.is_empty() {
+        let _ = writeln!(page, "<script>{SCRIPT}</script>");
+    }
+    page.push_str("</body>\n</html>\n");
+    page
+}
 
+/// Returns the number of findings by kind of object.
+pub(super) fn kinds<'s>(groups: &[Group<'s>]) -> BTreeMap<&'s str, usize> {
+    let mut kinds = BTreeMap::new();
+    for group in groups {
+        for kind in kinds_of(group) {
+            *kinds.entry(kind).or_default() += 1;
+        }
+    }
+    kinds
+}
+
+fn kinds_of<'s>(group: &Group<'s>) -> std::collections::BTreeSet<&'s str> {
+    group.places.iter().map(|place| place.object.id.kind.as_str()).collect()
+}
+
+/// Appends the report on one comparison: the first screen, the plan and all findings. `prefix` makes
+/// link targets unique among several comparisons.
+pub(super) fn chart(set: &ChangeSet, summary: &Summary<'_>, prefix: &str, page: &mut String) {
+    let title = format!("{} → {}", set.old, set.new);
     let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title));
     for Finding { rule, reason } in &set.notices {
         let _ = writeln!(
@@ -43,10 +96,13 @@ pub fn render(set: &ChangeSet) -> String {
             text(rule.todo),
         );
     }
+    let (class, rest) = summary.verdict.split_once(": ").unwrap_or(("", &summary.verdict));
     if set.is_empty() {
-        let _ = writeln!(page, "<p>No differences in {} objects.</p>", set.unchanged);
+        let _ = writeln!(page, "<p>{}.</p>", text(&summary.verdict));
     } else {
-        let _ = writeln!(page, "<p id=\"counts\">{} in {}.</p>", strong_counts(set), objects(set));
+        let rest = with_code(rest);
+        let _ = writeln!(page, "<p class=\"verdict {class}\"><b>{class}</b>: {rest}.</p>");
+        let _ = writeln!(page, "<p class=\"dim\">{} in {}.</p>", counts(set), objects(set));
     }
     for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
         let _ = writeln!(
@@ -57,25 +113,38 @@ pub fn render(set: &ChangeSet) -> String {
             text(&ignored.reason)
         );
     }
-    if !set.plan.is_empty() {
+    page.push_str("</header>\n");
+    if set.is_empty() {
+        return;
+    }
+
+    most_important(summary, prefix, page);
+    plan(set, page);
+    page.push_str("<section>\n<h2>Changes</h2>\n");
+    for (index, group) in summary.groups.iter().enumerate() {
+        finding(group, &format!("{prefix}finding-{}", index + 1), page);
+    }
+    page.push_str("</section>\n");
+}
+
+fn most_important(summary: &Summary<'_>, prefix: &str, page: &mut String) {
+    if summary.most_important.is_empty() {
+        return;
+    }
+    page.push_str("<section class=\"top\">\n<h2>What matters most</h2>\n<ol>\n");
+    for (index, group) in summary.top() {
+        let class = group.class().as_str();
         let _ = writeln!(
             page,
-            "<nav><a href=\"#plan\">Plan: {} steps</a> <a href=\"#changes\">Changes</a></nav>",
-            set.plan.len()
+            "<li><b class=\"{class}\">{class}</b> {} <span class=\"dim\">{}{}</span> \
+             <a href=\"#{prefix}finding-{}\">details</a></li>",
+            with_code(group.reason),
+            with_code(&group.extent()),
+            text(&more_like(summary, index, group)),
+            index + 1,
         );
     }
-    page.push_str("</header>\n");
-
-    if !set.is_empty() {
-        let ids = ids(set);
-        summary(set, &ids, &mut page);
-        filters(set, &mut page);
-        changes(set, &ids, &mut page);
-        plan(set, &mut page);
-        let _ = writeln!(page, "<script>{SCRIPT}</script>");
-    }
-    page.push_str("</body>\n</html>\n");
-    page
+    page.push_str("</ol>\n</section>\n");
 }
 
 /// Returns the source expression of a content security policy for inline content.
@@ -83,71 +152,13 @@ fn digest(content: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content.as_bytes())))
 }
 
-fn strong_counts(set: &ChangeSet) -> String {
-    Class::ALL
-        .map(|class| {
-            let name = class.as_str();
-            format!("<b class=\"{name}\" id=\"count-{name}\">{} {name}</b>", set.count(class))
-        })
-        .join(", ")
-}
-
-/// Maximum number of linked objects per row of the summary.
-const LINKS: usize = 3;
-
-/// Appends the table of breaking and risky changes by code, with links.
-fn summary(set: &ChangeSet, ids: &[String], page: &mut String) {
-    let mut rows = String::new();
-    for ((class, code), count) in crate::diff::codes(set) {
-        let rule = crate::diff::rules::all().find(|rule| rule.code == code);
-        if let Some(rule) = rule.filter(|_| class != Class::Info) {
-            let _ = writeln!(
-                rows,
-                "<tr class=\"{0}\"><td><b>{0}</b></td><td>{count}</td><td><code>{code}</code></td><td>{1}{2}</td></tr>",
-                class.as_str(),
-                text(rule.title),
-                ways(set, ids, code),
-            );
-        }
-    }
-    if !rows.is_empty() {
-        let _ = write!(page, "<section>\n<h2>Summary</h2>\n<table>\n{rows}</table>\n</section>\n");
-    }
-}
-
-/// Returns links to the first change with this code of each object.
-fn ways(set: &ChangeSet, ids: &[String], code: &str) -> String {
-    let first = |object: &ObjectChange| object.changes.iter().position(|c| c.code() == code);
-    let found: Vec<(&ObjectChange, String)> = set
-        .objects
-        .iter()
-        .zip(ids)
-        .filter_map(|(object, id)| Some((object, format!("{id}--{}", first(object)? + 1))))
-        .collect();
-    let mut links = String::new();
-    for (object, id) in found.iter().take(LINKS) {
-        let name = text(&object.id.to_string());
-        let _ = write!(links, " <a href=\"#{id}\"><code>{name}</code></a>");
-    }
-    if found.len() > LINKS {
-        let _ = write!(links, " and {} more objects", found.len() - LINKS);
-    }
-    links
-}
-
-fn filters(set: &ChangeSet, page: &mut String) {
-    let kinds: BTreeMap<&str, usize> =
-        set.objects.iter().fold(BTreeMap::new(), |mut all, object| {
-            *all.entry(object.id.kind.as_str()).or_default() += 1;
-            all
-        });
-    page.push_str("<h2 id=\"changes\">Changes</h2>\n<form id=\"filters\" hidden>\n");
-    for class in Class::ALL {
+fn filters(kinds: &BTreeMap<&str, usize>, classes: [usize; 3], page: &mut String) {
+    page.push_str("<form id=\"filters\" hidden>\n");
+    for (class, count) in Class::ALL.into_iter().zip(classes) {
         let name = class.as_str();
         let _ = writeln!(
             page,
-            "<label class=\"{name}\"><input type=\"checkbox\" value=\"{name}\" checked><b>{} {name}</b></label>",
-            set.count(class)
+            "<label class=\"{name}\"><input type=\"checkbox\" value=\"{name}\" checked><b>{count} {name}</b></label>",
         );
     }
 
@@ -159,107 +170,76 @@ fn filters(set: &ChangeSet, page: &mut String) {
 
     page.push_str(
         "</select></label>\n\
-         <input type=\"search\" name=\"q\" placeholder=\"Search (/)\" aria-label=\"Search in changes\">\n\
+         <input type=\"search\" name=\"q\" placeholder=\"Search (/)\" aria-label=\"Search in findings\">\n\
          <button type=\"button\" id=\"open\">Open all</button>\n\
          <button type=\"button\" id=\"close\">Close all</button>\n\
-         <output id=\"shown\" class=\"dim\"></output>\n</form>\n\
-         <p class=\"dim\">Keys: j next change, k previous change, / search, 1 2 3 toggle classes, o open all, c close all.</p>\n",
+         <output id=\"shown\" class=\"dim\" title=\"Keys: j next, k previous, / search, 1 2 3 classes, o open all, c close all\"></output>\n</form>\n",
     );
 }
 
-/// Returns unique link targets, one per object; duplicate slugs are numbered.
-fn ids(set: &ChangeSet) -> Vec<String> {
-    let mut taken = BTreeSet::new();
-    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-    let id = |object: &ObjectChange| {
-        let slug = slug(&object.id.to_string());
-        let number = numbers.entry(slug.clone()).or_default();
-        loop {
-            *number += 1;
-            let id = if *number == 1 { slug.clone() } else { format!("{slug}-{number}") };
-            if taken.insert(id.clone()) {
-                return id;
-            }
-        }
-    };
-    set.objects.iter().map(id).collect()
-}
-
-fn changes(set: &ChangeSet, ids: &[String], page: &mut String) {
-    page.push_str("<main>\n");
-    for (object, id) in set.objects.iter().zip(ids) {
-        one(object, id, page);
-    }
-    page.push_str("</main>\n");
-}
-
-/// Returns a name as a link target.
-fn slug(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    format!("o-{}", name.chars().map(plain).collect::<String>())
-}
-
-fn one(object: &ObjectChange, id: &str, page: &mut String) {
-    let class = object.class().as_str();
-    let open = if object.class() == Class::Info { "" } else { " open" };
-    let from = match &object.action {
-        Action::Renamed(from) => format!(" from {}", text(&from.to_string())),
-        _ => String::new(),
-    };
-
-    let tally: Vec<String> = Class::ALL
-        .into_iter()
-        .filter(|class| object.count(*class) > 0)
-        .map(|class| format!("<b class=\"{0}\">{1} {0}</b>", class.as_str(), object.count(class)))
-        .collect();
-    let name = text(&object.id.to_string());
-    let _ = write!(
-        page,
-        "<section class=\"object {class}\" id=\"{id}\" data-kind=\"{}\" data-name=\"{name}\">\n\
-         <details{open}><summary>{} <code>{name}</code>{from} <span class=\"tally\">{}</span></summary>\n",
-        text(&object.id.kind),
-        object.action.as_str(),
-        tally.join(", "),
-    );
-
-    let mut told = Vec::new();
-    for (number, change) in object.changes.iter().enumerate() {
-        write_change(change, &format!("{id}--{}", number + 1), &mut told, page);
-    }
-
-    let _ = write!(page, "</details>\n</section>\n");
-}
-
-fn write_change(change: &Change, id: &str, told: &mut Vec<&'static str>, page: &mut String) {
-    let class = change.class().as_str();
+/// Appends a finding, closed, with its places.
+fn finding(group: &Group<'_>, id: &str, page: &mut String) {
+    let (class, rule) = (group.class().as_str(), group.rule);
+    let kinds: Vec<String> = kinds_of(group).into_iter().map(text).collect();
     let _ = writeln!(
         page,
-        "<article class=\"change {class}\" id=\"{id}\" data-class=\"{class}\"><a class=\"link\" href=\"#{id}\" aria-label=\"Link to this change\">#</a>",
+        "<details class=\"finding {class}\" id=\"{id}\" data-class=\"{class}\" data-kinds=\"{}\" data-places=\"{}\">\n\
+         <summary><b>{class}</b> {} <span class=\"dim\">{}</span></summary>\n\
+         <p><code>{}</code> {}</p>",
+        kinds.join(" "),
+        group.places.len(),
+        with_code(group.reason),
+        with_code(&group.extent()),
+        rule.code,
+        with_code(rule.explanation),
     );
-
-    for finding in &change.findings {
-        let rule = finding.rule;
-        let _ = writeln!(
-            page,
-            "<p class=\"finding {0}\"><b>{0}</b> <code title=\"{1}\">{2}</code> {3}</p>",
-            rule.class.as_str(),
-            text(rule.explanation),
-            rule.code,
-            with_code(&finding.reason)
-        );
-        if rule.class != Class::Info && rule.todo != "Nothing." && !told.contains(&rule.code) {
-            told.push(rule.code);
-            let _ = writeln!(page, "<p class=\"todo\">→ {}</p>", with_code(rule.todo));
-        }
+    if rule.class != Class::Info && rule.todo != "Nothing." {
+        let _ = writeln!(page, "<p>→ {}</p>", with_code(rule.todo));
     }
 
-    if !change.path.steps().is_empty() {
+    let mut values = VALUES;
+    for (object, places) in group.by_object() {
+        let action = object.action.as_str();
+        let from = match &object.action {
+            Action::Renamed(from) => format!(" from <code>{}</code>", text(&from.to_string())),
+            _ => String::new(),
+        };
+        let name = text(&label(&object.id));
+        let _ = write!(page, "<p>{action} <code>{name}</code>{from}");
+        let fields = fields(&places);
+        if !fields.is_empty() {
+            let _ = write!(page, ": <code class=\"dim\">{}</code>", text(&fields.join(", ")));
+        }
+        page.push_str("</p>\n");
+        for place in places {
+            show_place(place, &mut values, page);
+        }
+    }
+    let shown = VALUES - values;
+    if values == 0 && group.places.len() > shown {
+        let more = group.places.len() - shown;
+        let _ = writeln!(
+            page,
+            "<p class=\"dim\">Values of {more} more changes omitted; <code>--format json</code> has them.</p>"
+        );
+    }
+    page.push_str("</details>\n");
+}
+
+/// Appends the path of a change and its values, as long as `values` are left. Reasons of findings in
+/// schemas name the values, unless they are informational.
+fn show_place(place: &Place<'_>, values: &mut usize, page: &mut String) {
+    let change = place.change;
+    let named = place.schema.is_some() && is_short(change);
+    if place.schema.is_none() && !change.path.steps().is_empty() {
         let _ =
             writeln!(page, "<p class=\"dim\"><code>{}</code></p>", text(&change.path.to_string()));
     }
-
+    if named || *values == 0 {
+        return;
+    }
+    *values -= 1;
     sides(change, page);
-    page.push_str("</article>\n");
 }
 
 fn sides(change: &Change, page: &mut String) {
@@ -297,11 +277,19 @@ fn plan(set: &ChangeSet, page: &mut String) {
     if set.plan.is_empty() {
         return;
     }
-    page.push_str("<section id=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
+    page.push_str("<section class=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
     for step in &set.plan {
         let _ = writeln!(page, "<li><b>{}</b>\n<ul>", text(step.title));
-        for item in &step.items {
+        for item in step.items.iter().take(ITEMS) {
             let _ = writeln!(page, "<li>{}</li>", with_code(item));
+        }
+        if step.items.len() > ITEMS {
+            let more = step.items.len() - ITEMS;
+            let _ = writeln!(page, "<li><details><summary>{more} more</summary>\n<ul>");
+            for item in step.items.iter().skip(ITEMS) {
+                let _ = writeln!(page, "<li>{}</li>", with_code(item));
+            }
+            page.push_str("</ul>\n</details></li>\n");
         }
         page.push_str("</ul>\n");
         for command in &step.commands {

@@ -1,5 +1,7 @@
 //! JSON format, described by `schema/diff.schema.json`.
 
+use crate::diff::group::Group;
+use crate::diff::summary::Summary;
 use crate::diff::{Action, Change, ChangeSet, Class, Finding, Identity, ObjectChange};
 use crate::escape;
 use serde_json::{Value as Json, json};
@@ -18,10 +20,15 @@ pub fn document(set: &ChangeSet) -> Json {
         .iter()
         .map(|class| (class.as_str().to_owned(), json!(set.count(*class))))
         .collect();
+    let summary = Summary::of(set);
+    let findings = summary.groups.iter().enumerate();
+    let important = |index: usize| summary.most_important.contains(&index);
     json!({
         "format": FORMAT,
         "old": set.old,
         "new": set.new,
+        "verdict": summary.verdict,
+        "findings": findings.map(|(index, found)| group(found, important(index))).collect::<Vec<_>>(),
         "counts": counts,
         "notices": set.notices.iter().map(finding).collect::<Vec<_>>(),
         "unchanged": set.unchanged,
@@ -37,6 +44,18 @@ pub fn document(set: &ChangeSet) -> Json {
             "items": step.items,
             "commands": step.commands,
         })).collect::<Vec<_>>(),
+    })
+}
+
+fn group(group: &Group<'_>, is_important: bool) -> Json {
+    json!({
+        "code": group.rule.code,
+        "class": group.class().as_str(),
+        "reason": group.reason,
+        "extent": group.extent(),
+        "places": group.places.len(),
+        "objects": group.by_object().iter().map(|(object, _)| identity(&object.id)).collect::<Vec<_>>(),
+        "important": is_important,
     })
 }
 
@@ -106,13 +125,27 @@ pub fn schema() -> Json {
         "title": "Output of `bundle2chart diff --format json`",
         "type": "object",
         "required": [
-            "format", "old", "new", "counts", "notices", "unchanged", "objects", "ignored", "plan",
+            "format", "old", "new", "verdict", "findings", "counts", "notices", "unchanged",
+            "objects", "ignored", "plan",
         ],
         "additionalProperties": false,
         "properties": {
             "format": {"const": FORMAT},
             "old": text("Label of the old side."),
             "new": text("Label of the new side."),
+            "verdict": text("What to do about the upgrade, in one sentence."),
+            "findings": list(closed(
+                &["code", "class", "reason", "extent", "places", "objects", "important"],
+                json!({
+                    "code": {"enum": codes, "description": "Code of the rule; see `bundle2chart explain CODE`."},
+                    "class": class,
+                    "reason": text("The change, at the place that reports name first."),
+                    "extent": text("Number of fields and objects, as the end of a sentence."),
+                    "places": count("Number of changes."),
+                    "objects": list(json!({"$ref": "#/definitions/identity"})),
+                    "important": {"type": "boolean", "description": "True for the findings on the first screen."},
+                }),
+            )),
             "counts": closed(&classes, json!({
                 "breaking": count("Number of breaking changes."),
                 "risky": count("Number of risky changes."),

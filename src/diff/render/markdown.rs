@@ -1,11 +1,14 @@
-//! Markdown format for pull requests: counts, one fold per object, plan; limited to the size of a
+//! Markdown format for pull requests: the first screen, one fold per finding; limited to the size of a
 //! comment.
 
-use super::{counts, lines, objects, tallied};
+use super::{counts, fields, headline, lines, more_like, objects};
+use crate::diff::group::{Group, Place, label};
 use crate::diff::plan::Step;
-use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
+use crate::diff::summary::{self, Summary};
+use crate::diff::{Action, Change, ChangeSet, Class, Finding};
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
+use indexmap::IndexMap;
 use std::fmt::Write as _;
 
 /// Maximum size of a report in bytes. GitHub limits comments to 65,536 characters; the rest is for the
@@ -19,239 +22,238 @@ const WIDTH: usize = 300;
 /// Maximum number of characters of an item of the plan.
 const ITEM: usize = 1_200;
 
-/// Level of detail of an object: the number of breaking and risky changes with values (`shown`) and
-/// without (`named`), and the number of informational changes.
+/// Level of detail of a finding: the number of objects that are named, of fields or paths per object,
+/// and of changes that are shown with their values. Without objects it is one line.
 #[derive(Clone, Copy)]
 struct Detail {
-    shown: usize,
-    named: usize,
-    info: usize,
+    objects: usize,
+    places: usize,
+    values: usize,
 }
 
-/// Levels in ascending order. Informational changes come last, after all breaking and risky changes
-/// of all objects.
-const DETAILS: [Detail; 5] = [
-    Detail { shown: 0, named: 0, info: 0 },
-    Detail { shown: 1, named: 5, info: 0 },
-    Detail { shown: 3, named: 20, info: 0 },
-    Detail { shown: usize::MAX, named: 0, info: 0 },
-    Detail { shown: usize::MAX, named: 0, info: 25 },
+/// Levels in ascending order.
+const DETAILS: [Detail; 4] = [
+    Detail { objects: 0, places: 0, values: 0 },
+    Detail { objects: 3, places: 3, values: 1 },
+    Detail { objects: 20, places: 20, values: 5 },
+    Detail { objects: usize::MAX, places: usize::MAX, values: 25 },
 ];
 
 /// Renders a change set as Markdown of at most `limit` bytes.
 pub fn render(set: &ChangeSet, limit: usize) -> String {
-    let mut head = format!("# {} → {}\n\n", markdown::text(&set.old), markdown::text(&set.new));
-    for Finding { rule, reason } in &set.notices {
-        let class = rule.class.as_str();
-        let (reason, todo) = (sentence(reason), sentence(rule.todo));
-        let _ = writeln!(head, "> **{class}** `{}`: {reason}. {todo}\n", rule.code);
-    }
+    let head = format!("# {} → {}\n\n", markdown::text(&set.old), markdown::text(&set.new));
+    let body = body(set, &Summary::of(set), limit.saturating_sub(head.len()));
+    format!("{head}{body}")
+}
+
+/// Returns a report without its heading, of at most `limit` bytes.
+pub(super) fn body(set: &ChangeSet, summary: &Summary<'_>, limit: usize) -> String {
+    let head = first_screen(set, summary);
     if set.is_empty() {
-        let _ = writeln!(head, "No differences in {} objects.", set.unchanged);
-        head.push_str(&ignored(set));
         return head;
     }
-    let _ = writeln!(head, "**{}** in {}.\n", counts(set), objects(set));
-    head.push_str(&ignored(set));
-    head.push_str(&worst(set));
     let plan = [30, 10, 5, 3]
         .map(|items| plan(&set.plan, items))
         .into_iter()
         .reduce(|longer, shorter| if longer.len() > limit / 3 { shorter } else { longer })
         .unwrap_or_default();
     let title = "## Changes\n\n";
-    // For the paragraph on omitted objects and their names.
+    // For the paragraph on what is omitted.
     let reserve = 1_500;
     let room = limit.saturating_sub(head.len() + plan.len() + title.len() + reserve);
-    let (texts, left) = fitting(&set.objects, room);
-    let left: Vec<&ObjectChange> = set.objects.iter().skip(left).collect();
-    format!("{head}{title}{}{}{plan}", texts.concat(), left_out(&left))
+    let (texts, left) = fitting(&summary.groups, room);
+    format!("{head}{plan}{title}{}{}", texts.concat(), omitted(&left))
 }
 
-/// Returns the folds that fit into `room` bytes and the number of their objects. As many objects as
-/// possible get a short fold, then the first ones, which are the worst, get more details.
-fn fitting(objects: &[ObjectChange], room: usize) -> (Vec<String>, usize) {
-    let mut texts: Vec<String> = Vec::new();
-    let mut used = 0;
-    for object in objects {
-        let text = fold(object, DETAILS[0]);
-        if used + text.len() > room {
-            break;
-        }
-        used += text.len();
-        texts.push(text);
-    }
-    for detail in &DETAILS[1..] {
-        for (object, text) in objects.iter().zip(&mut texts) {
-            // Skip folds that cannot fit.
-            if used >= room || detail.shown.min(object.changes.len()) > room {
-                continue;
-            }
-            let longer = fold(object, *detail);
-            let total = used - text.len() + longer.len();
-            if longer.len() > text.len() && total <= room {
-                used = total;
-                *text = longer;
-            }
-        }
-    }
-    let count = texts.len();
-    (texts, count)
-}
-
-fn left_out(left: &[&ObjectChange]) -> String {
-    if left.is_empty() {
-        return String::new();
-    }
-    let count = |class| left.iter().map(|object| object.count(class)).sum::<usize>();
-    let names: Vec<String> = left.iter().take(12).map(|o| code(&o.id.to_string())).collect();
-    let more = match left.len().saturating_sub(names.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!(
-        "**Omitted for length:** {} object{} with {} breaking, {} risky and {} info changes: {}{more}. \
-         `bundle2chart diff --format html` shows all.\n\n",
-        left.len(),
-        if left.len() == 1 { "" } else { "s" },
-        count(Class::Breaking),
-        count(Class::Risky),
-        count(Class::Info),
-        names.join(", "),
-    )
-}
-
-/// Returns the table of breaking and risky codes with their counts.
-fn worst(set: &ChangeSet) -> String {
+/// Returns the verdict, the counts and the findings that matter most.
+pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
     let mut text = String::new();
-    for class in [Class::Breaking, Class::Risky] {
-        for ((found, name), count) in crate::diff::codes(set) {
-            if found == class
-                && let Some(rule) = crate::diff::rules::all().find(|rule| rule.code == name)
-            {
-                let _ =
-                    writeln!(text, "| {} | {count} | `{name}` | {} |", class.as_str(), rule.title);
-            }
-        }
+    for Finding { rule, reason } in &set.notices {
+        let class = rule.class.as_str();
+        let (reason, todo) = (sentence(reason), sentence(rule.todo));
+        let _ = writeln!(text, "> **{class}** `{}`: {reason}. {todo}\n", rule.code);
     }
-    if text.is_empty() {
+    let (class, rest) = summary.verdict.split_once(": ").unwrap_or(("", &summary.verdict));
+    if set.is_empty() {
+        let _ = writeln!(text, "{}.\n", sentence(&summary.verdict));
+        text.push_str(&ignored(set));
         return text;
     }
-    format!("| class | changes | code | description |\n|---|---|---|---|\n{text}\n")
-}
 
-fn ignored(set: &ChangeSet) -> String {
-    let mut text = String::new();
-    for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
-        let _ = writeln!(
-            text,
-            "{} changes ignored by {}: {}\n",
-            ignored.changes,
-            code(&ignored.pattern),
-            markdown::text(&ignored.reason)
-        );
+    let _ = writeln!(text, "**{class}**: {}.\n", sentence(rest));
+    let _ = writeln!(text, "{} in {}.\n", counts(set), objects(set));
+    text.push_str(&ignored(set));
+    for (number, (index, group)) in summary.top().enumerate() {
+        let finding = format!("{}{}", headline(group), more_like(summary, index, group));
+        let class = group.class().as_str();
+        let _ = writeln!(text, "{}. **{class}**: {}", number + 1, cut_sentence(&finding));
+    }
+    if !summary.most_important.is_empty() {
+        text.push('\n');
     }
     text
 }
 
-fn fold(object: &ObjectChange, detail: Detail) -> String {
-    let parts: Vec<String> = Class::ALL
-        .into_iter()
-        .filter(|class| object.count(*class) > 0)
-        .map(|class| format!("{} {}", object.count(class), class.as_str()))
-        .collect();
-    let parts = parts.join(", ");
-    let parts = if object.class() == Class::Info { parts } else { format!("<b>{parts}</b>") };
-    let from = match &object.action {
-        Action::Renamed(from) => format!(" from {}", markdown::inline_html(&from.to_string())),
-        _ => String::new(),
+/// Returns the texts that fit into `room` bytes, in the order of the findings, and the omitted
+/// findings.
+///
+/// The first finding of each rule comes first, with some details, so that many findings of one rule
+/// do not hide another rule. Then as many findings as possible get a line, and the first ones, which
+/// are the worst, get more details.
+fn fitting<'g, 's>(groups: &'g [Group<'s>], room: usize) -> (Vec<String>, Vec<&'g Group<'s>>) {
+    let mut texts: Vec<Option<String>> = vec![None; groups.len()];
+    let mut used = 0;
+    let mut set = |index: usize, detail: Detail, texts: &mut Vec<Option<String>>| {
+        let (Some(group), Some(text)) = (groups.get(index), texts.get_mut(index)) else { return };
+        // Skip folds that cannot fit.
+        if used >= room || detail.places.min(group.places.len()) > room {
+            return;
+        }
+        let longer = fold(group, detail);
+        let length = text.as_ref().map_or(0, String::len);
+        if longer.len() > length && used - length + longer.len() <= room {
+            used = used - length + longer.len();
+            *text = Some(longer);
+        }
     };
-    let mut text = format!(
-        "<details><summary>{} {}{from}: {parts}</summary>\n\n",
-        object.action.as_str(),
-        markdown::inline_html(&object.id.to_string()),
-    );
 
-    let (serious, rest): (Vec<&Change>, Vec<&Change>) =
-        object.changes.iter().partition(|change| change.class() != Class::Info);
-    let mut told = Vec::new();
-    let mut codes: Vec<&str> = Vec::new();
-    for code in serious.iter().map(|change| change.code()) {
-        if !codes.contains(&code) {
-            codes.push(code);
+    let order = summary::rounds(groups);
+    let (first, more): (Vec<_>, Vec<_>) = order.iter().partition(|(round, _)| *round == 0);
+    for detail in &DETAILS[..2] {
+        first.iter().for_each(|(_, index)| set(*index, *detail, &mut texts));
+    }
+    more.iter().for_each(|(_, index)| set(*index, DETAILS[0], &mut texts));
+    for detail in &DETAILS[1..] {
+        (0..groups.len()).for_each(|index| set(index, *detail, &mut texts));
+    }
+
+    let omitted = groups.iter().zip(&texts).filter(|(_, text)| text.is_none());
+    let omitted = omitted.map(|(group, _)| group).collect();
+    (texts.into_iter().flatten().collect(), omitted)
+}
+
+/// Returns the paragraph on findings that did not fit.
+fn omitted(groups: &[&Group<'_>]) -> String {
+    if groups.is_empty() {
+        return String::new();
+    }
+    let count = |class| groups.iter().filter(|group| group.class() == class).count();
+    let mut codes: IndexMap<&str, usize> = IndexMap::new();
+    for group in groups {
+        *codes.entry(group.rule.code).or_default() += 1;
+    }
+    let codes: Vec<String> =
+        codes.into_iter().take(12).map(|(name, count)| format!("{count} {}", code(name))).collect();
+    format!(
+        "**Omitted for length:** {} findings ({} breaking, {} risky, {} info): {}. \
+         `bundle2chart diff --format html` shows all.\n\n",
+        groups.len(),
+        count(Class::Breaking),
+        count(Class::Risky),
+        count(Class::Info),
+        codes.join(", "),
+    )
+}
+
+/// Returns a finding with its places folded.
+fn fold(group: &Group<'_>, detail: Detail) -> String {
+    let (class, rule) = (group.class().as_str(), group.rule);
+    if detail.objects == 0 {
+        let text = cut_sentence(&headline(group));
+        return format!("- **{class}** `{}`: {text}\n\n", rule.code);
+    }
+    let summary = markdown::inline_html(&shortened(&headline(group), WIDTH));
+    let class =
+        if group.class() == Class::Info { class.to_owned() } else { format!("<b>{class}</b>") };
+    let mut text = format!(
+        "<details><summary>{class} <code>{}</code>: {}</summary>\n\n",
+        rule.code,
+        code_in_html(&summary),
+    );
+    if rule.class != Class::Info && rule.todo != "Nothing." {
+        let _ = writeln!(text, "→ {}\n", sentence(rule.todo));
+    }
+
+    let objects = group.by_object();
+    let mut values = detail.values;
+    for (object, places) in objects.iter().take(detail.objects) {
+        let from = match &object.action {
+            Action::Renamed(from) => format!(" (renamed from {})", code(&from.to_string())),
+            _ => String::new(),
+        };
+        let names = named(places, detail.places);
+        let _ = writeln!(text, "- {}{from}{names}", code(&label(&object.id)));
+        for place in places {
+            // Reasons of findings in schemas name the values.
+            if values > 0 && (place.schema.is_none() || place.finding.rule.class == Class::Info) {
+                values -= 1;
+                show_values(place.change, &mut text);
+            }
         }
     }
-    for code in codes {
-        let alike: Vec<&Change> = serious.iter().filter(|c| c.code() == code).copied().collect();
-        let (shown, more) = alike.split_at(detail.shown.min(alike.len()));
-        shown.iter().for_each(|change| item(change, &mut told, &mut text));
-        let word = if shown.is_empty() { "" } else { " more" };
-        more_alike(&format!("`{code}`: {}{word}", more.len()), more, detail.named, &mut text);
+    if objects.len() > detail.objects {
+        let _ = writeln!(text, "- and {} more objects", objects.len() - detail.objects);
     }
-
-    let (shown, more) = rest.split_at(detail.info.min(rest.len()));
-    shown.iter().for_each(|change| item(change, &mut told, &mut text));
-    if !more.is_empty() {
-        let count = more.len();
-        let what = tallied(more.iter().copied());
-        let more = if shown.is_empty() { "" } else { " more" };
-        let _ = writeln!(text, "- {count}{more} informational: {what}");
+    let shown = detail.values - values;
+    if shown > 0 && shown < group.places.len() {
+        let _ = writeln!(text, "- values of {} more changes omitted", group.places.len() - shown);
     }
     text.push_str("\n</details>\n\n");
     text
 }
 
-/// Appends the first reasons of changes that are shown without values.
-fn more_alike(title: &str, more: &[&Change], named: usize, text: &mut String) {
-    let Some(first) = more.first() else { return };
-    let class = first.class().as_str();
-    let _ = writeln!(text, "- **{class}** {title}, values omitted");
-    for change in more.iter().take(named) {
-        let reason = change.findings.first().map_or("", |finding| finding.reason.as_str());
-        let _ = writeln!(text, "  - {}", cut(&sentence(reason)));
+/// Returns the text of a summary with what is in backquotes as code. The text is already escaped.
+fn code_in_html(text: &str) -> String {
+    let pieces: Vec<&str> = text.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return text.to_owned();
     }
-    if named > 0 && more.len() > named {
-        let _ = writeln!(text, "  - and {} more", more.len() - named);
+    let piece = |(index, piece): (usize, &&str)| match index % 2 {
+        1 => format!("<code>{piece}</code>"),
+        _ => (*piece).to_owned(),
+    };
+    pieces.iter().enumerate().map(piece).collect()
+}
+
+/// Returns the first `most` fields or paths of the places in an object.
+fn named(places: &[&Place<'_>], most: usize) -> String {
+    let path = |place: &&Place<'_>| place.change.path.to_string();
+    let names: Vec<String> = match fields(places) {
+        fields if fields.is_empty() => places.iter().map(path).collect(),
+        fields => fields,
+    };
+    let names: Vec<String> =
+        names.iter().filter(|name| !name.is_empty()).map(|name| code(name)).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<&str> = names.iter().take(most).map(String::as_str).collect();
+    match names.len() - shown.len() {
+        0 => format!(": {}", shown.join(", ")),
+        more => format!(": {} and {more} more", shown.join(", ")),
     }
 }
 
-fn item(change: &Change, told: &mut Vec<&'static str>, text: &mut String) {
-    for (index, finding) in change.findings.iter().enumerate() {
-        let mark = if index == 0 { "-" } else { "  and" };
-        let class = finding.rule.class.as_str();
-        let class = if finding.rule.class == Class::Info {
-            class.to_owned()
-        } else {
-            format!("**{class}**")
-        };
-        let _ =
-            writeln!(text, "{mark} {class} `{}`: {}", finding.rule.code, sentence(&finding.reason));
-    }
-    if !change.path.steps().is_empty() {
-        let _ = writeln!(text, "  at {}", code(&change.path.to_string()));
-    }
-    for finding in &change.findings {
-        let rule = finding.rule;
-        if rule.class != Class::Info && rule.todo != "Nothing." && !told.contains(&rule.code) {
-            told.push(rule.code);
-            let _ = writeln!(text, "  → {}", sentence(rule.todo));
-        }
-    }
+/// Appends the values of a change, as an item of a list.
+fn show_values(change: &Change, text: &mut String) {
     // Added and removed objects are not printed: they are in the chart.
-    let whole = change.path.steps().is_empty();
-    let (lines, more) = if whole { (Vec::new(), 0) } else { lines(change, LINES) };
-    if !lines.is_empty() {
-        let fence = markdown::fence(lines.iter().map(|(_, line)| line.as_str()));
-        let _ = writeln!(text, "  {fence}diff");
-        for (sign, line) in lines {
-            let line = format!("  {}{}", sign.as_str(), cut(&line));
-            let _ = writeln!(text, "{}", escape::line(&line));
-        }
-        if more > 0 {
-            let _ = writeln!(text, "   … {more} more lines");
-        }
-        let _ = writeln!(text, "  {fence}");
+    if change.path.steps().is_empty() {
+        return;
     }
+    let (lines, more) = lines(change, LINES);
+    if lines.is_empty() {
+        return;
+    }
+    let fence = markdown::fence(lines.iter().map(|(_, line)| line.as_str()));
+    let _ = writeln!(text, "  {fence}diff");
+    for (sign, line) in lines {
+        let line = format!("  {}{}", sign.as_str(), cut(&line));
+        let _ = writeln!(text, "{}", escape::line(&line));
+    }
+    if more > 0 {
+        let _ = writeln!(text, "   … {more} more lines");
+    }
+    let _ = writeln!(text, "  {fence}");
 }
 
 fn plan(steps: &[Step], most: usize) -> String {
@@ -273,6 +275,11 @@ fn plan(steps: &[Step], most: usize) -> String {
         }
     }
     text
+}
+
+/// Returns a sentence, truncated.
+fn cut_sentence(text: &str) -> String {
+    sentence(&shortened(text, WIDTH))
 }
 
 fn cut(line: &str) -> String {

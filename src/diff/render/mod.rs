@@ -1,18 +1,22 @@
-//! Renders change sets as text, Markdown, JSON and HTML. All formats have the same content; text and
-//! Markdown omit details that do not fit, and report it.
+//! Renders change sets as text, Markdown, JSON and HTML. All formats have the same content and begin
+//! with the same first screen: the verdict, the findings that matter most, the plan. They omit values
+//! that do not fit, and report it; JSON has all.
 
 pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod text;
 
+use super::group::{Group, Place};
+use super::summary::Summary;
 use super::{Change, ChangeSet, Class};
 use crate::escape::visible;
 use crate::ir::{Map, Value};
 use crate::yaml;
+use indexmap::IndexMap;
 use serde_json::Value as Json;
 use similar::{ChangeTag, TextDiff};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// Side of a line of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,22 +159,47 @@ pub(super) fn objects(set: &ChangeSet) -> String {
     )
 }
 
-/// Returns the number of changes by code.
-pub(super) fn tally<'a>(
-    changes: impl IntoIterator<Item = &'a Change>,
-) -> BTreeMap<&'static str, usize> {
-    let mut tally = BTreeMap::new();
-    for change in changes {
-        *tally.entry(change.code()).or_default() += 1;
-    }
-    tally
+/// Returns a finding in one line: `crd-enum-narrowed: reason (extent)`, without the class.
+pub(super) fn headline(group: &Group<'_>) -> String {
+    format!("{} ({})", group.reason, group.extent())
 }
 
-/// Returns the number of changes by code as text: `3 description-changed, 1 field-changed`.
-pub(super) fn tallied<'a>(changes: impl IntoIterator<Item = &'a Change>) -> String {
-    let parts: Vec<String> =
-        tally(changes).into_iter().map(|(code, count)| format!("{count} {code}")).collect();
-    parts.join(", ")
+/// Returns the note on further findings of the same rule: `; 5 more crd-enum-narrowed`.
+pub(super) fn more_like(summary: &Summary<'_>, index: usize, group: &Group<'_>) -> String {
+    match summary.more_like(index) {
+        0 => String::new(),
+        more => format!("; {more} more {}", group.rule.code),
+    }
+}
+
+/// Returns the fields of a schema at these places with their versions: each once.
+pub(super) fn fields(places: &[&Place<'_>]) -> Vec<String> {
+    let mut fields: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for schema in places.iter().filter_map(|place| place.schema.as_ref()) {
+        fields.entry(&schema.field).or_default().push(&schema.version);
+    }
+    let versions: HashSet<&Vec<&str>> = fields.values().collect();
+    // The versions are said once if they are the same for all fields.
+    let same = versions.len() <= 1;
+    let last = fields.len().saturating_sub(1);
+    let field = |(index, (field, versions)): (usize, (&str, Vec<&str>))| {
+        let name = if field.is_empty() { "(the whole object)" } else { field };
+        match same && index < last {
+            true => name.to_owned(),
+            false => format!("{name} ({})", versions.join(", ")),
+        }
+    };
+    fields.into_iter().enumerate().map(field).collect()
+}
+
+/// Returns true if the values need no lines of their own: scalars of one line, which reasons name.
+pub(super) fn is_short(change: &Change) -> bool {
+    let short = |value: &Option<Json>| match value {
+        None | Some(Json::Null | Json::Bool(_) | Json::Number(_)) => true,
+        Some(Json::String(text)) => text.chars().count() <= 80 && !text.contains('\n'),
+        Some(Json::Array(_) | Json::Object(_)) => false,
+    };
+    short(&change.old) && short(&change.new)
 }
 
 #[cfg(test)]

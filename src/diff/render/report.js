@@ -1,10 +1,10 @@
 "use strict";
 (() => {
   const form = document.getElementById("filters");
-  const objects = [...document.querySelectorAll(".object")];
+  const findings = [...document.querySelectorAll(".finding")];
   const shown = document.getElementById("shown");
   const boxes = [...form.querySelectorAll("input[type=checkbox]")];
-  const text = new Map(objects.map((o) => [o, [...o.querySelectorAll(".change")].map((c) => [c, (o.dataset.name + " " + c.textContent).toLowerCase()])]));
+  const text = new Map(findings.map((finding) => [finding, finding.textContent.toLowerCase()]));
   form.hidden = false;
 
   function read() {
@@ -30,28 +30,22 @@
     const classes = boxes.filter((box) => box.checked).map((box) => box.value);
     const kind = form.kind.value;
     const wanted = form.q.value.toLowerCase();
-    let changes = 0;
     let visible = 0;
-    for (const object of objects) {
-      let any = false;
-      for (const [change, words] of text.get(object)) {
-        const keep = (!kind || object.dataset.kind === kind) && classes.includes(change.dataset.class) && (!wanted || words.includes(wanted));
-        change.hidden = !keep;
-        any ||= keep;
-        changes += keep ? 1 : 0;
-      }
-      object.hidden = !any;
-      visible += any ? 1 : 0;
+    for (const finding of findings) {
+      const kinds = finding.dataset.kinds.split(" ");
+      const keep = (!kind || kinds.includes(kind)) && classes.includes(finding.dataset.class) && (!wanted || text.get(finding).includes(wanted));
+      finding.hidden = !keep;
+      visible += keep ? 1 : 0;
     }
-    const plural = (count, word) => count + " " + word + (count === 1 ? "" : "s");
-    shown.textContent = plural(changes, "change") + " in " + plural(visible, "object");
+    shown.textContent = visible + (visible === 1 ? " finding" : " findings");
   }
 
-  function all(open) { objects.forEach((object) => { object.querySelector("details").open = open; }); }
+  function all(open) { findings.forEach((finding) => { finding.open = open; }); }
 
   function target() {
     const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (found && (found.hidden || found.closest(".object[hidden]"))) {
+    if (!found) return;
+    if (found.hidden) {
       // Reset the filters if they hide the link target.
       boxes.forEach((box) => { box.checked = true; });
       form.kind.value = "";
@@ -59,18 +53,18 @@
       filter();
       write();
     }
-    const details = found && (found.closest("details") || found.querySelector("details"));
-    if (details) { details.open = true; found.scrollIntoView(); }
+    if (found.matches("details")) found.open = true;
+    found.scrollIntoView();
   }
 
   let current = null;
   function move(step) {
-    const changes = [...document.querySelectorAll(".object:not([hidden]) .change:not([hidden])")];
-    if (!changes.length) return;
-    const next = changes[Math.max(0, Math.min(changes.length - 1, changes.indexOf(current) + step))];
+    const visible = findings.filter((finding) => !finding.hidden);
+    if (!visible.length) return;
+    const next = visible[Math.max(0, Math.min(visible.length - 1, visible.indexOf(current) + step))];
     if (current) current.classList.remove("current");
     current = next;
-    current.closest("details").open = true;
+    current.open = true;
     current.classList.add("current");
     current.scrollIntoView({ block: "nearest" });
   }

@@ -1,8 +1,11 @@
-//! Text format for terminals: counts, breaking, risky and informational changes, plan.
+//! Text format for terminals: verdict, findings that matter most, plan, all findings.
 
-use super::{Sign, counts, lines, objects, tallied};
+use super::{Sign, counts, fields, headline, is_short, lines, more_like, objects};
+use crate::diff::group::{Group, Place, label};
+use crate::diff::summary::Summary;
 use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
 use crate::escape::{self, visible};
+use indexmap::IndexMap;
 use std::fmt::Write as _;
 
 /// Options of the text format.
@@ -20,12 +23,14 @@ pub struct Style {
 
 /// Maximum number of lines of a value without `full`.
 const LINES: usize = 8;
-/// Maximum number of changes of one object and code that are shown with their values.
+/// Maximum number of findings of one rule that are shown.
 const ALIKE: usize = 3;
-/// Maximum number of further changes that are shown without values.
-const NAMED: usize = 5;
-/// Number of changes from which a summary by code is shown.
-const MANY: usize = 10;
+/// Maximum number of objects and of fields per object that are named for a finding.
+const NAMED: usize = 3;
+/// Maximum number of items of a step of the plan.
+const ITEMS: usize = 3;
+/// Maximum number of characters of a finding outside of the details.
+const HEADLINE: usize = 200;
 
 struct Writer {
     out: String,
@@ -40,25 +45,28 @@ const YELLOW: &str = "33";
 
 /// Renders a change set as text.
 pub fn render(set: &ChangeSet, style: Style) -> String {
+    let summary = Summary::of(set);
     let mut writer = Writer { out: String::new(), style };
     writer.words(0, "", &format!("{} → {}", set.old, set.new), BOLD);
     writer.notices(set);
+    let colour = summary.class.map_or("", colour_of);
+    writer.words(0, "", &summary.verdict, colour);
     if set.is_empty() {
-        let text = format!("no differences in {} objects", set.unchanged);
-        writer.words(0, "", &text, "");
         writer.ignored(set);
         return writer.out;
     }
+
     writer.words(0, "", &format!("{} in {}", counts(set), objects(set)), "");
     writer.ignored(set);
-    if set.count(Class::Breaking) + set.count(Class::Risky) > MANY {
-        writer.codes(set);
-    }
-    for class in [Class::Breaking, Class::Risky] {
-        writer.class(set, class);
-    }
-    writer.info(set);
+    writer.most_important(&summary);
     writer.plan(set);
+    for class in [Class::Breaking, Class::Risky] {
+        writer.class(set, &summary, class);
+    }
+    writer.info(set, &summary);
+    if style.full {
+        writer.objects(set);
+    }
     writer.out
 }
 
@@ -137,121 +145,188 @@ impl Writer {
         }
     }
 
-    fn class(&mut self, set: &ChangeSet, class: Class) {
-        if set.count(class) == 0 {
+    fn heading(&mut self, text: &str, colour: &str) {
+        let _ = writeln!(self.out);
+        self.line(0, text, colour);
+    }
+
+    /// Returns a finding for the first screen.
+    fn brief(&self, text: &str) -> String {
+        if self.style.full { text.to_owned() } else { cut(text, HEADLINE) }
+    }
+
+    fn most_important(&mut self, summary: &Summary<'_>) {
+        if summary.most_important.is_empty() {
+            return;
+        }
+        self.heading("what matters most", BOLD);
+        for (number, (index, group)) in summary.top().enumerate() {
+            let class = group.class().as_str();
+            let more = more_like(summary, index, group);
+            let text = format!("{class}: {}{more}", self.brief(&headline(group)));
+            self.words(2, &format!("{}.", number + 1), &text, colour_of(group.class()));
+        }
+    }
+
+    /// Writes the findings of a class by rule.
+    fn class(&mut self, set: &ChangeSet, summary: &Summary<'_>, class: Class) {
+        let groups: Vec<&Group<'_>> = summary.of_class(class).map(|(_, group)| group).collect();
+        if groups.is_empty() {
             return;
         }
         let heading = format!("{} ({})", class.as_str(), set.count(class));
-        let _ = writeln!(self.out);
-        self.line(0, &heading, &format!("{BOLD};{}", colour_of(class)));
-        for object in set.objects.iter().filter(|object| object.count(class) > 0) {
-            self.words(2, "", &title(object), BOLD);
-            let mut told: Vec<&str> = Vec::new();
-            let changes: Vec<&Change> =
-                object.changes.iter().filter(|change| change.class() == class).collect();
-            let mut codes: Vec<&str> = Vec::new();
-            for change in &changes {
-                if !codes.contains(&change.code()) {
-                    codes.push(change.code());
-                }
+        self.heading(&heading, &format!("{BOLD};{}", colour_of(class)));
+        for alike in groups.chunk_by(|one, other| one.rule.code == other.rule.code) {
+            let most =
+                if self.style.full || alike.len() <= ALIKE + 1 { alike.len() } else { ALIKE };
+            let (shown, omitted) = alike.split_at(most);
+            for group in shown {
+                let first = format!("{}:", group.rule.code);
+                self.words(2, &first, &headline(group), colour_of(class));
+                self.places(group);
             }
 
-            for code in codes {
-                let alike: Vec<&&Change> = changes.iter().filter(|c| c.code() == code).collect();
-                let most =
-                    if self.style.full || alike.len() <= ALIKE + 1 { usize::MAX } else { ALIKE };
-                for change in alike.iter().take(most) {
-                    self.change(change, &mut told);
-                }
-
-                self.alike(code, alike.get(most..).unwrap_or_default());
+            let Some(rule) = alike.first().map(|group| group.rule) else { continue };
+            if !omitted.is_empty() {
+                let text = format!("… and {} more {} (-v shows all)", omitted.len(), rule.code);
+                self.line(4, &text, DIM);
+            }
+            if class != Class::Info && rule.todo != "Nothing." {
+                self.words(4, "→", rule.todo, "");
             }
         }
     }
 
-    /// Writes the reasons of further changes of one code, without values.
-    fn alike(&mut self, code: &str, more: &[&&Change]) {
-        if more.is_empty() {
+    /// Writes the places of a finding: all with their values, or the first ones.
+    fn places(&mut self, group: &Group<'_>) {
+        if self.style.full {
+            for (object, places) in group.by_object() {
+                self.words(4, "", &title(object), BOLD);
+                places.iter().for_each(|place| self.change(place.change));
+            }
             return;
         }
-        self.line(4, &format!("{} more {code}:", more.len()), "");
-        for change in more.iter().take(NAMED) {
-            let reason = change.findings.first().map_or("", |finding| finding.reason.as_str());
-            self.words(6, "", reason, "");
-        }
-        if more.len() > NAMED {
-            let text = format!("… and {} more (-v shows all)", more.len() - NAMED);
-            self.line(6, &text, DIM);
-        }
-    }
-
-    /// Writes the summary of breaking and risky changes by code.
-    fn codes(&mut self, set: &ChangeSet) {
-        let codes = crate::diff::codes(set);
-        for ((class, code), count) in codes.iter().filter(|((class, _), _)| *class != Class::Info) {
-            let objects = set.objects.iter().filter(|object| {
-                object.changes.iter().any(|c| c.class() == *class && c.code() == *code)
-            });
-            let title = crate::diff::rules::all().find(|rule| rule.code == *code);
-            let title = title.map_or("", |rule| rule.title);
-            let objects = objects.count();
-            let text = format!(
-                "{} {count} × {code} ({objects} object{}): {title}",
-                class.as_str(),
-                if objects == 1 { "" } else { "s" },
-            );
-            self.words(2, "", &text, colour_of(*class));
-        }
-    }
-
-    fn change(&mut self, change: &Change, told: &mut Vec<&'static str>) {
-        for finding in &change.findings {
-            let first = format!("{}:", finding.rule.code);
-            self.words(4, &first, &finding.reason, colour_of(finding.rule.class));
-        }
-
-        if !change.path.steps().is_empty() {
-            self.line(6, &middle(&change.path.to_string(), self.room(6)), DIM);
-            let (lines, more) = lines(change, if self.style.full { usize::MAX } else { LINES });
-            for (sign, line) in lines {
-                let colour = match sign {
-                    Sign::Old => RED,
-                    Sign::New => GREEN,
-                    Sign::Both => DIM,
-                };
-                self.line(6, &format!("{} {line}", sign.as_str()), colour);
+        if let [place] = group.places.as_slice() {
+            if place.schema.is_none() && !place.change.path.steps().is_empty() {
+                if is_short(place.change) {
+                    self.path(place.change)
+                } else {
+                    self.change(place.change)
+                }
             }
-            if more > 0 {
-                self.line(6, &format!("… {more} more lines (-v shows all)"), DIM);
-            }
-        }
-
-        for finding in &change.findings {
-            let rule = finding.rule;
-            if rule.class != Class::Info && rule.todo != "Nothing." && !told.contains(&rule.code) {
-                told.push(rule.code);
-                self.words(6, "→", rule.todo, "");
-            }
-        }
-    }
-
-    fn info(&mut self, set: &ChangeSet) {
-        if set.count(Class::Info) == 0 {
             return;
         }
-        let _ = writeln!(self.out);
-        self.line(0, &format!("info ({})", set.count(Class::Info)), BOLD);
-        for object in set.objects.iter().filter(|object| object.count(Class::Info) > 0) {
-            let changes = object.changes.iter().filter(|change| change.class() == Class::Info);
-            if self.style.full {
-                self.words(2, "", &title(object), BOLD);
-                let mut told = Vec::new();
-                for change in changes {
-                    self.change(change, &mut told);
-                }
-            } else {
-                self.words(2, "", &format!("{}: {}", title(object), tallied(changes)), "");
+
+        let objects = group.by_object();
+        let named = match objects.as_slice() {
+            [(_, places)] => self.named(places).trim_start_matches(": ").to_owned(),
+            objects => {
+                let counted = objects.iter().map(|(object, places)| {
+                    format!("{} ({})", label(&object.id), fields(places).len().max(places.len()))
+                });
+                crate::diag::listed(&counted.collect::<Vec<_>>(), NAMED)
             }
+        };
+        self.words(4, "", &named, DIM);
+    }
+
+    /// Returns the first fields or paths of the places in one object.
+    fn named(&self, places: &[&Place<'_>]) -> String {
+        let path = |place: &&Place<'_>| place.change.path.to_string();
+        let names: Vec<String> = match fields(places) {
+            fields if fields.is_empty() => places.iter().map(path).collect(),
+            fields => fields,
+        };
+        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        match names.len() {
+            0 => String::new(),
+            _ => format!(": {}", crate::diag::listed(&names, NAMED)),
+        }
+    }
+
+    fn path(&mut self, change: &Change) {
+        self.line(4, &middle(&change.path.to_string(), self.room(4)), DIM);
+    }
+
+    /// Writes the path and the values of a change.
+    fn change(&mut self, change: &Change) {
+        if change.path.steps().is_empty() && !self.style.full {
+            return;
+        }
+        self.path(change);
+        let (lines, more) = lines(change, if self.style.full { usize::MAX } else { LINES });
+        for (sign, line) in lines {
+            let colour = match sign {
+                Sign::Old => RED,
+                Sign::New => GREEN,
+                Sign::Both => DIM,
+            };
+            self.line(4, &format!("{} {line}", sign.as_str()), colour);
+        }
+        if more > 0 {
+            self.line(4, &format!("… {more} more lines (-v shows all)"), DIM);
+        }
+    }
+
+    /// Writes informational findings: each one outside of metadata and schemas, the others by rule.
+    fn info(&mut self, set: &ChangeSet, summary: &Summary<'_>) {
+        if self.style.full {
+            self.class(set, summary, Class::Info);
+            return;
+        }
+        let groups: Vec<&Group<'_>> =
+            summary.of_class(Class::Info).map(|(_, group)| group).collect();
+        if groups.is_empty() {
+            return;
+        }
+        self.heading(&format!("info ({})", set.count(Class::Info)), BOLD);
+        let (named, counted): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
+            groups.into_iter().partition(|group| group.is_named() && !group.is_schema());
+        for group in named {
+            self.words(2, &format!("{}:", group.rule.code), &headline(group), "");
+            if group.places.len() == 1 {
+                self.places(group);
+                continue;
+            }
+            let mut paths: IndexMap<String, Vec<String>> = IndexMap::new();
+            for place in &group.places {
+                let objects = paths.entry(place.change.path.to_string()).or_default();
+                objects.push(label(&place.object.id));
+            }
+            for (path, objects) in paths {
+                let objects = crate::diag::listed(&objects, NAMED);
+                let text = if path.is_empty() { objects } else { format!("{path} in {objects}") };
+                self.words(4, "", &text, DIM);
+            }
+        }
+
+        for alike in counted.chunk_by(|one, other| one.rule.code == other.rule.code) {
+            let Some(group) = alike.first() else { continue };
+            let changes: usize = alike.iter().map(|group| group.places.len()).sum();
+            let reasons: Vec<String> = match group.is_named() {
+                true => alike.iter().map(|group| group.reason.to_owned()).collect(),
+                false => Vec::new(),
+            };
+            let named = match reasons.is_empty() {
+                true => String::new(),
+                false => format!(": {}", crate::diag::listed(&reasons, NAMED)),
+            };
+            let code = group.rule.code;
+            let noun = if changes == 1 { "change" } else { "changes" };
+            self.words(2, &format!("{code}:"), &format!("{changes} {noun}{named}"), "");
+        }
+    }
+
+    /// Writes the objects with their kind of change.
+    fn objects(&mut self, set: &ChangeSet) {
+        self.heading("objects", BOLD);
+        for object in &set.objects {
+            let parts: Vec<String> = Class::ALL
+                .into_iter()
+                .filter(|class| object.count(*class) > 0)
+                .map(|class| format!("{} {}", object.count(class), class.as_str()))
+                .collect();
+            self.words(2, "", &format!("{}: {}", title(object), parts.join(", ")), "");
         }
     }
 
@@ -263,9 +338,9 @@ impl Writer {
         self.line(0, "plan", BOLD);
         for (number, step) in set.plan.iter().enumerate() {
             self.words(2, &format!("{}.", number + 1), step.title, BOLD);
-            let most = if self.style.full { usize::MAX } else { LINES };
+            let most = if self.style.full { usize::MAX } else { ITEMS };
             for item in step.items.iter().take(most) {
-                self.words(5, "-", item, "");
+                self.words(5, "-", &self.brief(item), "");
             }
             if step.items.len() > most {
                 let more = step.items.len() - most;

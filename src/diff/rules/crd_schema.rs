@@ -1,7 +1,7 @@
 //! Rules on schemas of CustomResourceDefinitions: removed, tightened and loosened fields.
 
 use super::{RuleContext, crd_reference, display_value, found, listed, not_in, rules};
-use crate::diff::path::Step;
+use crate::diff::path::{Path, Step};
 use crate::diff::tree::Edit;
 use crate::diff::{Finding, Rule};
 use serde_json::Value as Json;
@@ -180,10 +180,23 @@ fn locate(steps: &[Step], start: usize) -> SchemaLocation {
     location
 }
 
+/// Returns the version and the field of a path in the schema of a CRD, `None` for other paths.
+pub(in crate::diff) fn schema_field(path: &Path) -> Option<(String, String)> {
+    let steps = path.steps();
+    let is_key =
+        |at: usize, name: &str| matches!(steps.get(at), Some(Step::Key(key)) if key == name);
+    if !(is_key(1, "versions") && is_key(3, "schema")) || steps.len() < START {
+        return None;
+    }
+    Some((steps.get(2)?.label(), locate(steps, START).field))
+}
+
+/// Number of steps of `.spec.versions[v].schema.openAPIV3Schema`.
+const START: usize = 5;
+
 pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let steps = context.steps();
-    // .spec.versions[v].schema.openAPIV3Schema
-    let start = 5;
+    let start = START;
     if steps.len() < start {
         findings.push(found(&CHANGED, "schema of the version added or removed"));
         return;

@@ -35,6 +35,7 @@ mod webhook;
 mod workload;
 mod workload_pod;
 
+pub(super) use crd_schema::schema_field;
 pub(super) use object::is_hook;
 pub(super) use quantity::quantity;
 pub(super) use workload::pod_template;

@@ -1,0 +1,156 @@
+//! The first screen of every report: the verdict, and the findings that matter most.
+
+use super::group::{Group, groups};
+use super::{ChangeSet, Class, harm};
+use crate::diag::listed;
+use indexmap::IndexSet;
+use std::collections::BTreeMap;
+
+/// Number of findings on the first screen.
+const MOST_IMPORTANT: usize = 5;
+
+/// Number of consequences that the verdict names.
+const CONSEQUENCES: usize = 3;
+
+/// The first screen of a report, and all groups for its details.
+#[derive(Clone, Debug)]
+pub struct Summary<'s> {
+    /// The worst class; `None` without differences.
+    pub class: Option<Class>,
+    /// What to do about the upgrade, in one sentence without a final period.
+    pub verdict: String,
+    /// All groups, the worst first.
+    pub groups: Vec<Group<'s>>,
+    /// Indices in `groups` of the findings that matter most.
+    pub most_important: Vec<usize>,
+}
+
+impl<'s> Summary<'s> {
+    /// Summarizes a change set.
+    pub fn of(set: &'s ChangeSet) -> Self {
+        let groups = groups(set);
+        let most_important = most_important(&groups);
+        let classes = groups.iter().map(Group::class);
+        let class = classes.chain(set.notices.iter().map(|notice| notice.rule.class)).min();
+        let verdict = verdict(set, &groups, class);
+        Summary { class, verdict, groups, most_important }
+    }
+
+    /// Returns the findings that matter most, with their index in `groups`.
+    pub fn top(&self) -> impl Iterator<Item = (usize, &Group<'s>)> {
+        self.most_important.iter().filter_map(|index| Some((*index, self.groups.get(*index)?)))
+    }
+
+    /// Returns the groups of a class, with their index in `groups`.
+    pub fn of_class(&self, class: Class) -> impl Iterator<Item = (usize, &Group<'s>)> {
+        self.groups.iter().enumerate().filter(move |(_, group)| group.class() == class)
+    }
+
+    /// Returns the number of further groups with the same rule as a finding that matters most,
+    /// which are not among them.
+    pub fn more_like(&self, index: usize) -> usize {
+        let Some(group) = self.groups.get(index) else { return 0 };
+        let first = self.top().find(|(_, other)| other.rule.code == group.rule.code);
+        if first.is_none_or(|(first, _)| first != index) {
+            return 0;
+        }
+        let same = |(other, candidate): &(usize, &Group<'_>)| {
+            candidate.rule.code == group.rule.code && !self.most_important.contains(other)
+        };
+        self.groups.iter().enumerate().filter(same).count()
+    }
+}
+
+/// Returns the index of each group with its round: the first groups of all rules are round 0, the
+/// second ones round 1, and so on. Sorted by round, so that many findings of one rule do not hide
+/// another rule.
+pub(super) fn rounds(groups: &[Group<'_>]) -> Vec<(usize, usize)> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut rounds: Vec<(usize, usize)> = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        let round = seen.entry(group.rule.code).or_default();
+        rounds.push((*round, index));
+        *round += 1;
+    }
+    rounds.sort_unstable();
+    rounds
+}
+
+/// Returns the findings that matter most: of every rule one, before any has a second one.
+fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
+    let serious = groups.iter().take_while(|group| group.class() != Class::Info).count();
+    let rounds = rounds(groups.get(..serious).unwrap_or_default());
+    let mut chosen: Vec<usize> =
+        rounds.into_iter().take(MOST_IMPORTANT).map(|(_, index)| index).collect();
+    chosen.sort_unstable();
+    chosen
+}
+
+fn verdict(set: &ChangeSet, groups: &[Group<'_>], class: Option<Class>) -> String {
+    let Some(class) = class else {
+        return format!("no differences in {} objects", set.unchanged);
+    };
+    let distinct = groups.iter().filter(|group| group.class() == class).count();
+    let notices = set.notices.iter().filter(|notice| notice.rule.class == class);
+    let rules = notices
+        .map(|notice| notice.rule)
+        .chain(groups.iter().filter(|group| group.class() == class).map(|group| group.rule));
+    let mut harms: Vec<harm::Harm> = rules.filter_map(harm::of).collect();
+    harms.sort_unstable();
+    let consequences: IndexSet<&str> = harms.into_iter().map(harm::Harm::consequence).collect();
+    let consequences: Vec<&str> = consequences.into_iter().take(CONSEQUENCES).collect();
+    let because = match consequences.is_empty() {
+        true => String::new(),
+        false => format!(", because {}", listed(&consequences, CONSEQUENCES)),
+    };
+
+    let findings = match distinct {
+        0 => String::new(),
+        1 => format!(" (1 {} finding)", class.as_str()),
+        more => format!(" ({more} {} findings)", class.as_str()),
+    };
+    match class {
+        Class::Breaking => format!("breaking: act before this upgrade{because}{findings}"),
+        Class::Risky => format!("risky: review before this upgrade{because}{findings}"),
+        Class::Info => "info: nothing to do before this upgrade".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Summary;
+    use crate::diff::{Options, Side, compare};
+    use serde_json::{Value as Json, json};
+
+    fn crd(properties: &Json) -> Json {
+        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "widgets.example.com"}, "spec": {"versions": [{"name": "v1",
+                "served": true, "storage": true, "schema": {"openAPIV3Schema":
+                    {"type": "object", "properties": properties}}}]}})
+    }
+
+    #[test]
+    fn many_findings_of_one_rule_do_not_hide_another() {
+        let mut old: serde_json::Map<String, Json> =
+            (0..9).map(|n| (format!("gone{n}"), json!({"type": "string"}))).collect();
+        old.insert("type".to_owned(), json!({"type": "string", "enum": ["a", "b"]}));
+        let new = json!({"type": {"type": "string", "enum": ["a"]}});
+        let (old, new) = (crd(&Json::Object(old)), crd(&new));
+        let set = compare(
+            Side::new("a", [old], "ns", None),
+            Side::new("b", [new], "ns", None),
+            &Options::default(),
+        );
+        let summary = Summary::of(&set);
+        let codes: Vec<&str> = summary.top().map(|(_, group)| group.rule.code).collect();
+        assert_eq!(codes.len(), 5);
+        assert!(codes.contains(&"crd-enum-narrowed"), "{codes:?}");
+        assert_eq!(codes.first(), Some(&"crd-property-removed"));
+        assert_eq!(summary.more_like(0), 5);
+        assert_eq!(
+            summary.verdict,
+            "breaking: act before this upgrade, because stored data can be lost and objects can be \
+             rejected (10 breaking findings)"
+        );
+    }
+}
