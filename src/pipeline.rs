@@ -14,6 +14,7 @@ mod layout;
 mod lock;
 pub mod operand;
 mod release_size;
+pub mod revision;
 mod selection;
 mod settings_changed;
 mod threads;

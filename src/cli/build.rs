@@ -127,8 +127,17 @@ impl Build {
             files
         });
         let stale = (new_lock != lock).then_some(lock_path.as_path());
+        let outdated: Vec<PathBuf> = match config.output.keep {
+            None => Vec::new(),
+            Some(keep) => charts
+                .iter()
+                .flat_map(|chart| {
+                    output::outdated(&out, &chart.dir, &chart.version, keep, &mut diagnostics)
+                })
+                .collect(),
+        };
         let changes = directory
-            .and_then(|it| it.finish(&staged, deployment_files.as_ref(), &mut diagnostics));
+            .and_then(|it| it.finish(&staged, &outdated, deployment_files.as_ref(), &mut diagnostics));
         let (exit, last_lines) = match changes {
             None => (Exit::Error, Lines::new()),
             Some(changes) if self.check => {
@@ -269,6 +278,9 @@ fn summary(
             if *crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),
         ));
+    }
+    for dir in &changes.removed {
+        text.push(format!("{:<width$}  removed", dir.display()));
     }
     let mut deployment_files: BTreeMap<_, usize> = BTreeMap::new();
     let reported =

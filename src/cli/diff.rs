@@ -2,14 +2,16 @@
 
 use super::access::access;
 use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Global, environments};
 use crate::config::{Config, Network};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::diff::render::{html, json, markdown, text};
-use crate::diff::{self, ChangeSet, Class, Ignore, Options, Pattern, values};
+use crate::diff::render::report::{Comparison, Report};
+use crate::diff::render::{json, markdown, text};
+use crate::diff::{self, ChangeSet, Class, Ignore, Ignored, Options, Pattern, Side, values};
 use crate::escape::Lines;
 use crate::lock;
 use crate::pipeline::operand::{self, Operands};
+use crate::pipeline::revision::{ChartPair, Project};
 use crate::source::{Limits, SourceResolver};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
@@ -19,16 +21,17 @@ use std::path::{Path, PathBuf};
 pub(super) struct Diff {
     /// The installed chart and the new one: a chart directory or package; `NAME@VERSION`, or `NAME`
     /// for the highest version, in the output directory; a bundle directory, layout or tar; or a
-    /// bundle image reference. OLD is optional with `--rev`.
-    #[arg(value_names = ["OLD", "NEW"], num_args = 1..=2, required = true)]
+    /// bundle image reference. OLD is optional with `--rev`; with neither, all charts are compared.
+    #[arg(value_names = ["OLD", "NEW"], num_args = 0..=2, required_unless_present = "rev")]
     operands: Vec<String>,
     /// Read OLD from the output directory at this Git revision, or, if the output directory is not
     /// committed, from bundles.lock at this revision.
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
-    /// Values file for rendering the charts; can be repeated.
+    /// Values file for rendering the charts, or `ENVIRONMENT=FILE` for one environment; can be
+    /// repeated. Later files override earlier ones. Environments with the same report share it.
     #[arg(short = 'f', long, value_name = "FILE")]
-    values: Vec<PathBuf>,
+    values: Vec<String>,
     /// Release namespace.
     #[arg(long, value_name = "NS", default_value = operand::NAMESPACE)]
     namespace: String,
@@ -79,25 +82,25 @@ impl Diff {
         let mut diagnostics = Diagnostics::new();
         let set = self.compare(global, output, &mut diagnostics);
         output.diagnostics(&diagnostics);
-        let Some((set, refused)) = set.filter(|_| !diagnostics.has_errors()) else {
+        let Some((report, refused)) = set.filter(|_| !diagnostics.has_errors()) else {
             return Exit::Error;
         };
         let to_terminal = self.output.is_none();
-        let report = match self.format {
+        let text = match self.format {
             Format::Text => {
                 let (colour, width, terminal) = output.report_style(to_terminal);
                 let full = global.verbose > 0;
                 // Do not wrap lines in files, so that they can be searched.
-                text::render(&set, text::Style { colour, width, full, cut: terminal && !full })
+                report.text(text::Style { colour, width, full, cut: terminal && !full })
             }
-            Format::Markdown => markdown::render(&set, markdown::LIMIT),
-            Format::Json => json::render(&set),
-            Format::Html => html::render(&set),
+            Format::Markdown => report.markdown(markdown::LIMIT),
+            Format::Json => report.json(),
+            Format::Html => report.html(),
         };
         match &self.output {
-            None => output.document(&report),
+            None => output.document(&text),
             Some(file) => {
-                if let Err(error) = write(file, &report) {
+                if let Err(error) = write(file, &text) {
                     output.error(&Lines::from_iter([
                         format!("error: cannot write `{}`: {error}", file.display()),
                         "hint: use a path in an existing directory".to_owned(),
@@ -110,19 +113,19 @@ impl Diff {
             None => false,
             // Rejected values fail the upgrade, so they count as breaking.
             Some(_) if refused => true,
-            Some(FailOn::Breaking) => set.has(Class::Breaking),
-            Some(FailOn::Risky) => set.has(Class::Breaking) || set.has(Class::Risky),
+            Some(FailOn::Breaking) => report.has(Class::Breaking),
+            Some(FailOn::Risky) => report.has(Class::Breaking) || report.has(Class::Risky),
         };
-        if failed || (self.exit_code && !set.is_empty()) { Exit::Findings } else { Exit::Clean }
+        if failed || (self.exit_code && !report.is_empty()) { Exit::Findings } else { Exit::Clean }
     }
 
-    /// Returns the change set, and true if Helm rejects the values for the new chart.
+    /// Returns the report, and true if Helm rejects the values for a new chart.
     fn compare(
         &self,
         global: &Global,
         output: &mut Output,
         diagnostics: &mut Diagnostics,
-    ) -> Option<(ChangeSet, bool)> {
+    ) -> Option<(Report, bool)> {
         let config = if global.config.exists() {
             let (config, found) = Config::read(&global.config);
             diagnostics.append(found);
@@ -142,33 +145,114 @@ impl Diff {
         };
         let configured = config.as_ref().map(Config::out);
         let out = self.out.clone().or(configured).unwrap_or_else(|| PathBuf::from("out"));
-        let (old, new) = match (self.operands.as_slice(), &self.rev) {
-            ([old, new], _) => (old.as_str(), new.as_str()),
+        let lock_path = lock::path_of(&global.config);
+        let project = Project {
+            config: config.as_ref(),
+            config_path: &global.config,
+            lock_path: &lock_path,
+            out: &out,
+        };
+        let pairs = self.pairs(&project, diagnostics)?;
+        let options = self.options(config.as_ref(), diagnostics);
+        let environments = diagnostics.report(environments::read(&self.values))?;
+
+        let mut refused = false;
+        let mut comparisons: Vec<Comparison> = Vec::new();
+        for pair in &pairs {
+            let mut of_pair: Vec<(Vec<&str>, ChangeSet)> = Vec::new();
+            for environment in &environments {
+                let operands = Operands {
+                    sources: &sources,
+                    config: config.as_ref(),
+                    lock: Some(&lock_path),
+                    out: &out,
+                    namespace: &self.namespace,
+                    values: environment.values.clone(),
+                    helm: true,
+                };
+                let mut found = Diagnostics::new();
+                let sides = self.sides(&operands, pair, &mut found);
+                // The same problem in every environment is reported once.
+                let known: Vec<String> = diagnostics.iter().map(|d| d.message.clone()).collect();
+                diagnostics.extend(found.into_iter().filter(|d| !known.contains(&d.message)));
+                let (old, new) = sides?;
+                refused |= !values::refused(&new).is_empty();
+                let options = Options { values: environment.files.clone(), ..options.clone() };
+                let set = diff::compare(old, new, &options);
+                let same = of_pair.iter_mut().find(|(_, other)| is_same_report(other, &set));
+                match same {
+                    Some((names, _)) => names.push(&environment.name),
+                    None => of_pair.push((vec![&environment.name], set)),
+                }
+            }
+            for (names, set) in of_pair {
+                let names = names.join(", ");
+                let name = match (pair.name.as_str(), names.as_str()) {
+                    (name, "") => name.to_owned(),
+                    ("", names) => names.to_owned(),
+                    (name, names) => format!("{name} ({names})"),
+                };
+                comparisons.push(Comparison { name, set });
+            }
+        }
+        unused_ignores(&comparisons, diagnostics);
+        Some((Report::new(comparisons), refused))
+    }
+
+    /// Returns what is compared: two operands, or with `--rev` alone all charts.
+    fn pairs(
+        &self,
+        project: &Project<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Vec<ChartPair>> {
+        let pair = |old: &str, new: &str| ChartPair {
+            name: String::new(),
+            old: Some(old.to_owned()),
+            new: Some(new.to_owned()),
+        };
+        match (self.operands.as_slice(), &self.rev) {
+            ([old, new], _) => Some(vec![pair(old, new)]),
             // Use the chart name without its version: the old revision may have another version.
-            ([new], Some(_)) => (new.split('@').next().unwrap_or(new), new.as_str()),
+            ([new], Some(_)) => Some(vec![pair(new.split('@').next().unwrap_or(new), new)]),
+            ([], Some(revision)) => {
+                let pairs = diagnostics.report(project.chart_pairs(revision))?;
+                if pairs.is_empty() {
+                    let message = format!(
+                        "no charts in `{}`, neither now nor at `{revision}`",
+                        project.out.display()
+                    );
+                    let hint =
+                        "run `bundle2chart build`, or pass the output directory with `--out`";
+                    diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
+                    return None;
+                }
+                Some(pairs)
+            }
             _ => {
                 let message = "`diff` needs two charts, but only one is given";
                 let hint = "pass OLD and NEW, or use `--rev` to read OLD from Git";
                 diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
-                return None;
+                None
+            }
+        }
+    }
+
+    /// Loads both sides of a pair; a chart that is missing on one side has no objects there.
+    fn sides(
+        &self,
+        operands: &Operands<'_>,
+        pair: &ChartPair,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<(Side, Side)> {
+        let mut load = |operand: &Option<String>, revision: Option<&str>| match operand {
+            None => Some(Side { label: "(none)".to_owned(), ..Side::default() }),
+            Some(operand) => {
+                let (side, found) = operands.load(operand, revision);
+                diagnostics.append(found);
+                side
             }
         };
-        let options = self.options(config.as_ref(), diagnostics);
-        let values = diagnostics.report(operand::read_values(&self.values));
-        let lock_path = lock::path_of(&global.config);
-        let operands = Operands {
-            sources: &sources,
-            config: config.as_ref(),
-            lock: Some(&lock_path),
-            out: &out,
-            namespace: &self.namespace,
-            values: values?,
-            helm: true,
-        };
-        let (old, found) = operands.load(old, self.rev.as_deref());
-        diagnostics.append(found);
-        let (new, found) = operands.load(new, None);
-        diagnostics.append(found);
+        let (old, new) = (load(&pair.old, self.rev.as_deref()), load(&pair.new, None));
         let (old, new) = (old?, new?);
         for side in [&old, &new] {
             for why in values::refused(side) {
@@ -183,22 +267,13 @@ impl Diff {
                 diagnostics.push(Diagnostic::warning(Code::DuplicateObject, message).hint(hint));
             }
         }
-        let refused = !values::refused(&new).is_empty();
-        let set = diff::compare(old, new, &options);
-        for unused in set.ignored.iter().filter(|ignored| ignored.changes == 0) {
-            let message = format!("`{}` matched no change", unused.pattern);
-            diagnostics.push(
-                Diagnostic::note(Code::UnusedSetting, message)
-                    .hint("remove it, unless another comparison needs it"),
-            );
-        }
-        Some((set, refused))
+        Some((old, new))
     }
 
     fn options(&self, config: Option<&Config>, diagnostics: &mut Diagnostics) -> Options {
         let mut options = Options {
-            only: Vec::new(),
             ignore: config.map(|config| config.ignore.clone()).unwrap_or_default(),
+            ..Options::default()
         };
         let mut parse = |text: &String, flag: &str| {
             Pattern::parse(text)
@@ -215,6 +290,31 @@ impl Diff {
             Some(Ignore { pattern, reason: "requested with --ignore".to_owned() })
         }));
         options
+    }
+}
+
+/// Returns true if two reports differ in the names of their values files only.
+fn is_same_report(one: &ChangeSet, other: &ChangeSet) -> bool {
+    let document =
+        |set: &ChangeSet| json::document(&ChangeSet { values: Vec::new(), ..set.clone() });
+    document(one) == document(other)
+}
+
+/// Reports patterns that matched no change of any comparison.
+fn unused_ignores(comparisons: &[Comparison], diagnostics: &mut Diagnostics) {
+    let ignored = |comparison: &Comparison| comparison.set.ignored.clone();
+    let all: Vec<Ignored> = comparisons.iter().flat_map(ignored).collect();
+    let mut reported: Vec<&str> = Vec::new();
+    for Ignored { pattern, .. } in &all {
+        let used = all.iter().any(|other| other.pattern == *pattern && other.changes > 0);
+        if !used && !reported.contains(&pattern.as_str()) {
+            reported.push(pattern);
+            let message = format!("`{pattern}` matched no change");
+            diagnostics.push(
+                Diagnostic::note(Code::UnusedIgnore, message)
+                    .hint("remove it, unless another comparison needs it"),
+            );
+        }
     }
 }
 

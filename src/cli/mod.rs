@@ -4,6 +4,7 @@ mod access;
 mod build;
 mod check_serving;
 mod diff;
+mod environments;
 mod explain;
 mod generate;
 mod images;

@@ -375,6 +375,12 @@ pub static OUTPUT: Table = Table {
             "`versioned` (default): DIR/CHART/VERSION, keeps all versions. `flat`: DIR/CHART, one \
                 version at a time.",
         ),
+        optional(
+            "keep",
+            Kind::Integer(1, 1_000),
+            "Number of versions of each chart, including the built one. A build removes earlier \
+                versions above it, only directories that it wrote. Default: all versions are kept.",
+        ),
     ],
 };
 

@@ -75,6 +75,8 @@ pub struct Output {
     pub dir: PathBuf,
     /// Layout of the charts in it.
     pub layout: Layout,
+    /// Number of versions of a chart that a build keeps, with the one it builds; all without.
+    pub keep: Option<u32>,
 }
 
 /// The layout of charts in the output directory.

@@ -52,7 +52,7 @@ fn defaults_are_resolved() {
         "#,
     );
     assert_eq!(config.base, Path::new("base"));
-    assert_eq!(config.output, Output { dir: "build".into(), layout: Layout::Flat });
+    assert_eq!(config.output, Output { dir: "build".into(), layout: Layout::Flat, keep: None });
     let [mirror] = config.mirrors.as_slice() else { panic!("one mirror") };
     assert_eq!(mirror.to, MirrorTarget::Layout("fixtures/registry".into()));
     let [lws, cert_manager] = config.bundles.as_slice() else { panic!("two bundles") };

@@ -226,7 +226,7 @@ mod tests {
         };
         assert_eq!(
             lines(side("string"), side("integer")),
-            ["crd-type-changed `spec.one.size`: type `string` → `integer` (4 fields in 2 CRDs)"]
+            ["crd-type-changed `spec.list[].size`: type `string` → `integer` (4 fields in 2 CRDs)"]
         );
     }
 

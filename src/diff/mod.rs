@@ -154,6 +154,8 @@ pub struct Options {
     pub only: Vec<Pattern>,
     /// Matching changes are ignored and counted.
     pub ignore: Vec<Ignore>,
+    /// Names of the values files that the charts are rendered with, for reports.
+    pub values: Vec<String>,
 }
 
 /// The differences of two sides.
@@ -163,6 +165,8 @@ pub struct ChangeSet {
     pub old: String,
     /// Label of the new side.
     pub new: String,
+    /// Names of the values files, in the order in which Helm layers them.
+    pub values: Vec<String>,
     /// Findings about the sides as a whole, such as a downgrade.
     pub notices: Vec<Finding>,
     /// Objects with differences, the worst first, then by kind, namespace and name.
@@ -298,6 +302,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     let mut set = ChangeSet {
         old: old.label.clone(),
         new: new.label.clone(),
+        values: options.values.clone(),
         notices,
         objects,
         ignored: Vec::new(),

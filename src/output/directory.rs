@@ -41,6 +41,8 @@ pub struct Changes {
     pub created: Vec<PathBuf>,
     /// Charts whose files changed.
     pub updated: Vec<PathBuf>,
+    /// Earlier versions that were removed.
+    pub removed: Vec<PathBuf>,
     /// Charts that were there exactly so; none of their files was touched.
     pub unchanged: Vec<PathBuf>,
     /// Written or removed deployment files, sorted, without the ownership file.
@@ -147,14 +149,16 @@ impl OutputDirectory {
     }
 
     /// Moves the staged charts and exactly these deployment files into place; if they are not
-    /// known, existing ones are kept. Other versions, other charts and all other files are kept. If
-    /// nothing differs, nothing is written. With [`Mode::Check`], only compares the rest.
+    /// known, existing ones are kept. The directories `outdated` are removed; other versions,
+    /// other charts and all other files are kept. If nothing differs, nothing is written. With
+    /// [`Mode::Check`], only compares the rest.
     ///
     /// Reports all reasons for which nothing was changed, and warnings about what could not be
     /// cleaned up after all was in place.
     pub fn finish(
         self,
         charts: &[Staged],
+        outdated: &[PathBuf],
         deployment_files: Option<&DeploymentFiles>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Changes> {
@@ -167,6 +171,7 @@ impl OutputDirectory {
         let mut changes = Changes {
             created: dirs_with(Change::Created),
             updated: dirs_with(Change::Updated),
+            removed: outdated.to_vec(),
             unchanged: dirs_with(Change::Unchanged),
             ..Changes::default()
         };
@@ -175,11 +180,18 @@ impl OutputDirectory {
         }
         if self.mode == Mode::Check {
             charts.iter().for_each(|chart| changes.differences.append(chart.differences.clone()));
+            changes.differences.extra.extend(outdated.iter().cloned());
             changes.differences.orphans = diagnostics.report(orphans(&self.out, &dirs))?;
             return Some(changes);
         }
         let changed = charts.iter().filter(|chart| chart.change != Change::Unchanged);
-        let changed: Vec<&Path> = changed.map(|chart| chart.dir.as_path()).collect();
+        let changed: Vec<&Path> = changed
+            .map(|chart| chart.dir.as_path())
+            .chain(outdated.iter().map(PathBuf::as_path))
+            .collect();
+        if !outdated.is_empty() {
+            diagnostics.report(self.lock())?;
+        }
 
         // Without the lock nothing is staged.
         if self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
@@ -352,5 +364,5 @@ fn build(
     if diagnostics.has_errors_since(before) {
         return None;
     }
-    directory.finish(&staged, deployment_files, diagnostics)
+    directory.finish(&staged, &[], deployment_files, diagnostics)
 }

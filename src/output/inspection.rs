@@ -266,7 +266,7 @@ fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<b
 }
 
 /// Hashes a file of any size.
-fn sha256_of(file: &Path) -> io::Result<String> {
+pub(super) fn sha256_of(file: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut file = BufReader::with_capacity(64 << 10, regular_file::open(file)?);
     loop {

@@ -61,7 +61,7 @@ impl Ownership {
     }
 
     /// Returns true if both are the same chart, ignoring the upgrade reports.
-    pub(super) fn is_same_chart(&self, other: &Ownership) -> bool {
+    pub(crate) fn is_same_chart(&self, other: &Ownership) -> bool {
         let sums = |ownership: &Ownership| {
             let mut sums = ownership.sums.clone();
             sums.remove(UPGRADE_REPORT);

@@ -3,6 +3,7 @@
 use super::chart_files::{ChartFiles, OwnedFiles};
 use super::inspection::{Inspection, State};
 use super::ownership;
+use super::release::is_unreleased;
 use crate::diag::{self, Code, Diagnostic, Diagnostics, Fatal, Place};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -61,8 +62,10 @@ pub(super) fn of_chart(
     if replace || found.is_current() {
         return;
     }
-    let same_version = recorded.version == wanted.ownership.version;
-    if same_version && !recorded.is_same_chart(&wanted.ownership) {
+    let is_other = recorded.version == wanted.ownership.version
+        && !recorded.is_same_chart(&wanted.ownership);
+    let is_released = || !is_unreleased(out, &chart.dir, recorded.to_text().as_bytes());
+    if is_other && (!found.edited.is_empty() || is_released()) {
         let message = format!(
             "chart `{shown}` exists with version {} and different content: {}",
             chart.version,

@@ -85,7 +85,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Moves the staged charts into place, all or none, and then the deployment files.
+    /// Moves the staged charts into place and those that are not staged away, all or none, and then
+    /// the deployment files.
     pub(super) fn install(&self, charts: &[&Path]) -> Result<(), Fatal> {
         for (index, chart) in charts.iter().enumerate() {
             if let Err(problem) = self.swap(chart) {
@@ -103,7 +104,7 @@ impl Stage {
     }
 
     /// Swaps a staged chart with the one in the output directory, which may be missing. A second
-    /// call undoes the first.
+    /// call undoes the first. A chart that is not staged is moved away.
     fn swap(&self, chart: &Path) -> Result<(), Fatal> {
         let (new, old) = (self.dir.join("new").join(chart), self.dir.join("old").join(chart));
         let place = self.out.join(chart);
@@ -113,6 +114,7 @@ impl Stage {
             return fs::rename(&new, &place).map_err(refused);
         }
         if !exists(&new) {
+            make_parents(&new)?;
             fs::rename(&place, &new).map_err(refused)?;
             remove_empty_parents(&place, &self.out);
             return Ok(());

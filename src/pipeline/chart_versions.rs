@@ -20,6 +20,16 @@ pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)>
         .collect()
 }
 
+/// Returns the versions of a chart in these paths of files; none for the flat layout, in which no
+/// directory has the name of a version.
+pub(super) fn versions_in_paths(paths: &[String], name: &str) -> Vec<String> {
+    let version = |path: &String| {
+        let version = path.strip_prefix(name)?.strip_prefix('/')?.strip_suffix("/Chart.yaml")?;
+        (!version.contains('/')).then(|| version.to_owned())
+    };
+    paths.iter().filter_map(version).collect()
+}
+
 /// Returns the same on disk.
 pub(super) fn versions_on_disk(out: &Path, name: &str) -> Vec<(String, String)> {
     let folder = out.join(name);
@@ -37,7 +47,7 @@ pub(super) fn versions_on_disk(out: &Path, name: &str) -> Vec<(String, String)> 
         .collect()
 }
 
-fn version_of(content: &[u8]) -> Option<String> {
+pub(super) fn version_of(content: &[u8]) -> Option<String> {
     let documents = documents("Chart.yaml", content).ok()?;
     documents.first()?.get("version")?.as_str().map(str::to_owned)
 }

@@ -7,7 +7,7 @@ use crate::config::{BundleConfig, Config, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Severity};
 use crate::diff::{BundleFacts, ChartFacts, Placement, Side};
 use crate::ir::{Phase, Release};
-use crate::lock::{self, Locked};
+use crate::lock::Locked;
 use crate::source::chart::{self as charts, ChartTree};
 use crate::source::{self, Pin, SourceResolver};
 use crate::yaml::render;
@@ -131,13 +131,7 @@ impl Operands<'_> {
     ) -> Result<Option<(BundleConfig, Locked)>, Fatal> {
         let known = self.config.and_then(|config| config.bundles.iter().find(|b| b.name == name));
         let (Some(known), Some(lock)) = (known, self.lock) else { return Ok(None) };
-        let Some(file) = lock.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
-        let folder = lock.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let Ok(tree) = charts::read_revision(folder, revision, file) else { return Ok(None) };
-        let Some(text) = tree.get(file) else { return Ok(None) };
-        let text = String::from_utf8_lossy(text).into_owned();
-        let lock = lock::parse(format!("{file} at {revision}"), text)?;
+        let Some(lock) = super::revision::lock_at(lock, revision)? else { return Ok(None) };
         let entry = lock.bundles.iter().find(|entry| entry.name == name);
         let Some((entry, pin)) = entry.and_then(|entry| Some((entry, entry.pin()?))) else {
             return Ok(None);

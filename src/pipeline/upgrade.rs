@@ -1,18 +1,18 @@
 //! The reports of a build: the upgrade of each chart, and the summary of the build.
 
-use super::chart_versions::{precedence, versions_on_disk};
+use super::chart_versions::{precedence, version_of, versions_on_disk};
 use super::operand::{NAMESPACE, Operands};
 use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Fatal, Severity};
 use crate::diff::render;
+use crate::diff::summary::Summary;
 use crate::diff::{self, ChangeSet, Class, Options};
 use crate::escape::markdown;
 use crate::output::ChartFiles;
-use crate::output::ownership::{FILE_NAME, UPGRADE_REPORT};
-use crate::source::SourceResolver;
-use crate::source::chart as charts;
+use crate::output::ownership::{FILE_NAME, Ownership, UPGRADE_REPORT};
+use crate::source::chart::{self as charts, ChartTree};
+use crate::source::{SourceResolver, sha256};
 use serde_json::{Map, Value as Json};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -34,13 +34,44 @@ pub struct BuiltChart {
 }
 
 /// An upgrade from the version of a chart in the output directory.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
     from: String,
-    /// Number of changes by class.
-    classes: BTreeMap<Class, usize>,
-    /// Number of changes by class and code.
-    codes: BTreeMap<(Class, &'static str), usize>,
+    /// Number of breaking, risky and informational changes.
+    counts: [usize; 3],
+    /// The first screen of UPGRADE.md.
+    screen: String,
+}
+
+/// Start of the last line of UPGRADE.md, from which a later build reads the upgrade.
+const MARK: &str = "<!-- bundle2chart upgrade from ";
+
+impl Upgrade {
+    fn new(from: String, set: &ChangeSet) -> Self {
+        let screen = render::markdown::first_screen(set, &Summary::of(set));
+        Upgrade { from, counts: Class::ALL.map(|class| set.count(class)), screen }
+    }
+
+    /// Returns the last line of UPGRADE.md.
+    fn mark(&self) -> String {
+        let [breaking, risky, info] = self.counts;
+        format!("\n{MARK}{}: {breaking} {risky} {info} -->\n", self.from)
+    }
+
+    /// Reads the upgrade from UPGRADE.md; `None` if another version of bundle2chart wrote it.
+    fn parse(report: &str) -> Option<Self> {
+        let (body, mark) = report.rsplit_once(MARK)?;
+        let (from, counts) = mark.trim_end().strip_suffix(" -->")?.rsplit_once(": ")?;
+        let counts: Vec<usize> =
+            counts.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let (_, rest) = body.split_once("\n\n")?;
+        let end = ["## Plan\n", "## Changes\n"].iter().filter_map(|title| rest.find(title)).min();
+        Some(Upgrade {
+            from: from.to_owned(),
+            counts: counts.try_into().ok()?,
+            screen: rest.get(..end.unwrap_or(rest.len()))?.to_owned(),
+        })
+    }
 }
 
 impl BuiltChart {
@@ -59,13 +90,23 @@ impl BuiltChart {
     }
 }
 
-/// Compares charts with their previous versions in the output directory. Only charts that were
-/// generated and can be rendered by bundle2chart are compared, so that the report does not depend
-/// on the environment of the build.
+/// Compares charts with their previous versions. Only charts that were generated and can be rendered
+/// by bundle2chart are compared.
 pub struct Upgrades<'a> {
     operands: Operands<'a>,
     options: Options,
-    layout: Layout,
+    /// True if the output directory has one version of each chart.
+    is_single: bool,
+}
+
+/// The upgrade of a chart.
+enum Found {
+    /// No previous version.
+    None,
+    /// The chart is in the output directory already, with this report.
+    Kept(Upgrade, Vec<u8>),
+    /// The differences from the previous version.
+    Compared(String, Box<ChangeSet>),
 }
 
 impl<'a> Upgrades<'a> {
@@ -80,26 +121,33 @@ impl<'a> Upgrades<'a> {
             values: Json::Object(Map::new()),
             helm: false,
         };
-        let options = Options { only: Vec::new(), ignore: config.ignore.clone() };
-        Upgrades { operands, options, layout: config.output.layout }
+        let options = Options { ignore: config.ignore.clone(), ..Options::default() };
+        let output = &config.output;
+        let is_single = output.layout == Layout::Flat || output.keep == Some(1);
+        Upgrades { operands, options, is_single }
     }
 
-    /// Adds UPGRADE.md to a chart with a previous version in the output directory, and returns the
-    /// upgrade. With the flat layout, the new version replaces the old one, and there is no report.
+    /// Adds UPGRADE.md to a chart with a previous version, and returns the upgrade: the highest
+    /// earlier version in the output directory.
+    ///
+    /// If the output directory has one version of each chart, the previous version is the chart at
+    /// Git's HEAD, else the one that the build replaces. It is gone after the build, so the report is
+    /// kept as long as the chart does not change; hence `build --check` agrees with it.
     ///
     /// The diagnostics are warnings about previous versions that cannot be compared.
     pub fn report(&self, chart: &mut ChartFiles) -> (Option<Upgrade>, Diagnostics) {
-        if self.layout == Layout::Flat {
-            return (None, Diagnostics::new());
-        }
-        match self.compare(chart) {
-            Ok(None) => (None, Diagnostics::new()),
-            Ok(Some((from, set))) => {
-                let text = render::markdown::render(&set, render::markdown::LIMIT);
+        match self.find(chart) {
+            Ok(Found::None) => (None, Diagnostics::new()),
+            Ok(Found::Kept(upgrade, report)) => {
+                chart.files.insert(UPGRADE_REPORT.to_owned(), report);
+                (Some(upgrade), Diagnostics::new())
+            }
+            Ok(Found::Compared(from, set)) => {
+                let upgrade = Upgrade::new(from, &set);
+                let mark = upgrade.mark();
+                let limit = render::markdown::LIMIT - mark.len();
+                let text = format!("{}{mark}", render::markdown::render(&set, limit));
                 chart.files.insert(UPGRADE_REPORT.to_owned(), text.into_bytes());
-                let classes = Class::ALL.iter().map(|class| (*class, set.count(*class)));
-                let upgrade =
-                    Upgrade { from, classes: classes.collect(), codes: diff::codes(&set) };
                 (Some(upgrade), Diagnostics::new())
             }
             Err(problem) => {
@@ -114,9 +162,9 @@ impl<'a> Upgrades<'a> {
         }
     }
 
-    fn compare(&self, chart: &ChartFiles) -> Result<Option<(String, ChangeSet)>, Fatal> {
+    fn find(&self, chart: &ChartFiles) -> Result<Found, Fatal> {
         let Some(name) = chart.dir.iter().next().and_then(|name| name.to_str()) else {
-            return Ok(None);
+            return Ok(Found::None);
         };
         let out = self.operands.out;
         let new = precedence(&chart.version);
@@ -126,11 +174,71 @@ impl<'a> Upgrades<'a> {
                 precedence(version) < new && out.join(folder).join(FILE_NAME).is_file()
             })
             .max_by_key(|(_, version)| precedence(version));
-        let Some((folder, version)) = earlier else { return Ok(None) };
-        let old = self.operands.chart("", &charts::read_folder(&out.join(folder))?)?;
-        let new = self.operands.chart("", &chart.files)?;
-        Ok(Some((version, diff::compare(old, new, &self.options))))
+        match earlier {
+            Some((folder, version)) if Path::new(&folder) != chart.dir => {
+                self.compared(version, &charts::read_folder(&out.join(folder))?, chart)
+            }
+            _ if self.is_single => self.replaced(name, chart),
+            _ => Ok(Found::None),
+        }
     }
+
+    /// Returns the upgrade from the chart that the build replaces.
+    fn replaced(&self, name: &str, chart: &ChartFiles) -> Result<Found, Fatal> {
+        let folder = self.operands.out.join(&chart.dir);
+        if !folder.join(FILE_NAME).is_file() {
+            return Ok(Found::None);
+        }
+        let current = charts::read_folder(&folder)?;
+        if let Some(kept) = kept(&current, chart) {
+            return Ok(kept);
+        }
+
+        let dir = chart.dir.to_str().unwrap_or(name);
+        let committed = charts::read_revision(self.operands.out, "HEAD", dir).ok();
+        let inside = |tree: ChartTree| -> ChartTree {
+            let start = format!("{dir}/");
+            let path = |path: String| path.strip_prefix(&start).map(str::to_owned);
+            tree.into_iter().filter_map(|(key, content)| Some((path(key)?, content))).collect()
+        };
+        let committed = committed.map(inside).filter(|tree| tree.contains_key(FILE_NAME));
+        let old = match committed {
+            Some(committed) => match kept(&committed, chart) {
+                Some(kept) => return Ok(kept),
+                None => committed,
+            },
+            None => current,
+        };
+        let Some(version) = old.get("Chart.yaml").and_then(|content| version_of(content)) else {
+            return Ok(Found::None);
+        };
+        self.compared(version, &old, chart)
+    }
+
+    fn compared(&self, from: String, old: &ChartTree, chart: &ChartFiles) -> Result<Found, Fatal> {
+        let old = self.operands.chart("", old)?;
+        let new = self.operands.chart("", &chart.files)?;
+        let set = diff::compare(old, new, &self.options);
+        Ok(Found::Compared(from, Box::new(set)))
+    }
+}
+
+/// Returns the report in a directory that has the same chart already; `None` if it is another chart.
+fn kept(tree: &ChartTree, chart: &ChartFiles) -> Option<Found> {
+    let marker = std::str::from_utf8(tree.get(FILE_NAME)?).ok()?;
+    let recorded = Ownership::parse(marker).ok()?;
+    if !recorded.is_same_chart(&chart.ownership()) {
+        return None;
+    }
+    let report = tree.get(UPGRADE_REPORT).filter(|report| {
+        // An edited report is not taken over: the build reports the edit.
+        recorded.sums.get(UPGRADE_REPORT) == Some(&sha256(report))
+    });
+    let upgrade = report.and_then(|report| Upgrade::parse(std::str::from_utf8(report).ok()?));
+    Some(match (upgrade, report) {
+        (Some(upgrade), Some(report)) => Found::Kept(upgrade, report.clone()),
+        _ => Found::None,
+    })
 }
 
 /// Returns REPORT.md: the charts of the build, and a summary of each upgrade.
@@ -153,33 +261,51 @@ pub fn summary<'a>(charts: impl IntoIterator<Item = &'a BuiltChart>) -> String {
         match &chart.upgrade {
             None => text.push_str(" | | | |\n"),
             Some(upgrade) => {
-                let count = |class| upgrade.classes.get(&class).copied().unwrap_or_default();
+                let [breaking, risky, info] = upgrade.counts;
                 let _ = writeln!(
                     text,
-                    " [{}]({}/{UPGRADE_REPORT}) | {} | {} | {} |",
+                    " [{}]({}/{UPGRADE_REPORT}) | {breaking} | {risky} | {info} |",
                     markdown::text(&upgrade.from),
                     chart.dir.display(),
-                    count(Class::Breaking),
-                    count(Class::Risky),
-                    count(Class::Info),
                 );
             }
         }
     }
+
+    // The worst upgrades first.
+    rows.sort_by_key(|chart| {
+        std::cmp::Reverse(chart.upgrade.as_ref().map(|upgrade| upgrade.counts))
+    });
     for chart in &rows {
         let Some(upgrade) = &chart.upgrade else { continue };
-        let serious = || upgrade.codes.iter().filter(|((class, _), _)| *class != Class::Info);
-        if serious().next().is_none() {
-            continue;
-        }
         let name = chart.dir.iter().next().unwrap_or_default().display();
         let from = markdown::text(&upgrade.from);
-        let _ = write!(text, "\n## {name} {from} → {}\n\n", chart.version);
-        for ((class, code), count) in serious() {
-            let rule = diff::rules::all().find(|rule| rule.code == *code);
-            let title = rule.map_or("", |rule| rule.title);
-            let _ = writeln!(text, "- {} `{code}` × {count}: {title}", class.as_str());
-        }
+        let _ = write!(text, "\n## {name} {from} → {}\n\n{}", chart.version, upgrade.screen);
     }
+    let end = text.trim_end().len();
+    text.truncate(end);
+    text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Upgrade;
+
+    #[test]
+    fn upgrades_are_read_back_from_their_report() {
+        let upgrade = Upgrade {
+            from: "1.0.0-alpha--1".to_owned(),
+            counts: [1, 22, 333],
+            screen: "**breaking**: act.\n\n1. **breaking**: `a`\n\n".to_owned(),
+        };
+        let report = |rest: &str| format!("# a → b\n\n{}{rest}{}", upgrade.screen, upgrade.mark());
+        for rest in
+            ["## Plan\n\n1. Back up\n## Changes\n\n- a\n", "## Changes\n\n- a\n", "## Plan\n"]
+        {
+            assert_eq!(Upgrade::parse(&report(rest)).as_ref(), Some(&upgrade));
+        }
+        assert_eq!(Upgrade::parse("# a → b\n\n## Plan\n"), None);
+        assert_eq!(Upgrade::parse(&report("").replace("22", "x")), None);
+    }
 }

@@ -153,6 +153,62 @@ fn limit(shown: &str, bytes: u64, files: usize) -> Result<(), Fatal> {
     Err(failure(Code::ChartUnreadable, message, "pass the directory of one chart"))
 }
 
+/// Returns the paths of all files below the directory `folder` at the Git revision `revision`,
+/// relative to `folder`; none if the directory did not exist then.
+///
+/// # Errors
+/// If `git` is missing, or the repository or the revision does not exist.
+pub fn list_revision(folder: &Path, revision: &str) -> Result<Vec<String>, Fatal> {
+    let failed = |why: &str| {
+        let why = why.trim().lines().last().unwrap_or_default().to_owned();
+        let message = format!("cannot list files at Git revision `{revision}`: {why}");
+        failure(Code::GitFailed, message, "use a revision from `git log`")
+    };
+    if revision.starts_with('-') || revision.is_empty() {
+        return Err(failed("invalid revision"));
+    }
+    let list = git(folder).map_err(|error| failed(&error))?;
+    let list = list.arguments(&["ls-tree", "-r", "--name-only", "-z"]).operands(&[revision, "."]);
+    let list = output_of(list).map_err(|error| failed(&error))?;
+    let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+}
+
+/// A file at Git's HEAD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// Not in a Git work tree, ignored by Git, or Git cannot be used.
+    Unknown,
+    /// HEAD does not have the file, or there is no commit yet.
+    Absent,
+    /// The content.
+    File(Vec<u8>),
+}
+
+/// Returns the file `path`, relative to the directory `folder`, at Git's HEAD.
+pub fn committed(folder: &Path, path: &str) -> Committed {
+    let run = |arguments: &[&'static str], operands: &[&str]| {
+        let program = git(folder).ok()?.arguments(arguments).operands(operands);
+        output_of(program).ok()
+    };
+    let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
+    // Empty unless the file is ignored; it fails outside of a work tree.
+    if run(&ignored, &[path]).is_none_or(|ignored| !ignored.is_empty()) {
+        return Committed::Unknown;
+    }
+    if run(&["rev-parse", "--verify", "--quiet"], &["HEAD"]).is_none() {
+        return Committed::Absent;
+    }
+    match run(&["ls-tree", "--name-only", "-z"], &["HEAD", path]) {
+        None => Committed::Unknown,
+        Some(list) if list.is_empty() => Committed::Absent,
+        Some(_) => match read_revision(folder, "HEAD", path).map(|mut tree| tree.remove(path)) {
+            Ok(Some(content)) => Committed::File(content),
+            _ => Committed::Unknown,
+        },
+    }
+}
+
 /// Reads everything below `path` in the directory `folder` at the Git revision `revision`, by path
 /// relative to `folder`.
 ///

@@ -53,6 +53,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         output: bundle2chart::config::Output {
             dir: PathBuf::from(&name),
             layout: bundle2chart::config::Layout::Flat,
+            keep: None,
         },
         mirrors: Vec::new(),
         registries: Vec::new(),

@@ -15,7 +15,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>, base: &Path) ->
         Some(at) => output_dir(reader, at, base)?,
         None => PathBuf::from("out"),
     };
-    Some(Output { dir, layout })
+    Some(Output { dir, layout, keep: fields.integer("keep") })
 }
 
 /// Reads the output directory, relative to the configuration, without `.` and redundant `..`.

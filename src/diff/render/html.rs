@@ -3,7 +3,7 @@
 //! All content is in the page itself; the script only filters. The content security policy allows
 //! only the page's own style and script, by digest.
 
-use super::{Sign, counts, fields, is_short, lines, more_like, objects};
+use super::{Sign, counts, fields, is_short, lines, more_like, objects, values as values_of};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::summary::Summary;
 use crate::diff::{Action, Change, ChangeSet, Class, Finding};
@@ -95,6 +95,9 @@ pub(super) fn chart(set: &ChangeSet, summary: &Summary<'_>, prefix: &str, page: 
             with_code(reason),
             text(rule.todo),
         );
+    }
+    if !set.values.is_empty() {
+        let _ = writeln!(page, "<p class=\"dim\">{}</p>", text(&values_of(set)));
     }
     let (class, rest) = summary.verdict.split_once(": ").unwrap_or(("", &summary.verdict));
     if set.is_empty() {

@@ -7,7 +7,7 @@ use crate::escape;
 use serde_json::{Value as Json, json};
 
 /// Version of the format, raised for incompatible changes.
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 
 /// Renders a change set as JSON, with a trailing newline.
 pub fn render(set: &ChangeSet) -> String {
@@ -27,6 +27,7 @@ pub fn document(set: &ChangeSet) -> Json {
         "format": FORMAT,
         "old": set.old,
         "new": set.new,
+        "values": set.values,
         "verdict": summary.verdict,
         "findings": findings.map(|(index, found)| group(found, important(index))).collect::<Vec<_>>(),
         "counts": counts,
@@ -120,12 +121,10 @@ pub fn schema() -> Json {
         }),
     );
 
-    json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "Output of `bundle2chart diff --format json`",
+    let single = json!({
         "type": "object",
         "required": [
-            "format", "old", "new", "verdict", "findings", "counts", "notices", "unchanged",
+            "format", "old", "new", "values", "verdict", "findings", "counts", "notices", "unchanged",
             "objects", "ignored", "plan",
         ],
         "additionalProperties": false,
@@ -133,6 +132,11 @@ pub fn schema() -> Json {
             "format": {"const": FORMAT},
             "old": text("Label of the old side."),
             "new": text("Label of the new side."),
+            "values": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Values files, in the order in which Helm layers them.",
+            },
             "verdict": text("What to do about the upgrade, in one sentence."),
             "findings": list(closed(
                 &["code", "class", "reason", "extent", "places", "objects", "important"],
@@ -182,7 +186,33 @@ pub fn schema() -> Json {
                 "commands": list(json!({"type": "string"})),
             }))),
         },
+    });
+    let comparison = closed(
+        &["name", "report"],
+        json!({
+            "name": text("Chart, environment, or both."),
+            "report": {"$ref": "#/definitions/report"},
+        }),
+    );
+    let several = closed(
+        &["format", "comparisons", "unchanged"],
+        json!({
+            "format": {"const": FORMAT},
+            "comparisons": list(comparison),
+            "unchanged": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Names of charts without differences.",
+            },
+        }),
+    );
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Output of `bundle2chart diff --format json`",
+        "description": "A report on one comparison, or on several charts or environments.",
+        "anyOf": [{"$ref": "#/definitions/report"}, several],
         "definitions": {
+            "report": single,
             "identity": closed(&["group", "kind", "namespace", "name"], json!({
                 "group": text("API group; empty for the core group."),
                 "kind": text("Kind; `Chart` in group `bundle2chart` is the chart itself."),

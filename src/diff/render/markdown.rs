@@ -1,7 +1,7 @@
 //! Markdown format for pull requests: the first screen, one fold per finding; limited to the size of a
 //! comment.
 
-use super::{counts, fields, headline, lines, more_like, objects};
+use super::{counts, fields, headline, lines, more_like, objects, values};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::plan::Step;
 use crate::diff::summary::{self, Summary};
@@ -52,6 +52,12 @@ pub(super) fn body(set: &ChangeSet, summary: &Summary<'_>, limit: usize) -> Stri
     if set.is_empty() {
         return head;
     }
+    let details = details(set, summary, limit.saturating_sub(head.len()));
+    format!("{head}{details}")
+}
+
+/// Returns the plan and the findings, of at most `limit` bytes.
+pub(super) fn details(set: &ChangeSet, summary: &Summary<'_>, limit: usize) -> String {
     let plan = [30, 10, 5, 3]
         .map(|items| plan(&set.plan, items))
         .into_iter()
@@ -60,9 +66,9 @@ pub(super) fn body(set: &ChangeSet, summary: &Summary<'_>, limit: usize) -> Stri
     let title = "## Changes\n\n";
     // For the paragraph on what is omitted.
     let reserve = 1_500;
-    let room = limit.saturating_sub(head.len() + plan.len() + title.len() + reserve);
+    let room = limit.saturating_sub(plan.len() + title.len() + reserve);
     let (texts, left) = fitting(&summary.groups, room);
-    format!("{head}{plan}{title}{}{}", texts.concat(), omitted(&left))
+    format!("{plan}{title}{}{}", texts.concat(), omitted(&left))
 }
 
 /// Returns the verdict, the counts and the findings that matter most.
@@ -72,6 +78,9 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
         let class = rule.class.as_str();
         let (reason, todo) = (sentence(reason), sentence(rule.todo));
         let _ = writeln!(text, "> **{class}** `{}`: {reason}. {todo}\n", rule.code);
+    }
+    if !set.values.is_empty() {
+        let _ = writeln!(text, "{}\n", markdown::text(&values(set)));
     }
     let (class, rest) = summary.verdict.split_once(": ").unwrap_or(("", &summary.verdict));
     if set.is_empty() {
@@ -153,6 +162,20 @@ fn omitted(groups: &[&Group<'_>]) -> String {
         count(Class::Info),
         codes.join(", "),
     )
+}
+
+fn ignored(set: &ChangeSet) -> String {
+    let mut text = String::new();
+    for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
+        let _ = writeln!(
+            text,
+            "{} changes ignored by {}: {}\n",
+            ignored.changes,
+            code(&ignored.pattern),
+            markdown::text(&ignored.reason)
+        );
+    }
+    text
 }
 
 /// Returns a finding with its places folded.

@@ -5,6 +5,7 @@
 pub mod html;
 pub mod json;
 pub mod markdown;
+pub mod report;
 pub mod text;
 
 use super::group::{Group, Place};
@@ -135,6 +136,14 @@ fn spell(value: &Json) -> String {
         }
         Json::Array(items) => items.iter().map(item).collect::<Vec<_>>().join("\n"),
         other => other.to_string(),
+    }
+}
+
+/// Returns the values files of a report; empty without.
+pub(super) fn values(set: &ChangeSet) -> String {
+    match set.values.as_slice() {
+        [] => String::new(),
+        files => format!("values: {}", files.join(", ")),
     }
 }
 

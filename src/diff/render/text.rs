@@ -1,6 +1,6 @@
 //! Text format for terminals: verdict, findings that matter most, plan, all findings.
 
-use super::{Sign, counts, fields, headline, is_short, lines, more_like, objects};
+use super::{Sign, counts, fields, headline, is_short, lines, more_like, objects, values};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::summary::Summary;
 use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
@@ -51,6 +51,9 @@ pub fn render(set: &ChangeSet, style: Style) -> String {
     writer.notices(set);
     let colour = summary.class.map_or("", colour_of);
     writer.words(0, "", &summary.verdict, colour);
+    if !set.values.is_empty() {
+        writer.words(0, "", &values(set), "");
+    }
     if set.is_empty() {
         writer.ignored(set);
         return writer.out;

@@ -1,0 +1,94 @@
+//! Versions of charts above the number that the configuration keeps (`keep`).
+
+use super::inspection::sha256_of;
+use super::ownership::{self, Ownership, Recorded};
+use crate::chart::CHART_LOCK;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use std::cmp::Reverse;
+use std::io;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// Returns the directories of earlier versions of a chart that exceed `keep` versions, relative to
+/// the output directory `out`. The chart itself, in `dir` with this version, counts as one; later
+/// versions are never removed. Directories that contain other files than those that bundle2chart
+/// wrote are kept, with a warning.
+pub fn outdated(
+    out: &Path,
+    dir: &Path,
+    version: &str,
+    keep: u32,
+    diagnostics: &mut Diagnostics,
+) -> Vec<PathBuf> {
+    let parts: Vec<_> = dir.iter().collect();
+    let ([name, _], Ok(built)) = (parts.as_slice(), semver::Version::parse(version)) else {
+        return Vec::new();
+    };
+    let folder = out.join(name);
+    let mut earlier: Vec<(semver::Version, PathBuf)> = Vec::new();
+    for version in crate::source::chart::folders(&folder) {
+        let is_ours = folder.join(&version).join(ownership::FILE_NAME).is_file();
+        match semver::Version::parse(&version) {
+            Ok(parsed) if is_ours && parsed < built => {
+                earlier.push((parsed, Path::new(name).join(version)));
+            }
+            _ => {}
+        }
+    }
+    earlier.sort_by_key(|(version, _)| Reverse(version.clone()));
+
+    let kept = usize::try_from(keep).unwrap_or(usize::MAX).saturating_sub(1);
+    let mut outdated = Vec::new();
+    for (_, dir) in earlier.into_iter().skip(kept) {
+        let folder = out.join(&dir);
+        let shown = folder.display().to_string();
+        match foreign_file(&folder) {
+            Ok(None) => outdated.push(dir),
+            Ok(Some(file)) => {
+                let file = file.display();
+                let message = format!(
+                    "`{shown}` is not removed: `{file}` in it was not written by bundle2chart"
+                );
+                diagnostics.push(
+                    Diagnostic::warning(Code::ForeignFile, message)
+                        .at(Place::file(shown))
+                        .hint("move the file away, or delete the directory"),
+                );
+            }
+            Err(error) => {
+                let message = format!("`{shown}` is not removed: {error}");
+                diagnostics.push(
+                    Diagnostic::warning(Code::OutputFailed, message)
+                        .at(Place::file(shown))
+                        .hint("make the directory readable"),
+                );
+            }
+        }
+    }
+    outdated
+}
+
+/// Returns a file in a chart directory that bundle2chart did not write, or that was edited.
+fn foreign_file(folder: &Path) -> io::Result<Option<PathBuf>> {
+    let recorded = Ownership::read(folder).map_err(|problem| io::Error::other(problem.message))?;
+    let Recorded::Files(owned) = recorded else {
+        return Ok(Some(PathBuf::from(ownership::FILE_NAME)));
+    };
+    for entry in WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry?;
+        let Ok(path) = entry.path().strip_prefix(folder) else { continue };
+        let name = path.to_str().unwrap_or_default();
+        if entry.file_type().is_dir() || [ownership::FILE_NAME, CHART_LOCK].contains(&name) {
+            continue;
+        }
+        let sum = owned.sums.get(name).filter(|_| entry.file_type().is_file());
+        let is_ours = match sum {
+            Some(sum) => sha256_of(entry.path())? == *sum,
+            None => false,
+        };
+        if !is_ours {
+            return Ok(Some(path.to_owned()));
+        }
+    }
+    Ok(None)
+}

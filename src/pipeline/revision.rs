@@ -1,0 +1,135 @@
+//! The charts at a Git revision and now, in pairs.
+
+use super::chart_versions::{versions_in_paths, versions_on_disk};
+use crate::config::{CRDS_SUFFIX, Config, OPERANDS_SUFFIX};
+use crate::diag::{Fatal, SourceText};
+use crate::lock::{self, Lock};
+use crate::source::chart as charts;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A chart at a revision and now, as operands of `diff`: `NAME@VERSION`, or `NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartPair {
+    /// Name of the chart.
+    pub name: String,
+    /// The chart at the revision; `None` if it is new.
+    pub old: Option<String>,
+    /// The chart now; `None` if it was removed.
+    pub new: Option<String>,
+}
+
+/// The files of a project that say what is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Project<'a> {
+    /// The configuration now.
+    pub config: Option<&'a Config>,
+    /// Path of the configuration.
+    pub config_path: &'a Path,
+    /// Path of the lock file.
+    pub lock_path: &'a Path,
+    /// The output directory.
+    pub out: &'a Path,
+}
+
+impl Project<'_> {
+    /// Pairs all charts in the output directory now with those at the Git revision. If several
+    /// versions are in the output directory, the one that bundles.toml or bundles.lock names was
+    /// built, else the highest. If the output directory is not committed, the old charts are the
+    /// bundles in bundles.lock at the revision.
+    ///
+    /// # Errors
+    /// Fails if the revision cannot be read.
+    pub fn chart_pairs(&self, revision: &str) -> Result<Vec<ChartPair>, Fatal> {
+        let paths = charts::list_revision(self.out, revision).or_else(|problems| {
+            // There may be no output directory now, or none at the revision.
+            let folder = folder_of(self.config_path);
+            charts::list_revision(folder, revision).map(|_| Vec::new()).map_err(|_| problems)
+        })?;
+        let old_lock = lock_at(self.lock_path, revision)?.unwrap_or_default();
+        let old_config = self.config_at(revision);
+        let new_lock = lock::read(self.lock_path).unwrap_or_default();
+
+        let chart_names: BTreeSet<&str> = paths
+            .iter()
+            .filter_map(|path| path.strip_suffix("/Chart.yaml")?.split('/').next())
+            .collect();
+        let mut old = BTreeMap::new();
+        let built = built_versions(old_config.as_ref(), &old_lock);
+        for name in chart_names {
+            old.insert(name.to_owned(), operand(name, &versions_in_paths(&paths, name), &built));
+        }
+        if old.is_empty() {
+            let locked = old_lock.bundles.iter().map(|entry| entry.name.clone());
+            old.extend(locked.map(|name| (name.clone(), name)));
+        }
+
+        let mut new = BTreeMap::new();
+        let built = built_versions(self.config, &new_lock);
+        for name in charts::folders(self.out) {
+            let versions = versions_on_disk(self.out, &name);
+            if !versions.is_empty() {
+                let versions: Vec<String> =
+                    versions.into_iter().map(|(_, version)| version).collect();
+                new.insert(name.clone(), operand(&name, &versions, &built));
+            }
+        }
+
+        let names: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
+        let pair = |name: String| {
+            let (old, new) = (old.get(&name).cloned(), new.get(&name).cloned());
+            ChartPair { name, old, new }
+        };
+        Ok(names.into_iter().map(pair).collect())
+    }
+
+    /// Returns the configuration at the revision, if it was committed and is valid.
+    fn config_at(&self, revision: &str) -> Option<Config> {
+        let name = self.config_path.file_name()?.to_str()?;
+        let folder = folder_of(self.config_path);
+        let tree = charts::read_revision(folder, revision, name).ok()?;
+        let text = String::from_utf8(tree.get(name)?.clone()).ok()?;
+        let source = SourceText { name: format!("{name} at {revision}"), text };
+        Config::parse(&Arc::new(source), folder).0
+    }
+}
+
+/// Returns the lock file at a revision; `None` if it was not committed.
+///
+/// # Errors
+/// Fails if it cannot be parsed.
+pub(super) fn lock_at(lock: &Path, revision: &str) -> Result<Option<Lock>, Fatal> {
+    let Some(file) = lock.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
+    let Ok(tree) = charts::read_revision(folder_of(lock), revision, file) else { return Ok(None) };
+    let Some(text) = tree.get(file) else { return Ok(None) };
+    let text = String::from_utf8_lossy(text).into_owned();
+    lock::parse(format!("{file} at {revision}"), text).map(Some)
+}
+
+fn folder_of(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Returns the chart version of each bundle that the configuration or the lock file names.
+fn built_versions(config: Option<&Config>, lock: &Lock) -> BTreeMap<String, String> {
+    let locked = lock.bundles.iter().map(|entry| (entry.name.clone(), entry.csv_version.clone()));
+    let mut versions: BTreeMap<String, String> = locked.collect();
+    for bundle in config.map(|config| config.bundles.as_slice()).unwrap_or_default() {
+        if let Some(version) = &bundle.chart_version {
+            versions.insert(bundle.name.clone(), version.to_string());
+        }
+    }
+    versions
+}
+
+/// Returns the operand of a chart with these versions: the built one, if it is known and there.
+fn operand(name: &str, versions: &[String], built: &BTreeMap<String, String>) -> String {
+    let bundle = name.strip_suffix(CRDS_SUFFIX).or_else(|| name.strip_suffix(OPERANDS_SUFFIX));
+    let version = built.get(name).or_else(|| built.get(bundle?));
+    match version.filter(|version| versions.contains(version)) {
+        Some(version) => format!("{name}@{version}"),
+        None => name.to_owned(),
+    }
+}
