@@ -311,7 +311,7 @@ fn unused_ignores(comparisons: &[Comparison], diagnostics: &mut Diagnostics) {
             reported.push(pattern);
             let message = format!("`{pattern}` matched no change");
             diagnostics.push(
-                Diagnostic::note(Code::UnusedIgnore, message)
+                Diagnostic::note(Code::UnusedSetting, message)
                     .hint("remove it, unless another comparison needs it"),
             );
         }

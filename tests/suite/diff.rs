@@ -1,6 +1,7 @@
 //! `diff` from end to end: operands, renderers that say the same, reports of builds.
 
 mod crds;
+mod pull_request;
 
 use crate::support::command::Case;
 use bundle2chart::config::Network;
@@ -866,6 +867,22 @@ fn real_upgrades() {
         assert!(compare(&path(new), &path(new)).is_empty(), "{name}");
     }
     assert!(missing.is_empty(), "not in the corpus: {missing:?}");
+}
+
+/// The first screens of real upgrades. Only our own sentences and names: no descriptions.
+#[test]
+fn first_screens_of_real_upgrades() {
+    let Some(corpus) = crate::support::shared::shared("corpus") else { return };
+    for (name, old, new) in REAL {
+        let path = |version: &str| corpus.join(name).join(version).display().to_string();
+        let set = compare(&path(old), &path(new));
+        let style = text::Style { colour: false, width: 100, full: false, cut: false };
+        let report = text::render(&set, style);
+        let screen = report.split("\nplan\n").next().expect("a first screen");
+        insta::assert_snapshot!(format!("first_screen_{name}_{old}_{new}"), screen);
+        let page = html::render(&set);
+        assert!(page.len() < 500_000, "{name}: {} bytes of HTML", page.len());
+    }
 }
 
 #[test]
