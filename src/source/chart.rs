@@ -188,7 +188,8 @@ pub enum Committed {
 /// Returns the file `path`, relative to the directory `folder`, at Git's HEAD.
 pub fn committed(folder: &Path, path: &str) -> Committed {
     let run = |arguments: &[&'static str], operands: &[&str]| {
-        let program = git(folder).ok()?.arguments(arguments).operands(operands);
+        let program = git(folder).ok()?.arguments(arguments);
+        let program = if operands.is_empty() { program } else { program.operands(operands) };
         output_of(program).ok()
     };
     let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
@@ -196,7 +197,7 @@ pub fn committed(folder: &Path, path: &str) -> Committed {
     if run(&ignored, &[path]).is_none_or(|ignored| !ignored.is_empty()) {
         return Committed::Unknown;
     }
-    if run(&["rev-parse", "--verify", "--quiet"], &["HEAD"]).is_none() {
+    if run(&["rev-parse", "--verify", "--quiet", "HEAD"], &[]).is_none() {
         return Committed::Absent;
     }
     match run(&["ls-tree", "--name-only", "-z"], &["HEAD", path]) {
