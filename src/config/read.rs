@@ -88,7 +88,8 @@ fn config(reader: &mut Reader<'_>, tree: &DeTable<'_>, base: &Path) -> Option<Co
         let fields = reader.fields(&DEFAULTS, header, table);
         defaults = defaults::settings(reader, &fields);
     }
-    let mut output = Some(Output { dir: PathBuf::from("out"), layout: Layout::default(), keep: None });
+    let mut output =
+        Some(Output { dir: PathBuf::from("out"), layout: Layout::default(), keep: None });
     if let Some((table, header)) = root.table("output") {
         let fields = reader.fields(&OUTPUT, header, table);
         output = output::read(reader, &fields, base);

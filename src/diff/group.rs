@@ -3,7 +3,7 @@
 
 use super::path::Path;
 use super::{
-    CHART_KIND, Change, ChangeSet, Class, Finding, Identity, ObjectChange, Rule, harm, rules,
+    Change, ChangeSet, Class, Finding, Identity, ObjectChange, Rule, harm, is_description, rules,
 };
 use indexmap::IndexMap;
 use indexmap::IndexSet;
@@ -122,7 +122,7 @@ impl<'s> Group<'s> {
 pub fn label(id: &Identity) -> String {
     match id.kind.as_str() {
         "CustomResourceDefinition" => id.name.clone(),
-        CHART_KIND if id.group == "bundle2chart" => "the chart".to_owned(),
+        kind if is_description(id) => format!("the {}", kind.to_lowercase()),
         _ => id.to_string(),
     }
 }
@@ -138,6 +138,16 @@ fn leaf(field: &str) -> &str {
     field.get(start..).unwrap_or(field)
 }
 
+/// Returns a reason without the parents of the field that it begins with: rules write the same reason
+/// for the same change, apart from them.
+fn without_parents(reason: &str, field: &str) -> String {
+    let rest = reason.strip_prefix(field).filter(|rest| rest.starts_with([':', ' ']));
+    match rest {
+        Some(rest) if !field.is_empty() => format!("….{}{rest}", leaf(field)),
+        _ => reason.to_owned(),
+    }
+}
+
 /// Returns all findings in groups: the worst class first, then by the harm of the rule, then the
 /// ones with most places.
 pub fn groups(set: &ChangeSet) -> Vec<Group<'_>> {
@@ -145,12 +155,8 @@ pub fn groups(set: &ChangeSet) -> Vec<Group<'_>> {
     for (object, change) in set.changes() {
         let schema = schema_field(object, &change.path);
         for finding in &change.findings {
-            // Rules write the same reason for the same change, apart from the parents of the field.
             let field = schema.as_ref().map_or("", |schema| schema.field.as_str());
-            let reason = match leaf(field) {
-                leaf if leaf.len() == field.len() => finding.reason.clone(),
-                leaf => finding.reason.replacen(&format!("`{field}`"), &format!("`….{leaf}`"), 1),
-            };
+            let reason = without_parents(&finding.reason, field);
             let group = groups.entry((finding.rule.code, reason)).or_insert_with(|| Group {
                 rule: finding.rule,
                 reason: &finding.reason,
@@ -226,7 +232,7 @@ mod tests {
         };
         assert_eq!(
             lines(side("string"), side("integer")),
-            ["crd-type-changed `spec.list[].size`: type `string` → `integer` (4 fields in 2 CRDs)"]
+            ["crd-type-changed spec.list[].size: type `string` → `integer` (4 fields in 2 CRDs)"]
         );
     }
 
@@ -241,7 +247,7 @@ mod tests {
             .into_iter()
             .filter(|line| line.starts_with("crd-property-removed"))
             .collect();
-        assert_eq!(removed, ["crd-property-removed field `spec.gone` removed (in as.g)"]);
+        assert_eq!(removed, ["crd-property-removed spec.gone: field removed (in as.g)"]);
         // Another type is another change.
         let typed = |kind: &str, other: &str| {
             let property = |kind: &str| json!({"type": kind});

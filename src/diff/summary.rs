@@ -17,6 +17,8 @@ const CONSEQUENCES: usize = 3;
 pub struct Summary<'s> {
     /// The worst class; `None` without differences.
     pub class: Option<Class>,
+    /// Number of distinct findings and notices of each class, in the order of [`Class::ALL`].
+    pub counts: [usize; 3],
     /// What to do about the upgrade, in one sentence without a final period.
     pub verdict: String,
     /// All groups, the worst first.
@@ -32,8 +34,48 @@ impl<'s> Summary<'s> {
         let most_important = most_important(&groups);
         let classes = groups.iter().map(Group::class);
         let class = classes.chain(set.notices.iter().map(|notice| notice.rule.class)).min();
-        let verdict = verdict(set, &groups, class);
-        Summary { class, verdict, groups, most_important }
+        let counts = Class::ALL.map(|class| {
+            let groups = groups.iter().filter(|group| group.class() == class).count();
+            groups + set.notices.iter().filter(|notice| notice.rule.class == class).count()
+        });
+        let mut summary = Summary { class, counts, verdict: String::new(), groups, most_important };
+        summary.verdict = summary.verdict(set);
+        summary
+    }
+
+    /// Returns the number of distinct findings and notices of a class.
+    pub fn count(&self, class: Class) -> usize {
+        let counts = Class::ALL.into_iter().zip(self.counts);
+        counts.filter(|(other, _)| *other == class).map(|(_, count)| count).sum()
+    }
+
+    /// Returns what to do about the upgrade, and why.
+    fn verdict(&self, set: &ChangeSet) -> String {
+        let Some(class) = self.class else {
+            return format!("no differences in {} objects", set.unchanged);
+        };
+        let notices = set.notices.iter().filter(|notice| notice.rule.class == class);
+        let rules = notices
+            .map(|notice| notice.rule)
+            .chain(self.of_class(class).map(|(_, group)| group.rule));
+        let mut harms: Vec<harm::Harm> = rules.filter_map(harm::of).collect();
+        harms.sort_unstable();
+        let consequences: IndexSet<&str> = harms.into_iter().map(harm::Harm::consequence).collect();
+        let consequences: Vec<&str> = consequences.into_iter().take(CONSEQUENCES).collect();
+        let because = match consequences.is_empty() {
+            true => String::new(),
+            false => format!(", because {}", listed(&consequences, CONSEQUENCES)),
+        };
+
+        let findings = match self.count(class) {
+            1 => format!(" (1 {} finding)", class.as_str()),
+            more => format!(" ({more} {} findings)", class.as_str()),
+        };
+        match class {
+            Class::Breaking => format!("breaking: act before this upgrade{because}{findings}"),
+            Class::Risky => format!("risky: review before this upgrade{because}{findings}"),
+            Class::Info => "info: nothing to do before this upgrade".to_owned(),
+        }
     }
 
     /// Returns the findings that matter most, with their index in `groups`.
@@ -84,36 +126,6 @@ fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
         rounds.into_iter().take(MOST_IMPORTANT).map(|(_, index)| index).collect();
     chosen.sort_unstable();
     chosen
-}
-
-fn verdict(set: &ChangeSet, groups: &[Group<'_>], class: Option<Class>) -> String {
-    let Some(class) = class else {
-        return format!("no differences in {} objects", set.unchanged);
-    };
-    let distinct = groups.iter().filter(|group| group.class() == class).count();
-    let notices = set.notices.iter().filter(|notice| notice.rule.class == class);
-    let rules = notices
-        .map(|notice| notice.rule)
-        .chain(groups.iter().filter(|group| group.class() == class).map(|group| group.rule));
-    let mut harms: Vec<harm::Harm> = rules.filter_map(harm::of).collect();
-    harms.sort_unstable();
-    let consequences: IndexSet<&str> = harms.into_iter().map(harm::Harm::consequence).collect();
-    let consequences: Vec<&str> = consequences.into_iter().take(CONSEQUENCES).collect();
-    let because = match consequences.is_empty() {
-        true => String::new(),
-        false => format!(", because {}", listed(&consequences, CONSEQUENCES)),
-    };
-
-    let findings = match distinct {
-        0 => String::new(),
-        1 => format!(" (1 {} finding)", class.as_str()),
-        more => format!(" ({more} {} findings)", class.as_str()),
-    };
-    match class {
-        Class::Breaking => format!("breaking: act before this upgrade{because}{findings}"),
-        Class::Risky => format!("risky: review before this upgrade{because}{findings}"),
-        Class::Info => "info: nothing to do before this upgrade".to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,11 @@ pub struct ChartFiles {
 pub type DeploymentFiles = BTreeMap<String, Vec<u8>>;
 
 impl ChartFiles {
+    /// Returns what the ownership file of the chart says. Hashes all files.
+    pub(crate) fn ownership(&self) -> Ownership {
+        Ownership::of(Some(&self.version), &self.files)
+    }
+
     /// Returns the number of templates, and the number of CRDs in all places.
     pub fn counts(&self) -> (usize, usize) {
         let manifests = || self.files.keys().filter(|path| path.ends_with(".yaml"));
@@ -46,7 +51,7 @@ pub(super) struct OwnedFiles<'a> {
 impl<'a> OwnedFiles<'a> {
     /// Returns the files of a chart. Hashes all of them.
     pub(super) fn of_chart(chart: &'a ChartFiles) -> Self {
-        let ownership = Ownership::of(Some(&chart.version), &chart.files);
+        let ownership = chart.ownership();
         let marker = ownership.to_text();
         OwnedFiles { dir: &chart.dir, files: &chart.files, ownership, marker }
     }

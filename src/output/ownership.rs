@@ -90,7 +90,7 @@ impl Ownership {
     ///
     /// # Errors
     /// The 1-based number of the first line that is not in the format of [`Ownership::to_text`].
-    fn parse(text: &str) -> Result<Self, usize> {
+    pub(crate) fn parse(text: &str) -> Result<Self, usize> {
         let mut ownership = Ownership { version: None, sums: BTreeMap::new() };
         for (line, number) in text.lines().zip(1..) {
             if let Some(version) = line.strip_prefix(VERSION) {

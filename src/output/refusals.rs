@@ -62,8 +62,8 @@ pub(super) fn of_chart(
     if replace || found.is_current() {
         return;
     }
-    let is_other = recorded.version == wanted.ownership.version
-        && !recorded.is_same_chart(&wanted.ownership);
+    let is_other =
+        recorded.version == wanted.ownership.version && !recorded.is_same_chart(&wanted.ownership);
     let is_released = || !is_unreleased(out, &chart.dir, recorded.to_text().as_bytes());
     if is_other && (!found.edited.is_empty() || is_released()) {
         let message = format!(

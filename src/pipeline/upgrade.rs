@@ -6,7 +6,7 @@ use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Fatal, Severity};
 use crate::diff::render;
 use crate::diff::summary::Summary;
-use crate::diff::{self, ChangeSet, Class, Options};
+use crate::diff::{self, ChangeSet, Options};
 use crate::escape::markdown;
 use crate::output::ChartFiles;
 use crate::output::ownership::{FILE_NAME, Ownership, UPGRADE_REPORT};
@@ -37,7 +37,7 @@ pub struct BuiltChart {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
     from: String,
-    /// Number of breaking, risky and informational changes.
+    /// Number of breaking, risky and informational findings.
     counts: [usize; 3],
     /// The first screen of UPGRADE.md.
     screen: String,
@@ -48,8 +48,9 @@ const MARK: &str = "<!-- bundle2chart upgrade from ";
 
 impl Upgrade {
     fn new(from: String, set: &ChangeSet) -> Self {
-        let screen = render::markdown::first_screen(set, &Summary::of(set));
-        Upgrade { from, counts: Class::ALL.map(|class| set.count(class)), screen }
+        let summary = Summary::of(set);
+        let screen = render::markdown::first_screen(set, &summary);
+        Upgrade { from, counts: summary.counts, screen }
     }
 
     /// Returns the last line of UPGRADE.md.

@@ -3,7 +3,7 @@
 //! All content is in the page itself; the script only filters. The content security policy allows
 //! only the page's own style and script, by digest.
 
-use super::{Sign, counts, fields, is_short, lines, more_like, objects, values as values_of};
+use super::{Sign, fields, is_short, lines, more_like, totals, values as values_of};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::summary::Summary;
 use crate::diff::{Action, Change, ChangeSet, Class, Finding};
@@ -32,8 +32,7 @@ pub fn render(set: &ChangeSet) -> String {
     let mut body = String::new();
     let summary = Summary::of(set);
     chart(set, &summary, "", &mut body);
-    let classes = Class::ALL.map(|class| summary.of_class(class).count());
-    page(&title, &body, &kinds(&summary.groups), classes)
+    page(&title, &body, &kinds(&summary.groups), summary.counts)
 }
 
 /// Returns a page with this title and body. The script filters the findings by class and kind.
@@ -105,7 +104,7 @@ pub(super) fn chart(set: &ChangeSet, summary: &Summary<'_>, prefix: &str, page: 
     } else {
         let rest = with_code(rest);
         let _ = writeln!(page, "<p class=\"verdict {class}\"><b>{class}</b>: {rest}.</p>");
-        let _ = writeln!(page, "<p class=\"dim\">{} in {}.</p>", counts(set), objects(set));
+        let _ = writeln!(page, "<p class=\"dim\">{}.</p>", totals(set, summary));
     }
     for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
         let _ = writeln!(

@@ -1,7 +1,7 @@
 //! Markdown format for pull requests: the first screen, one fold per finding; limited to the size of a
 //! comment.
 
-use super::{counts, fields, headline, lines, more_like, objects, values};
+use super::{fields, headline, lines, more_like, totals, values};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::plan::Step;
 use crate::diff::summary::{self, Summary};
@@ -90,7 +90,7 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
     }
 
     let _ = writeln!(text, "**{class}**: {}.\n", sentence(rest));
-    let _ = writeln!(text, "{} in {}.\n", counts(set), objects(set));
+    let _ = writeln!(text, "{}.\n", totals(set, summary));
     text.push_str(&ignored(set));
     for (number, (index, group)) in summary.top().enumerate() {
         let finding = format!("{}{}", headline(group), more_like(summary, index, group));

@@ -147,9 +147,16 @@ pub(super) fn values(set: &ChangeSet) -> String {
     }
 }
 
-/// Returns the counts by class: `2 breaking, 5 risky, 40 info`.
-pub(super) fn counts(set: &ChangeSet) -> String {
-    Class::ALL.map(|class| format!("{} {}", set.count(class), class.as_str())).join(", ")
+/// Returns the counts of distinct findings by class: `2 breaking, 5 risky, 40 info`.
+pub(super) fn counts(summary: &Summary<'_>) -> String {
+    Class::ALL.map(|class| format!("{} {}", summary.count(class), class.as_str())).join(", ")
+}
+
+/// Returns the counts of findings, changed places and objects in one line.
+pub(super) fn totals(set: &ChangeSet, summary: &Summary<'_>) -> String {
+    let changes = set.changes().count();
+    let noun = if changes == 1 { "change" } else { "changes" };
+    format!("{}: {changes} {noun} in {}", counts(summary), objects(set))
 }
 
 /// Returns the counts of objects: `12 objects: 1 added, 10 changed, 1 removed; 20 unchanged`.
@@ -161,7 +168,7 @@ pub(super) fn objects(set: &ChangeSet) -> String {
         .collect();
     let total = set.objects.len();
     format!(
-        "{total} object{}: {}; {} unchanged",
+        "{total} object{} ({}), {} unchanged",
         if total == 1 { "" } else { "s" },
         actions.join(", "),
         set.unchanged

@@ -170,16 +170,17 @@ impl Report {
             out.push_str("| chart | upgrade | class | breaking | risky | info |\n|---|---|---|---|---|---|\n");
         }
         for Comparison { name, set } in self.comparisons.iter().take(ROWS) {
-            let class = Summary::of(set).class.map_or("", Class::as_str);
+            let summary = Summary::of(set);
+            let class = summary.class.map_or("", Class::as_str);
             let _ = writeln!(
                 out,
                 "| {} | {} → {} | {class} | {} | {} | {} |",
                 escaped::text(name),
                 escaped::text(&set.old),
                 escaped::text(&set.new),
-                set.count(Class::Breaking),
-                set.count(Class::Risky),
-                set.count(Class::Info),
+                summary.count(Class::Breaking),
+                summary.count(Class::Risky),
+                summary.count(Class::Info),
             );
         }
         if self.comparisons.len() > ROWS {
@@ -220,13 +221,14 @@ impl Report {
         let mut body = format!("<header>\n<h1>{}</h1>\n", escape::html(&self.title()));
         body.push_str("<table>\n");
         for (index, Comparison { name, set }) in self.comparisons.iter().enumerate() {
-            let class = Summary::of(set).class.map_or("", Class::as_str);
+            let summary = Summary::of(set);
+            let class = summary.class.map_or("", Class::as_str);
             let _ = writeln!(
                 body,
                 "<tr><td><b class=\"{class}\">{class}</b></td><td><a href=\"#chart-{}\">{}</a></td><td>{}</td></tr>",
                 index + 1,
                 escape::html(name),
-                counts(set),
+                counts(&summary),
             );
         }
         let _ = write!(
@@ -251,7 +253,7 @@ impl Report {
         let groups: Vec<Group<'_>> =
             summaries.iter().flat_map(|summary| summary.groups.iter().cloned()).collect();
         let classes =
-            Class::ALL.map(|class| groups.iter().filter(|group| group.class() == class).count());
+            Class::ALL.map(|class| summaries.iter().map(|summary| summary.count(class)).sum());
         html::page(&self.title(), &body, &html::kinds(&groups), classes)
     }
 }

@@ -1,9 +1,10 @@
 //! Text format for terminals: verdict, findings that matter most, plan, all findings.
 
-use super::{Sign, counts, fields, headline, is_short, lines, more_like, objects, values};
+use super::{Sign, fields, headline, lines, more_like, totals, values};
 use crate::diff::group::{Group, Place, label};
+use crate::diff::path::Path;
 use crate::diff::summary::Summary;
-use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
+use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange, Rule};
 use crate::escape::{self, visible};
 use indexmap::IndexMap;
 use std::fmt::Write as _;
@@ -21,12 +22,12 @@ pub struct Style {
     pub cut: bool,
 }
 
-/// Maximum number of lines of a value without `full`.
-const LINES: usize = 8;
 /// Maximum number of findings of one rule that are shown.
 const ALIKE: usize = 3;
 /// Maximum number of objects and of fields per object that are named for a finding.
 const NAMED: usize = 3;
+/// Maximum number of objects that are named for an informational finding.
+const OBJECTS: usize = 20;
 /// Maximum number of items of a step of the plan.
 const ITEMS: usize = 3;
 /// Maximum number of characters of a finding outside of the details.
@@ -59,7 +60,7 @@ pub fn render(set: &ChangeSet, style: Style) -> String {
         return writer.out;
     }
 
-    writer.words(0, "", &format!("{} in {}", counts(set), objects(set)), "");
+    writer.words(0, "", &totals(set, &summary), "");
     writer.ignored(set);
     writer.most_important(&summary);
     writer.plan(set);
@@ -166,7 +167,10 @@ impl Writer {
         for (number, (index, group)) in summary.top().enumerate() {
             let class = group.class().as_str();
             let more = more_like(summary, index, group);
-            let text = format!("{class}: {}{more}", self.brief(&headline(group)));
+            let extent = group.extent();
+            let room = HEADLINE.saturating_sub(extent.chars().count());
+            let reason = if self.style.full { group.reason } else { &cut(group.reason, room) };
+            let text = format!("{class}: {reason} ({extent}){more}");
             self.words(2, &format!("{}.", number + 1), &text, colour_of(group.class()));
         }
     }
@@ -177,8 +181,7 @@ impl Writer {
         if groups.is_empty() {
             return;
         }
-        let heading = format!("{} ({})", class.as_str(), set.count(class));
-        self.heading(&heading, &format!("{BOLD};{}", colour_of(class)));
+        self.heading(&counted(set, summary, class), &format!("{BOLD};{}", colour_of(class)));
         for alike in groups.chunk_by(|one, other| one.rule.code == other.rule.code) {
             let most =
                 if self.style.full || alike.len() <= ALIKE + 1 { alike.len() } else { ALIKE };
@@ -210,12 +213,8 @@ impl Writer {
             return;
         }
         if let [place] = group.places.as_slice() {
-            if place.schema.is_none() && !place.change.path.steps().is_empty() {
-                if is_short(place.change) {
-                    self.path(place.change)
-                } else {
-                    self.change(place.change)
-                }
+            if let Some(path) = unnamed_path(place) {
+                self.path(path);
             }
             return;
         }
@@ -247,27 +246,20 @@ impl Writer {
         }
     }
 
-    fn path(&mut self, change: &Change) {
-        self.line(4, &middle(&change.path.to_string(), self.room(4)), DIM);
+    fn path(&mut self, path: &Path) {
+        self.line(4, &middle(&path.to_string(), self.room(4)), DIM);
     }
 
     /// Writes the path and the values of a change.
     fn change(&mut self, change: &Change) {
-        if change.path.steps().is_empty() && !self.style.full {
-            return;
-        }
-        self.path(change);
-        let (lines, more) = lines(change, if self.style.full { usize::MAX } else { LINES });
-        for (sign, line) in lines {
+        self.path(&change.path);
+        for (sign, line) in lines(change, usize::MAX).0 {
             let colour = match sign {
                 Sign::Old => RED,
                 Sign::New => GREEN,
                 Sign::Both => DIM,
             };
             self.line(4, &format!("{} {line}", sign.as_str()), colour);
-        }
-        if more > 0 {
-            self.line(4, &format!("… {more} more lines (-v shows all)"), DIM);
         }
     }
 
@@ -282,28 +274,14 @@ impl Writer {
         if groups.is_empty() {
             return;
         }
-        self.heading(&format!("info ({})", set.count(Class::Info)), BOLD);
-        let (named, counted): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
+        self.heading(&counted(set, summary, Class::Info), BOLD);
+        let (named, by_rule): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
             groups.into_iter().partition(|group| group.is_named() && !group.is_schema());
-        for group in named {
-            self.words(2, &format!("{}:", group.rule.code), &headline(group), "");
-            if group.places.len() == 1 {
-                self.places(group);
-                continue;
-            }
-            let mut paths: IndexMap<String, Vec<String>> = IndexMap::new();
-            for place in &group.places {
-                let objects = paths.entry(place.change.path.to_string()).or_default();
-                objects.push(label(&place.object.id));
-            }
-            for (path, objects) in paths {
-                let objects = crate::diag::listed(&objects, NAMED);
-                let text = if path.is_empty() { objects } else { format!("{path} in {objects}") };
-                self.words(4, "", &text, DIM);
-            }
+        for alike in named.chunk_by(|one, other| one.rule.code == other.rule.code) {
+            self.named_info(alike);
         }
 
-        for alike in counted.chunk_by(|one, other| one.rule.code == other.rule.code) {
+        for alike in by_rule.chunk_by(|one, other| one.rule.code == other.rule.code) {
             let Some(group) = alike.first() else { continue };
             let changes: usize = alike.iter().map(|group| group.places.len()).sum();
             let reasons: Vec<String> = match group.is_named() {
@@ -317,6 +295,47 @@ impl Writer {
             let code = group.rule.code;
             let noun = if changes == 1 { "change" } else { "changes" };
             self.words(2, &format!("{code}:"), &format!("{changes} {noun}{named}"), "");
+        }
+    }
+
+    /// Writes informational findings of one rule: a line for each, or for each kind of object where
+    /// there are many.
+    fn named_info(&mut self, alike: &[&Group<'_>]) {
+        let first = |rule: &Rule| format!("{}:", rule.code);
+        let mut kinds: IndexMap<&str, Vec<(&str, String)>> = IndexMap::new();
+        for group in alike {
+            let objects = group.by_object();
+            let labels: Vec<String> = objects.iter().map(|(object, _)| label(&object.id)).collect();
+            let labels = crate::diag::listed(&labels, OBJECTS);
+            if alike.len() <= ALIKE {
+                self.words(2, &first(group.rule), &format!("{} (in {labels})", group.reason), "");
+                if let Some(path) = group.places.first().and_then(unnamed_path) {
+                    self.path(path);
+                }
+                continue;
+            }
+            let kind = objects.first().map_or("", |(object, _)| object.id.kind.as_str());
+            kinds.entry(kind).or_default().push((group.reason, labels));
+        }
+        for (kind, reasons) in kinds {
+            let Some(group) = alike.first() else { return };
+            let same = reasons
+                .iter()
+                .all(|(_, labels)| Some(labels) == reasons.first().map(|(_, first)| first));
+            let all: Vec<String> = match same {
+                true => reasons.iter().map(|(reason, _)| (*reason).to_owned()).collect(),
+                false => reasons
+                    .iter()
+                    .map(|(reason, labels)| format!("{reason} (in {labels})"))
+                    .collect(),
+            };
+            let text = match reasons.first() {
+                Some((_, labels)) if same => {
+                    format!("{} in {labels}: {}", all.len(), all.join("; "))
+                }
+                _ => format!("{} in {kind}: {}", all.len(), all.join("; ")),
+            };
+            self.words(2, &first(group.rule), &text, "");
         }
     }
 
@@ -355,6 +374,20 @@ impl Writer {
             }
         }
     }
+}
+
+/// Returns the heading of a class: its name and the number of findings.
+fn counted(set: &ChangeSet, summary: &Summary<'_>, class: Class) -> String {
+    let above = set.notices.iter().filter(|notice| notice.rule.class == class).count();
+    let above = if above == 0 { String::new() } else { format!(", {above} of them above") };
+    format!("{} ({}{above})", class.as_str(), summary.count(class))
+}
+
+/// Returns the path of a change if its reason does not name the field.
+fn unnamed_path<'p>(place: &'p Place<'_>) -> Option<&'p Path> {
+    let path = &place.change.path;
+    let last = path.steps().last()?.label();
+    (place.schema.is_none() && !place.finding.reason.contains(&last)).then_some(path)
 }
 
 fn title(object: &ObjectChange) -> String {

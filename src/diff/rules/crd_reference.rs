@@ -143,8 +143,8 @@ const REFERENCE: [&str; 14] = [
 ];
 
 /// Ends of names of fields that hold a reference.
-const HOLDERS: [&str; 7] =
-    ["Ref", "Refs", "Reference", "Selector", "Secret", "ConfigMap", "ServiceAccount"];
+const HOLDERS: [&str; 8] =
+    ["Ref", "Refs", "Reference", "Selector", "Secret", "ConfigMap", "ServiceAccount", "Target"];
 
 /// Returns the syntax of a field that is part of a reference.
 fn syntax(new: &Lookup<'_>, schema: &[Step], field: &str) -> Option<Syntax> {
@@ -166,7 +166,12 @@ fn syntax(new: &Lookup<'_>, schema: &[Step], field: &str) -> Option<Syntax> {
         "key" => Syntax::Key,
         _ => return None,
     };
-    let held = segments.next().is_some_and(|holder| {
+    // `configMap.items[].key` names a key of `configMap`, as in volumes.
+    let mut holder = segments.next();
+    if last == "key" && holder == Some("items") {
+        holder = segments.next();
+    }
+    let held = holder.is_some_and(|holder| {
         let upper =
             holder.get(..1).map(|first| first.to_uppercase() + holder.get(1..).unwrap_or_default());
         upper.is_some_and(|holder| HOLDERS.iter().any(|end| holder.ends_with(end)))
