@@ -132,12 +132,19 @@ impl Build {
             Some(keep) => charts
                 .iter()
                 .flat_map(|chart| {
-                    output::outdated(&out, &chart.dir, &chart.version, keep, &mut diagnostics)
+                    crate::output::outdated(
+                        &out,
+                        &chart.dir,
+                        &chart.version,
+                        keep,
+                        &mut diagnostics,
+                    )
                 })
                 .collect(),
         };
-        let changes = directory
-            .and_then(|it| it.finish(&staged, &outdated, deployment_files.as_ref(), &mut diagnostics));
+        let changes = directory.and_then(|it| {
+            it.finish(&staged, &outdated, deployment_files.as_ref(), &mut diagnostics)
+        });
         let (exit, last_lines) = match changes {
             None => (Exit::Error, Lines::new()),
             Some(changes) if self.check => {

@@ -314,7 +314,8 @@ fn refuses_a_damaged_ownership_file() {
     home.write(&[lws("1.0.0")]);
     let marker = home.out().join("lws/1.0.0/.bundle2chart");
     let text = fs::read_to_string(&marker).unwrap();
-    fs::write(&marker, format!("{text}    let problems = home.refused(&[lws("1.0.0")], true);
+    fs::write(&marker, format!("{text}<<<<<<< HEAD\n")).unwrap();
+    let problems = home.refused(&[lws("1.0.0")], true);
     assert_eq!(codes(&problems), [Code::OwnershipFile]);
     assert_eq!(problems.iter().next().unwrap().place.line, Some(6));
 
@@ -526,7 +527,6 @@ fn a_chart_that_another_build_changed_meanwhile_is_no_longer_unchanged() {
     let mut other = lws("1.0.0");
     other.files.insert("values.yaml".to_owned(), b"other\n".to_vec());
     write(&home.out(), &[other], true).unwrap();
-<<<<<<< HEAD
     staged.push(build.stage(&lws("1.1.0"), &mut found).unwrap());
     assert_eq!(build.finish(&staged, &[], None, &mut found), None);
     assert_eq!(codes(&found), [Code::OutputBusy]);
