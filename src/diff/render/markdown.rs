@@ -193,6 +193,11 @@ fn fold(group: &Group<'_>, detail: Detail) -> String {
         rule.code,
         code_in_html(&summary),
     );
+    // The summary is truncated, so the fold has the whole sentence.
+    let whole = headline(group);
+    if whole.chars().count() > WIDTH {
+        let _ = writeln!(text, "{}\n", sentence(&whole));
+    }
     if rule.class != Class::Info && rule.todo != "Nothing." {
         let _ = writeln!(text, "→ {}\n", sentence(rule.todo));
     }
