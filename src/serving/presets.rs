@@ -1,5 +1,6 @@
 //! Configurations of the endpoint picker.
 
+use super::Profile;
 use crate::config::ServingConfig;
 use serde_json::{Value as Json, json};
 
@@ -18,25 +19,30 @@ pub(super) fn config_of(config: &ServingConfig) -> Json {
         "apiVersion": config.profile.picker_config,
         "kind": "EndpointPickerConfig",
     });
-    let body = config.epp.config.clone().unwrap_or_else(|| preset(name_of(config)));
+    let body = config.epp.config.clone().unwrap_or_else(|| preset(name_of(config), config.profile));
     if let (Json::Object(root), Json::Object(body)) = (&mut root, body) {
         root.extend(body.into_iter().filter(|(key, _)| key != "apiVersion" && key != "kind"));
     }
     root
 }
 
-/// Returns the preset with this name.
-fn preset(name: &str) -> Json {
+/// Returns the preset with this name, with plugins that the profile's picker has.
+fn preset(name: &str, profile: &Profile) -> Json {
     let plugin = |kind: &str| json!({"type": kind});
     let used = |kind: &str, weight: u32| json!({"pluginRef": kind, "weight": weight});
-    let metrics = [
-        json!({"type": "metrics-data-source", "parameters": {"scheme": "http", "path": "/metrics"}}),
-        plugin("core-metrics-extractor"),
-    ];
+    // Pickers of GAIE up to 1.4 read the engines' metrics without plugins, and have no such extractor.
+    let metrics = if profile.llm_d {
+        vec![
+            json!({"type": "metrics-data-source", "parameters": {"scheme": "http", "path": "/metrics"}}),
+            plugin("core-metrics-extractor"),
+        ]
+    } else {
+        Vec::new()
+    };
+    let with_metrics = |plugins: Vec<Json>| [plugins, metrics.clone()].concat();
 
     let spread = |scorers: &[(&str, u32)]| {
-        let plugins: Vec<Json> =
-            scorers.iter().map(|(kind, _)| plugin(kind)).chain(metrics.clone()).collect();
+        let plugins = with_metrics(scorers.iter().map(|(kind, _)| plugin(kind)).collect());
         let profile: Vec<Json> = scorers.iter().map(|(kind, weight)| used(kind, *weight)).collect();
         json!({
             "plugins": plugins,
@@ -58,12 +64,12 @@ fn preset(name: &str) -> Json {
             }],
         }),
         "prefill-decode" => json!({
-            "plugins": [
+            "plugins": with_metrics(vec![
                 plugin("always-disagg-pd-decider"),
-                {
+                json!({
                     "type": "disagg-profile-handler",
                     "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}},
-                },
+                }),
                 plugin("prefill-filter"),
                 plugin("decode-filter"),
                 plugin("queue-scorer"),
@@ -71,9 +77,7 @@ fn preset(name: &str) -> Json {
                 plugin("prefix-cache-scorer"),
                 plugin("active-request-scorer"),
                 plugin("max-score-picker"),
-                metrics[0].clone(),
-                metrics[1].clone(),
-            ],
+            ]),
             "schedulingProfiles": [
                 {
                     "name": "prefill",

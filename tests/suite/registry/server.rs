@@ -168,6 +168,10 @@ fn serve(stream: impl Read + Write, handler: &Handler, log: &Mutex<Vec<Asked>>) 
         }
         return;
     }
+    // A connection that ends with unread bytes is reset, and the client may not see the answer.
+    let length = asked.header("content-length").and_then(|length| length.parse().ok());
+    let _ = std::io::copy(&mut reader.by_ref().take(length.unwrap_or(0)), &mut std::io::sink());
+
     let answer = handler(&asked);
     // The client may hang up at any time.
     let _ = reply(reader.get_mut(), &answer);
