@@ -435,7 +435,7 @@ fn fault(spec: &Flag, value: &str) -> Option<String> {
     let is = |choice: &Json| match choice {
         Json::String(text) if spec.kind == "fold" => *text == folded,
         Json::String(text) => text == value,
-        number => number.to_string() == value,
+        number => format!("{number}") == value,
     };
     if spec.choices.iter().any(is) {
         return None;

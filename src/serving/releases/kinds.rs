@@ -112,7 +112,7 @@ fn shape(judge: &mut Judge<'_>, object: &Json, found: &[&Served], key: &str) {
     for path in &last.always {
         let is_required = found.iter().all(|served| served.always.contains(path));
         let parent = path.rsplit_once('.').map(|(parent, _)| parent);
-        let is_reported = parent.is_some_and(|parent| is_missing(parent));
+        let is_reported = parent.is_some_and(&is_missing);
         if is_required && !path.contains("[]") && is_missing(path) && !is_reported {
             let message = format!("`{key}` has no `{path}`, which {} requires", judge.title());
             let parent = parent.map_or(String::new(), |parent| format!(".{parent}"));
