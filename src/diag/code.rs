@@ -518,7 +518,7 @@ codes! {
         "Prefill and decode have the same connector in `--kv-transfer-config`, and the sidecar of decode its protocol (`--kv-connector`). With NIXL, decode connects to VLLM_NIXL_SIDE_CHANNEL_HOST of prefill, which is localhost by default: set it from `status.podIP` (vllm#27083, kthena#503). Otherwise decode computes every prompt again, and prefill GPUs are wasted.";
     ServingAdapters "serving-adapters"
         "LoRA adapters are not served."
-        "vLLM loads adapters only with `--enable-lora`. An InferenceModelRewrite has the name of a served model or adapter as its target; requests for other names get 404.";
+        "Adapters need `--enable-lora`: without it vLLM loads none. An InferenceModelRewrite has the name of a served model or adapter as its target; requests for other names get 404.";
     ServingPrefixCache "serving-prefix-cache"
         "The picker's index of prefix caches does not match the engines."
         "Precise routing needs KV events (`--kv-events-config`) with the topic and port that the picker reads, blocks of the same size, one PYTHONHASHSEED, and a scorer that names the producer: otherwise it silently uses an approximate index (llm-d-router#2274).";
