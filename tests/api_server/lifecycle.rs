@@ -226,10 +226,16 @@ pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<
         let items = steps.flat_map(|step| step["items"].as_array().expect("items"));
         items.map(|item| item.as_str().expect("a text"))
     };
-    for item in items("final") {
-        let (id, what) = item.split_once(": ").expect("an object");
-        if known.contains(id) && what.contains("storage version is now") {
-            effect.stored.insert(id.to_owned());
+    for object in report["objects"].as_array().expect("objects") {
+        let changes = object["changes"].as_array().expect("changes").iter();
+        let mut findings =
+            changes.flat_map(|change| change["findings"].as_array().expect("findings"));
+        let name = object["id"]["name"].as_str().expect("a name");
+        let crd = identified("CustomResourceDefinition", "", name);
+        if known.contains(&crd) && findings.any(|finding| finding["code"] == "crd-storage-moved") {
+            // No rollback is possible, and the first step says so.
+            assert!(items("final").any(|item| item.contains("storage version")), "{name}");
+            effect.stored.insert(crd);
         }
     }
     for item in items("restart") {
