@@ -22,6 +22,7 @@ mod install;
 mod leftovers;
 mod lifecycle;
 mod permissions;
+mod refusals;
 mod requests;
 mod required_apis;
 mod rollback;
