@@ -203,7 +203,8 @@ pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<
             let here = identified(text("kind"), namespace, text("name"));
             if known.contains(&here) && text("namespace").is_empty() { here } else { label }
         };
-        if object["id"]["kind"] == "Chart" {
+        // What is no object of the cluster.
+        if object["id"]["kind"] == "Chart" || object["id"]["kind"] == "Bundle" {
             continue;
         }
         let this = id(&object["id"]);
