@@ -2,7 +2,7 @@
 //! bundles and in overlays: Services, ConfigMaps, CRDs and the Deployments of a CSV.
 //!
 //! A rule is here if a kube-apiserver rejects an object for it; its message is quoted at the
-//! function. The bundles of the corpus (tests/suite/corpus.rs) break none of them. Rules for kinds
+//! function, and tests/api_server/refusals.rs asks a real one. The bundles of the corpus (tests/suite/corpus.rs) break none of them. Rules for kinds
 //! that only OLM or this program generates do not belong here.
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
@@ -96,7 +96,8 @@ fn is_key(key: &str) -> bool {
 /// Labels and annotations of the object or template at `path`.
 ///
 /// Server: `metadata.labels: Invalid value: "a b": a valid label must be an empty string or consist
-/// of alphanumeric characters, '-', '_' or '.'`, and the same for keys.
+/// of alphanumeric characters, '-', '_' or '.'`, `metadata.annotations: Invalid value: "x/y/z": a
+/// valid label key must consist of …`.
 fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
     for (field, word) in [("labels", "label"), ("annotations", "annotation")] {
         let entries = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_map);
@@ -305,8 +306,9 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
 ///
 /// Server: `metadata.name: Invalid value: …: must be spec.names.plural+"."+spec.group`,
 /// `spec.versions: Invalid value: …: must have exactly one version marked as storage version`,
-/// `spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required`,
-/// `spec.preserveUnknownFields: Invalid value: true: must be false`,
+/// `spec.versions[0].schema.openAPIV3Schema: Required value`,
+/// `spec.preserveUnknownFields: Invalid value: true: cannot set to true, set
+/// x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead`,
 /// `metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have
 /// approval annotation`.
 fn crd(faults: &mut Faults<'_>) {
