@@ -2,7 +2,8 @@
 //! bundles and in overlays: Services, ConfigMaps, CRDs and the Deployments of a CSV.
 //!
 //! A rule is here if a kube-apiserver rejects an object for it; its message is quoted at the
-//! function, and tests/api_server/refusals.rs asks a real one. The bundles of the corpus (tests/suite/corpus.rs) break none of them. Rules for kinds
+//! function, and tests/api_server/refusals.rs asks a real one. The bundles of the corpus
+//! (tests/suite/corpus.rs) break none of them. Rules for kinds
 //! that only OLM or this program generates do not belong here.
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
