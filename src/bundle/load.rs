@@ -23,7 +23,7 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
     let annotations = annotations(files, diagnostics);
     let readable = !diagnostics.has_errors_since(start);
     let mut objects = Vec::new();
-    read_manifests(files, &mut objects, diagnostics);
+    read_manifests(files, false, &mut objects, diagnostics);
     // With unreadable files the CSV may be in one of them, and its error is enough.
     let complete = !diagnostics.has_errors_since(start);
 
@@ -92,10 +92,15 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
     })
 }
 
-/// The objects of all manifests, in order.
-fn read_manifests(files: &BundleFiles, objects: &mut Vec<Object>, diagnostics: &mut Diagnostics) {
+/// The objects of all manifests, in order; `own` for those of the user.
+pub(super) fn read_manifests(
+    files: &BundleFiles,
+    own: bool,
+    objects: &mut Vec<Object>,
+    diagnostics: &mut Diagnostics,
+) {
     for (name, bytes) in &files.manifests {
-        let file = format!("{}/{name}", files.manifests_dir);
+        let file = files.manifest_name(name);
         if let Some(documents) = documents(&file, bytes, files, diagnostics) {
             for document in documents.documents {
                 let origin = Position {
@@ -103,7 +108,7 @@ fn read_manifests(files: &BundleFiles, objects: &mut Vec<Object>, diagnostics: &
                     document: document.number,
                     line: document.line,
                     path: String::new(),
-                    overlay: false,
+                    own,
                 };
                 flatten(document.value, &origin, &document.item_lines, objects, diagnostics);
             }
@@ -307,7 +312,7 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
             document: document.number,
             line: document.line,
             path: String::new(),
-            overlay: false,
+            own: false,
         };
         let lines = &document.item_lines;
         flatten(document.value, &position, lines, &mut objects, diagnostics);
@@ -321,14 +326,14 @@ pub(super) struct Position<'a> {
     pub(super) document: usize,
     pub(super) line: usize,
     pub(super) path: String,
-    /// True for documents of overlays.
-    pub(super) overlay: bool,
+    /// True for the user's own documents: overlays, and manifests of a `[[chart]]`.
+    pub(super) own: bool,
 }
 
 impl Position<'_> {
     fn hint(&self, hint: &'static str) -> &'static str {
-        if self.overlay {
-            "every document of an overlay must be an object with apiVersion, kind and metadata.name"
+        if self.own {
+            "every document must be an object with apiVersion, kind and metadata.name"
         } else {
             hint
         }
@@ -378,7 +383,7 @@ pub(super) fn flatten(
                 document: position.document,
                 line: item_lines.get(index).copied().unwrap_or(position.line),
                 path: format!("{}.items[{index}]", position.path),
-                overlay: position.overlay,
+                own: position.own,
             };
             flatten(item, &position, &[], objects, diagnostics);
         }

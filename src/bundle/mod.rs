@@ -5,6 +5,7 @@ mod csv;
 mod definitions;
 mod load;
 mod overlay;
+mod own_manifests;
 mod plain_schema;
 mod position;
 mod properties;
@@ -15,10 +16,11 @@ pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, Stra
 pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
 pub use load::{load, manifests};
 pub use overlay::overlays;
+pub use own_manifests::own_manifests;
 pub use plain_schema::is_plain_schema;
 pub(crate) use position::Positions;
 pub use position::locate;
-pub use requirements::{Api, Dependency, Requirement, Requirements};
+pub use requirements::{Api, Dependency, Requirement, Requirements, served_apis};
 pub use typed::{TypeCheck, TypeMismatch, api_version, check_object};
 
 use crate::ir::Object;

@@ -20,22 +20,27 @@ pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Objec
                 document: document.number,
                 line: document.line,
                 path: String::new(),
-                overlay: true,
+                own: true,
             };
             let lines = &document.item_lines;
             flatten(document.value, &position, lines, &mut objects, diagnostics);
         }
         for object in objects.iter_mut().skip(first) {
             object.phase = file.phase;
-            if let Origin::File { file, document, line, path } = &object.origin {
-                let (file, path) = (file.clone(), path.clone());
-                object.origin = Origin::Overlay { file, document: *document, line: *line, path };
-            }
-            drop_server_fields(object);
+            adopt(object);
         }
     }
 
     objects
+}
+
+/// Makes a document the user's own.
+pub(super) fn adopt(object: &mut Object) {
+    if let Origin::File { file, document, line, path } = &object.origin {
+        let (file, path) = (file.clone(), path.clone());
+        object.origin = Origin::Overlay { file, document: *document, line: *line, path };
+    }
+    drop_server_fields(object);
 }
 
 /// Maps a place in an inline overlay to its place in the configuration; other places stay.

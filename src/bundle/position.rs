@@ -60,7 +60,10 @@ impl<'f> Positions<'f> {
 
 fn content<'f>(file: &str, files: &'f BundleFiles) -> Option<&'f [u8]> {
     let in_folder = |folder: &str, content: &'f BTreeMap<String, Vec<u8>>| {
-        let name = file.strip_prefix(folder)?.strip_prefix('/')?;
+        let name = match folder {
+            "" => file,
+            folder => file.strip_prefix(folder)?.strip_prefix('/')?,
+        };
         content.get(name).map(Vec::as_slice)
     };
     let overlay = files.overlays.iter().find(|overlay| overlay.name == file);

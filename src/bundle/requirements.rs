@@ -140,7 +140,10 @@ pub(super) fn read(
     }
     reader.annotation(csv);
     reader.required(csv);
-    reader.found.provides = provides(csv, crds);
+    reader.found.provides = served_apis(crds);
+    let path = ["spec", "apiservicedefinitions", "owned"];
+    let services = csv.object.at(&path).and_then(Value::as_seq).unwrap_or_default();
+    reader.found.provides.extend(services.iter().filter_map(|service| api(service).ok()));
     diagnostics.append(reader.diagnostics);
     reader.found
 }
@@ -360,8 +363,8 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
     })
 }
 
-/// Returns the versions of the bundle's CRDs, and the APIServices that it owns.
-fn provides(csv: &ClusterServiceVersion, crds: &[Object]) -> BTreeSet<Api> {
+/// Returns the APIs that CRDs serve.
+pub fn served_apis<'o>(crds: impl IntoIterator<Item = &'o Object>) -> BTreeSet<Api> {
     let mut apis = BTreeSet::new();
     for crd in crds {
         let text =
@@ -378,9 +381,6 @@ fn provides(csv: &ClusterServiceVersion, crds: &[Object]) -> BTreeSet<Api> {
             }
         }
     }
-    let path = ["spec", "apiservicedefinitions", "owned"];
-    let services = csv.object.at(&path).and_then(Value::as_seq).unwrap_or_default();
-    apis.extend(services.iter().filter_map(|service| api(service).ok()));
     apis
 }
 

@@ -134,9 +134,14 @@ pub(super) const STRIPPED: &str = "\nThe schemas have no descriptions (`strip-de
      `kubectl explain` shows types only.\n";
 
 fn head(name: &str, description: &Description<'_>) -> String {
+    let subject = match description.bundle {
+        Some(_) => "the operator".to_owned(),
+        None => code(&description.config.name),
+    };
     format!(
-        "# {name}\n\nFor version {} of the operator, compiled from its OLM bundle by bundle2chart. Do not edit: \
-         change bundles.toml and build again.\n\n",
-        markdown::text(&description.bundle.csv.version)
+        "# {name}\n\nFor version {} of {subject}, {} by bundle2chart. Do not edit: change bundles.toml and build \
+         again.\n\n",
+        markdown::text(&description.app_version()),
+        description.made_from()
     )
 }

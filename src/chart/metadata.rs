@@ -3,12 +3,13 @@
 use super::chart_lock::{CRDS_CONDITION, CRDS_SUBCHART};
 use super::crds::Crds;
 use super::{Description, Part};
+use crate::bundle::{Bundle, ClusterServiceVersion};
 use crate::ir::{Map, Value};
 use crate::yaml;
 
 /// Returns Chart.yaml: versions, description and provenance, without timestamps.
 pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> String {
-    let csv = &description.bundle.csv;
+    let csv = description.bundle.map(|bundle| &bundle.csv);
     let mut root = Map::new();
     let mut set = |key: &str, value: Value| {
         root.insert(key.to_owned(), value);
@@ -16,34 +17,21 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     set("apiVersion", "v2".into());
     set("name", Value::text(part.name(description.config)));
     set("version", Value::text(description.version.to_string()));
-    set("appVersion", Value::text(&csv.version));
-    let title = csv.spec_text("displayName");
-    let title = if title.is_empty() { &description.bundle.package } else { title };
-    let what = match part {
-        Part::Crds => "CustomResourceDefinitions of ",
-        Part::Main => "",
-        Part::Operands => "Custom resources for the operator of ",
+    set("appVersion", Value::text(description.app_version()));
+    let title = csv.map(|csv| csv.spec_text("displayName")).filter(|title| !title.is_empty());
+    let name = description.bundle.map_or(&description.config.name, |bundle| &bundle.package);
+    let title = title.unwrap_or(name);
+    let what = match (part, csv) {
+        (Part::Crds, _) => "CustomResourceDefinitions of ",
+        (Part::Main, _) => "",
+        (Part::Operands, Some(_)) => "Custom resources for the operator of ",
+        (Part::Operands, None) => "Objects that follow ",
     };
-    set("description", Value::text(format!("{what}{title}, compiled from its OLM bundle")));
+    let made_from = description.made_from();
+    set("description", Value::text(format!("{what}{title}, {made_from}")));
     set("type", "application".into());
 
-    if let Some(minimum) = kube_version(csv.spec_text("minKubeVersion")) {
-        set("kubeVersion", Value::text(minimum));
-    }
-    let provider = csv.object.at(&["spec", "provider", "url"]).and_then(Value::as_str);
-    if let Some(home) = provider.filter(|url| url.starts_with("https://")) {
-        set("home", Value::text(home));
-    }
-    if let Some(keywords) = csv.object.at(&["spec", "keywords"]).and_then(Value::as_seq) {
-        let keywords: Vec<&str> = keywords.iter().filter_map(Value::as_str).collect();
-        if !keywords.is_empty() {
-            set("keywords", Value::texts(keywords));
-        }
-    }
-    let maintainers = maintainers(&csv.object);
-    if !maintainers.is_empty() {
-        set("maintainers", Value::Seq(maintainers));
-    }
+    csv.into_iter().flat_map(of_csv).for_each(|(key, value)| set(key, value));
 
     if crds.are_in_subchart() {
         let mut dependency = vec![
@@ -61,15 +49,40 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     if part == Part::Main {
         let placement = Value::text(description.crds.as_str());
         annotations.insert("bundle2chart/crds".to_owned(), placement);
-        let watch = Value::text(description.watch.annotation());
-        annotations.insert("bundle2chart/watch".to_owned(), watch);
-        annotations.extend(upgrade_facts(description));
+        if let Some(watch) = description.watch {
+            let watch = Value::text(watch.annotation());
+            annotations.insert("bundle2chart/watch".to_owned(), watch);
+        }
+        annotations.extend(description.bundle.map(upgrade_facts).unwrap_or_default());
     }
     if description.config.strip_descriptions {
         annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
     }
     set("annotations", Value::from(annotations));
     plain(&root)
+}
+
+/// Returns the entries of Chart.yaml that describe the operator.
+fn of_csv(csv: &ClusterServiceVersion) -> Vec<(&'static str, Value)> {
+    let mut entries = Vec::new();
+    if let Some(minimum) = kube_version(csv.spec_text("minKubeVersion")) {
+        entries.push(("kubeVersion", Value::text(minimum)));
+    }
+    let provider = csv.object.at(&["spec", "provider", "url"]).and_then(Value::as_str);
+    if let Some(home) = provider.filter(|url| url.starts_with("https://")) {
+        entries.push(("home", Value::text(home)));
+    }
+    if let Some(keywords) = csv.object.at(&["spec", "keywords"]).and_then(Value::as_seq) {
+        let keywords: Vec<&str> = keywords.iter().filter_map(Value::as_str).collect();
+        if !keywords.is_empty() {
+            entries.push(("keywords", Value::texts(keywords)));
+        }
+    }
+    let maintainers = maintainers(&csv.object);
+    if !maintainers.is_empty() {
+        entries.push(("maintainers", Value::Seq(maintainers)));
+    }
+    entries
 }
 
 /// Returns Chart.yaml of the CRD subchart.
@@ -85,7 +98,10 @@ pub(super) fn crds_chart(description: &Description<'_>) -> String {
 }
 
 fn annotations(description: &Description<'_>) -> Map {
-    let bundle = description.bundle;
+    let Some(bundle) = description.bundle else {
+        let manifests = ("bundle2chart/manifests".to_owned(), Value::text(description.origin));
+        return Map::from_iter([manifests]);
+    };
     let mut annotations = Map::from_iter([
         ("bundle2chart/bundle".to_owned(), Value::text(description.origin)),
         ("bundle2chart/package".to_owned(), Value::text(&bundle.package)),
@@ -106,15 +122,15 @@ fn annotations(description: &Description<'_>) -> Map {
 
 /// Returns the facts of the bundle that `diff` compares: the vendor's upgrade path, install modes and
 /// dependencies.
-fn upgrade_facts(description: &Description<'_>) -> Map {
-    let csv = &description.bundle.csv;
+fn upgrade_facts(bundle: &Bundle) -> Map {
+    let csv = &bundle.csv;
     let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     let facts = [
         ("install-modes", modes.join(",")),
         ("replaces", csv.spec_text("replaces").to_owned()),
         ("skips", csv.skips().join(",")),
         ("skip-range", csv.annotation("olm.skipRange").unwrap_or_default().to_owned()),
-        ("requires", description.bundle.requirements.texts().join("; ")),
+        ("requires", bundle.requirements.texts().join("; ")),
     ];
     let facts = facts.into_iter().filter(|(_, text)| !text.is_empty());
     facts.map(|(key, text)| (format!("bundle2chart/{key}"), Value::text(text))).collect()

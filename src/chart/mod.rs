@@ -51,16 +51,16 @@ pub struct Chart {
 /// Inputs for chart metadata and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Description<'a> {
-    /// The source bundle.
-    pub bundle: &'a Bundle,
+    /// The source bundle; `None` for a `[[chart]]`.
+    pub bundle: Option<&'a Bundle>,
     /// The configuration of the bundle.
     pub config: &'a BundleConfig,
     /// Version of the chart.
     pub version: &'a semver::Version,
     /// Namespace in the commands of README.md.
     pub namespace: &'a str,
-    /// Namespaces that the operator watches.
-    pub watch: &'a Watch,
+    /// Namespaces that the operator watches, if there is an operator.
+    pub watch: Option<&'a Watch>,
     /// Source of the bundle as configured, independent of its content.
     pub origin: &'a str,
     /// Images that the chart refers to.
@@ -69,6 +69,18 @@ pub struct Description<'a> {
     pub layout: Layout,
     /// Placement of CRDs.
     pub crds: CrdPlacement,
+}
+
+impl Description<'_> {
+    /// Returns the version of the operator, or of a `[[chart]]`.
+    fn app_version(&self) -> String {
+        self.bundle.map_or_else(|| self.version.to_string(), |bundle| bundle.csv.version.clone())
+    }
+
+    /// Returns the provenance in a few words, which follow the name.
+    fn made_from(&self) -> &'static str {
+        if self.bundle.is_some() { "compiled from its OLM bundle" } else { "built from manifests" }
+    }
 }
 
 /// The charts of a bundle, in install order.

@@ -4,7 +4,7 @@ use super::crds::Crds;
 use super::readme::watched;
 use super::{Companions, Description, Part, crd_docs};
 use crate::config::Layout;
-use crate::ir::{Origin, PULL_SECRET, Unit, Value};
+use crate::ir::{Expr, LASTING_WORKLOADS, Origin, PULL_SECRET, Unit, Value};
 use crate::yaml::{escape, in_text};
 use std::fmt::Write as _;
 
@@ -24,18 +24,25 @@ pub(super) fn notes(
     companions: Companions,
 ) -> String {
     let mut text = INSTALLED.to_owned();
-    let _ = writeln!(text, "The operator watches {}.", escape(&watched(description.watch)));
-    let mut deployments: Vec<&str> =
-        unit.objects.iter().filter(|o| o.kind() == "Deployment").map(|o| o.name()).collect();
-    deployments.sort_unstable();
-    if !deployments.is_empty() {
+    if let Some(watch) = description.watch {
+        let _ = writeln!(text, "The operator watches {}.", escape(&watched(watch)));
+    }
+    let workloads = unit.objects.iter().filter(|o| LASTING_WORKLOADS.contains(&o.kind()));
+    let release_namespace = Value::Expr(Expr::ReleaseNamespace);
+    let mut workloads: Vec<(&str, &str, String)> = workloads
+        .filter_map(|object| {
+            let namespace = object.metadata("namespace").unwrap_or(&release_namespace);
+            Some((object.kind(), object.name(), in_text(namespace)?))
+        })
+        .collect();
+    workloads.sort_unstable();
+    if !workloads.is_empty() {
         text.push_str("\nWait for the rollout:\n");
-        for name in deployments {
-            let _ = writeln!(
-                text,
-                "  kubectl --namespace {{{{ .Release.Namespace }}}} rollout status deployment/{}",
-                escape(name)
-            );
+        for (kind, name, namespace) in workloads {
+            let kind = kind.to_lowercase();
+            let name = escape(name);
+            let _ =
+                writeln!(text, "  kubectl --namespace {namespace} rollout status {kind}/{name}");
         }
     }
     pull_secret(&mut text, unit);

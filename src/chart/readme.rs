@@ -3,7 +3,7 @@
 use super::crds::Crds;
 use super::notes::pull_namespaces;
 use super::{Companions, Description, Part, crd_docs, uninstall};
-use crate::config::{CertificateProvider, Layout, Watch};
+use crate::config::{CertificateProvider, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,15 +19,16 @@ pub(super) fn readme(
     once: &str,
 ) -> String {
     let name = &description.config.name;
-    let csv = &description.bundle.csv;
     let mut text = format!("# {name}\n\n");
-    let title = markdown::text(csv.spec_text("displayName"));
-    let title = if title.is_empty() { name.clone() } else { title };
+    let title =
+        description.bundle.map(|bundle| markdown::text(bundle.csv.spec_text("displayName")));
+    let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| name.clone());
     let _ = write!(
         text,
-        "{title} {}, compiled from its OLM bundle by bundle2chart. Do not edit: change bundles.toml and build again.\n\n\
+        "{title} {}, {} by bundle2chart. Do not edit: change bundles.toml and build again.\n\n\
          ## Install\n\n",
-        markdown::text(&csv.version)
+        markdown::text(&description.app_version()),
+        description.made_from()
     );
 
     if !description.config.depends_on.is_empty() {
@@ -38,14 +39,17 @@ pub(super) fn readme(
     install(&mut text, description, crds, companions);
     text.push_str(once);
     pull_secret(&mut text, unit, description);
-    if let Some(maximum) = &description.bundle.requirements.max_openshift {
+    let requirements = description.bundle.map(|bundle| &bundle.requirements);
+    if let Some(maximum) = requirements.and_then(|required| required.max_openshift.as_ref()) {
         let _ = write!(
             text,
             "\nSupports OpenShift up to {}; upgrade the operator before you upgrade OpenShift further.\n",
             markdown::text(maximum)
         );
     }
-    let _ = write!(text, "\nThe operator watches {}.\n", watched(description.watch));
+    if let Some(watch) = description.watch {
+        let _ = write!(text, "\nThe operator watches {}.\n", watched(watch));
+    }
 
     certificate_section(&mut text, unit, description);
     contents(&mut text, unit);
@@ -164,28 +168,36 @@ fn sibling_path(description: &Description<'_>, name: &str) -> String {
     }
 }
 
-/// Appends the provenance table: bundle, digest, package and CSV.
+/// Appends the provenance table: bundle, digest, package and CSV; or the manifests.
 pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
-    let csv = &description.bundle.csv;
-    let _ = write!(
-        text,
-        "\n## Provenance\n\n| | |\n|---|---|\n| bundle | {} |\n",
-        code(description.origin)
-    );
-    if let Some(image) = &description.bundle.image {
+    text.push_str("\n## Provenance\n\n| | |\n|---|---|\n");
+    if let Source::Manifests(manifests) = &description.config.source {
+        for path in &manifests.paths {
+            let _ = writeln!(text, "| manifests | {} |", code(&path.text));
+        }
+        for file in &manifests.vendored {
+            let url = file.url.as_ref().map(|url| format!(" from {}", code(url)));
+            let (path, digest) = (code(&file.path), code(&file.digest));
+            let _ = writeln!(text, "| vendored | {path} {digest}{} |", url.unwrap_or_default());
+        }
+    }
+    let Some(bundle) = description.bundle else { return };
+    let csv = &bundle.csv;
+    let _ = writeln!(text, "| bundle | {} |", code(description.origin));
+    if let Some(image) = &bundle.image {
         let _ = writeln!(text, "| digest | {} |", code(&image.digest));
     }
     let _ = write!(
         text,
         "| package | {} |\n| ClusterServiceVersion | {} |\n",
-        code(&description.bundle.package),
+        code(&bundle.package),
         code(csv.name())
     );
 }
 
 /// Appends the section on the certificate provider of webhooks and APIServices.
 fn certificate_section(text: &mut String, unit: &Unit, description: &Description<'_>) {
-    let csv = &description.bundle.csv;
+    let Some(csv) = description.bundle.map(|bundle| &bundle.csv) else { return };
     if csv.webhooks.is_empty() && csv.api_services.is_empty() {
         return;
     }

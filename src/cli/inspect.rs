@@ -4,7 +4,7 @@ use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
 use crate::config::keys::CERTIFICATES;
-use crate::config::{BundleConfig, CertificateProvider, Config, Network, Watch};
+use crate::config::{BundleConfig, CertificateProvider, Config, Network, Source, Watch};
 use crate::diag::Diagnostics;
 use crate::escape;
 use crate::ir::Release;
@@ -17,8 +17,8 @@ use std::path::Path;
 /// Show the contents of a bundle.
 #[derive(Debug, clap::Args)]
 pub(super) struct Inspect {
-    /// A bundle directory, an OCI layout (with `:TAG` or `@DIGEST`), a tar of either, or an image
-    /// reference, which is looked up in the configured mirrors first.
+    /// A bundle directory, an OCI layout (with `:TAG` or `@DIGEST`), a tar of either, an image
+    /// reference, which is looked up in the configured mirrors first, or a directory of manifests.
     #[arg(value_name = "PATH|REFERENCE")]
     bundle: String,
     /// Print only the compiled objects to stdout, as a JSON array sorted by kind, namespace and
@@ -65,21 +65,27 @@ impl Inspect {
         };
         let source = source::from_argument(&self.bundle);
         let mut diagnostics = Diagnostics::new();
-        let files = sources.fetch(&source, None, &mut diagnostics);
-        let loaded = files.and_then(|files| {
-            let bundle = bundle::load(&files, &mut diagnostics)?;
-            Some((files, bundle))
-        });
-        let Some((files, loaded)) = loaded else {
+        let Some(files) = sources.fetch(&source, None, &mut diagnostics) else {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         };
-        let mut settings = BundleConfig::new(&loaded.package, source);
+        let is_bundle = !matches!(source, Source::Manifests(_));
+        let loaded = is_bundle.then(|| bundle::load(&files, &mut diagnostics)).flatten();
+        if is_bundle && loaded.is_none() {
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        }
+        let name = loaded.as_ref().map_or("manifests", |bundle| bundle.package.as_str());
+        let mut settings = BundleConfig::new(name, source);
         settings.namespace.clone_from(&self.namespace);
         settings.watch.clone_from(&self.watch);
         settings.certificates = CertificateProvider::named(&self.certificates).unwrap_or_default();
-        let compiled =
-            pipeline::compile_loaded(loaded.clone(), &files, &settings, &mut diagnostics);
+        let compiled = match &loaded {
+            Some(loaded) => {
+                pipeline::compile_loaded(loaded.clone(), &files, &settings, &mut diagnostics)
+            }
+            None => pipeline::compile(&files, &settings, &mut diagnostics),
+        };
         if self.objects {
             let Some(compiled) = compiled else {
                 output.diagnostics(&diagnostics);
@@ -93,7 +99,12 @@ impl Inspect {
         }
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
         let watch = settings.watch.as_ref();
-        output.list(&inspect::report(&loaded, objects.unwrap_or_default(), watch, &diagnostics));
+        output.list(&inspect::report(
+            loaded.as_ref(),
+            objects.unwrap_or_default(),
+            watch,
+            &diagnostics,
+        ));
         // Bundles that cannot be compiled are still shown.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
         // The report includes the lints.

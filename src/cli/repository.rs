@@ -51,6 +51,8 @@ impl Repository {
         for bundle in &config.bundles {
             let folder = match &bundle.source {
                 Source::Path { path, .. } => Some(config.base.join(path)),
+                // Places in manifests are relative to the configuration.
+                Source::Manifests(_) => Some(config.base.clone()),
                 Source::Image { .. } | Source::Catalog(_) => None,
             };
             let overlays = bundle.overlays.iter().filter_map(|overlay| match &overlay.source {

@@ -1,6 +1,6 @@
 //! Reading `bundles.toml` from disk.
 
-use super::Config;
+use super::{Config, include};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText};
 use crate::regular_file;
 use std::io::{ErrorKind, Read as _};
@@ -22,7 +22,12 @@ impl Config {
                     Some(parent) if !parent.as_os_str().is_empty() => parent,
                     _ => Path::new("."),
                 };
-                Config::parse(&Arc::new(SourceText { name, text }), base)
+                let source = Arc::new(SourceText { name, text });
+                let mut diagnostics = Diagnostics::new();
+                let included = include::read(&source, path, base, &mut diagnostics);
+                let (config, found) = Config::parse_with(&source, &included, base);
+                diagnostics.append(found);
+                (config.filter(|_| !diagnostics.has_errors()), diagnostics)
             }
             Err((why, hint)) => {
                 let message = format!("cannot read the configuration: {why}");
@@ -36,7 +41,7 @@ impl Config {
 }
 
 /// Returns the text of the file, or why there is none and what to do.
-fn content(path: &Path) -> Result<String, (String, &'static str)> {
+pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
     let unreadable = |error: std::io::Error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => {

@@ -1,8 +1,10 @@
 //! Every key of `bundles.toml`, as data: the reader, the JSON schema and the reference read it.
 
+mod chart;
 mod deploy;
 pub mod serving;
 
+pub use chart::{CHART, VENDORED};
 pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 
 /// The type of a key's value.
@@ -146,6 +148,9 @@ const SECRET: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0
 /// Pattern of the namespaces of `watch`.
 pub(super) const WATCHED_NAMESPACE: &str = NAMESPACE;
 
+const SEMANTIC_VERSION: &str =
+    "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$";
+
 const INCLUDE: &str = "jq filters: if set, only objects that match one of them are kept. A filter \
     is a condition on one object, such as `.kind == \"Role\"`. A bundle's own filters are added \
     to those of `[defaults]`.";
@@ -263,46 +268,49 @@ pub static PODS: Table = Table {
 /// `[[bundle.overlay]]`
 pub static OVERLAY: Table = Table {
     header: "[[bundle.overlay]]",
-    doc: "Overlays: your own manifests. They are parsed like the bundle's manifests and validated \
-        against its CRDs; filters do not apply to them.",
+    doc: OVERLAY_DOC,
     exactly_one_of: &["path", "inline"],
-    keys: &[
-        optional(
-            "path",
-            Kind::String(None),
-            "A file, or a directory whose .yaml, .yml and .json files are read in alphabetical \
-                order, relative to this file.",
-        ),
-        optional(
-            "inline",
-            Kind::TextOrObject,
-            "Inline objects: a string of YAML documents, or one object as a table.",
-        ),
-        optional(
-            "phase",
-            Kind::OneOf(super::overlay::PHASES),
-            "Installation phase. `with` (default): with the operator. `before`: before the \
-                operator; Jobs must complete. `operand`: after the operator is ready, as a \
-                separate chart NAME-operands.",
-        ),
-    ],
+    keys: OVERLAY_KEYS,
 };
 
+const OVERLAY_DOC: &str = "Overlays: your own manifests. They are parsed like the bundle's \
+    manifests and validated against its CRDs; filters do not apply to them.";
+const OVERLAY_KEYS: &[Key] = &[
+    optional(
+        "path",
+        Kind::String(None),
+        "A file, or a directory whose .yaml, .yml and .json files are read in alphabetical \
+                order, relative to this file.",
+    ),
+    optional(
+        "inline",
+        Kind::TextOrObject,
+        "Inline objects: a string of YAML documents, or one object as a table.",
+    ),
+    optional(
+        "phase",
+        Kind::OneOf(super::overlay::PHASES),
+        "Installation phase. `with` (default): with the operator. `before`: before the \
+                operator; Jobs must complete. `operand`: after the operator is ready, as a \
+                separate chart NAME-operands.",
+    ),
+];
+
 /// `[[bundle.patch]]`
-pub static PATCH: Table = Table {
-    header: "[[bundle.patch]]",
-    doc: "A change to the bundle's objects. Patches are applied in order, after filters.",
-    exactly_one_of: &[],
-    keys: &[
-        required("match", Kind::String(None), "A jq filter: objects that match it are patched."),
-        required(
-            "patch",
-            Kind::String(None),
-            "A jq program that returns the changed object, for example \
+pub static PATCH: Table =
+    Table { header: "[[bundle.patch]]", doc: PATCH_DOC, exactly_one_of: &[], keys: PATCH_KEYS };
+
+const PATCH_DOC: &str =
+    "A change to the bundle's objects. Patches are applied in order, after filters.";
+const PATCH_KEYS: &[Key] = &[
+    required("match", Kind::String(None), "A jq filter: objects that match it are patched."),
+    required(
+        "patch",
+        Kind::String(None),
+        "A jq program that returns the changed object, for example \
                 `.spec.template.spec.priorityClassName = \"system-cluster-critical\"`.",
-        ),
-    ],
-};
+    ),
+];
 
 /// The key in `[bundle.service-accounts]` for the release namespace.
 pub(super) const RELEASE: &str = "release";
@@ -335,7 +343,7 @@ const STUB_CRDS: &str = "Stub CRDs of other projects that the operator expects, 
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
     header: "[defaults]",
-    doc: "Defaults for all bundles.",
+    doc: "Defaults for all bundles and charts.",
     exactly_one_of: &[],
     keys: &[
         optional("include", Kind::Filters, INCLUDE),
@@ -563,16 +571,14 @@ pub static BUNDLE: Table = Table {
         optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),
         optional(
             "chart-version",
-            Kind::String(Some(
-                "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$",
-            )),
+            Kind::String(Some(SEMANTIC_VERSION)),
             "Version of the chart (semantic versioning). Default: the version of the \
                 ClusterServiceVersion.",
         ),
         optional(
             "depends-on",
             Kind::Strings(Some(NAME)),
-            "Names of bundles in this file that must be installed before this one.",
+            "Names of bundles and charts of this configuration that must be installed before this one.",
         ),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("config", Kind::Table(&PODS), PODS.doc),
@@ -604,6 +610,23 @@ pub static BUNDLE: Table = Table {
     ],
 };
 
+const INCLUDE_FILES: &str = "Files with more `[[bundle]]`, `[[chart]]` and `[[serving]]` tables, \
+    relative to this file: paths, in which `*` and `?` match parts of a name, such as \
+    `\"models/*.toml\"`. They are read in alphabetical order. Paths in them are relative to \
+    bundles.toml, too, and they cannot include others.";
+
+/// An included file.
+pub static INCLUDED: Table = Table {
+    header: "",
+    doc: "A file that `include` of bundles.toml names.",
+    exactly_one_of: &[],
+    keys: &[
+        optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
+        optional("chart", Kind::Tables(&CHART), CHART.doc),
+        optional("serving", Kind::Tables(&serving::SERVING), serving::SERVING.doc),
+    ],
+};
+
 /// The file.
 pub static ROOT: Table = Table {
     header: "",
@@ -615,6 +638,7 @@ pub static ROOT: Table = Table {
             Kind::String(None),
             "Required version of bundle2chart, for example `\">=0.1, <0.3\"`.",
         ),
+        optional("include", Kind::Strings(None), INCLUDE_FILES),
         optional("defaults", Kind::Table(&DEFAULTS), DEFAULTS.doc),
         optional("output", Kind::Table(&OUTPUT), OUTPUT.doc),
         optional("mirror", Kind::Tables(&MIRROR), MIRROR.doc),
@@ -623,6 +647,7 @@ pub static ROOT: Table = Table {
         optional("ignore", Kind::Tables(&IGNORE), IGNORE.doc),
         optional("deploy", Kind::Table(&DEPLOY), DEPLOY.doc),
         optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
+        optional("chart", Kind::Tables(&CHART), CHART.doc),
         optional("serving", Kind::Tables(&serving::SERVING), serving::SERVING.doc),
     ],
 };

@@ -4,6 +4,7 @@ mod certificates;
 mod deploy;
 mod file;
 mod filter;
+mod include;
 pub mod keys;
 mod operands;
 mod overlay;
@@ -53,7 +54,7 @@ pub struct Config {
     pub ignore: Vec<Ignore>,
     /// Settings of the generated deployment files.
     pub deploy: Deploy,
-    /// The bundles, in the order of the file.
+    /// The bundles and charts, in the order of the file.
     pub bundles: Vec<BundleConfig>,
     /// The models to serve, in the order of the file.
     pub servings: Vec<ServingConfig>,
@@ -143,7 +144,7 @@ impl Default for Network {
     }
 }
 
-/// `[[bundle]]`
+/// `[[bundle]]`, or `[[chart]]`: a bundle whose source is [`Source::Manifests`].
 #[derive(Clone, Debug)]
 pub struct BundleConfig {
     /// Name of the bundle here and of its chart.
@@ -193,7 +194,7 @@ pub struct BundleConfig {
     pub depends_on: Vec<String>,
     /// Packages and APIs (`GROUP/VERSION/KIND`) that the cluster has by other means.
     pub provided: Vec<Text>,
-    /// The `[[bundle]]` table's header in the file.
+    /// The header of the table in the file.
     pub span: Span,
 }
 
@@ -268,6 +269,8 @@ pub enum Source {
     },
     /// A package of a file-based catalog.
     Catalog(CatalogSource),
+    /// The user's own manifests, for a `[[chart]]`.
+    Manifests(Manifests),
 }
 
 impl Source {
@@ -277,6 +280,7 @@ impl Source {
             Source::Image { reference, .. } => reference,
             Source::Path { path, .. } => path,
             Source::Catalog(source) => &source.catalog.text,
+            Source::Manifests(manifests) => &manifests.text,
         }
     }
 
@@ -285,8 +289,37 @@ impl Source {
         match self {
             Source::Image { span, .. } | Source::Path { span, .. } => span,
             Source::Catalog(source) => &source.catalog.span,
+            Source::Manifests(manifests) => &manifests.span,
         }
     }
+}
+
+/// The files of a `[[chart]]`.
+#[derive(Clone, Debug)]
+pub struct Manifests {
+    /// Files, and directories with .yaml, .yml and .json files, relative to the configuration.
+    pub paths: Vec<Text>,
+    /// Files of other projects, by digest.
+    pub vendored: Vec<VendoredFile>,
+    /// All paths, separated by commas.
+    pub text: String,
+    /// The table's header in the file.
+    pub span: Span,
+}
+
+/// `[[chart.vendored]]`
+#[derive(Clone, Debug)]
+pub struct VendoredFile {
+    /// The file, relative to the configuration.
+    pub path: String,
+    /// The digest that it must have: `sha256:` and 64 hexadecimal digits.
+    pub digest: String,
+    /// The address that it was downloaded from.
+    pub url: Option<String>,
+    /// The path in the configuration.
+    pub span: Span,
+    /// The digest in the configuration.
+    pub digest_span: Span,
 }
 
 /// The bundle to select from a catalog.

@@ -1,5 +1,5 @@
-//! `[[bundle.overlay]]` and `[[bundle.patch]]`: the user's own manifests, and changes to the
-//! bundle's objects.
+//! `[[bundle.overlay]]` and `[[bundle.patch]]`, and those of `[[chart]]`: the user's own manifests,
+//! and changes to the objects of a bundle or chart.
 
 use super::Filter;
 use crate::diag::Span;

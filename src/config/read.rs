@@ -6,6 +6,7 @@
 
 mod bundle;
 mod certificates;
+mod chart;
 mod check;
 mod defaults;
 pub(super) mod deploy;
@@ -22,18 +23,29 @@ mod serving;
 mod values;
 
 use super::keys::serving::SERVING;
-use super::keys::{BUNDLE, DEFAULTS, OUTPUT, ROOT};
-use super::{Config, Layout, Output};
+use super::keys::{BUNDLE, CHART, DEFAULTS, INCLUDED, OUTPUT, ROOT};
+use super::{BundleConfig, Config, Layout, Output, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use check::Draft;
 use defaults::Settings;
-use reader::{Located, Reader};
+use reader::{Fields, Located, Reader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::de::{DeTable, Error};
 
-/// Most bundles of one file; keeps the checks of all against all short.
+/// Most bundles of one configuration; keeps the checks of all against all short.
 const BUNDLE_LIMIT: usize = 1_000;
+
+/// The keys of the tables that become charts.
+const TABLES: [&str; 3] = ["bundle", "chart", "serving"];
+
+/// The tables that become charts.
+#[derive(Default)]
+struct Tables {
+    drafts: Vec<Draft>,
+    bundles: Vec<BundleConfig>,
+    servings: Vec<ServingConfig>,
+}
 
 impl Config {
     /// Parses `source` and resolves its defaults; relative paths are relative to `base`.
@@ -41,24 +53,54 @@ impl Config {
     /// All problems are reported, in the order of the file; the configuration is only returned if
     /// none is an error. If the file is not valid TOML, only this is reported. Filters are compiled
     /// on a separate thread.
+    ///
+    /// Nothing is read from disk, so the files of `include` are missing; [`Config::read`] adds them.
     pub fn parse(source: &Arc<SourceText>, base: &Path) -> (Option<Config>, Diagnostics) {
-        let (tree, errors) = DeTable::parse_recoverable(&source.text);
-        if !errors.is_empty() {
-            let found = errors.iter().map(|error| syntax(source, error)).collect();
-            return (None, in_file_order(found));
+        Config::parse_with(source, &[], base)
+    }
+
+    /// [`Config::parse`], with the texts of the files that `include` names.
+    pub(super) fn parse_with(
+        source: &Arc<SourceText>,
+        included: &[Arc<SourceText>],
+        base: &Path,
+    ) -> (Option<Config>, Diagnostics) {
+        let sources: Vec<&Arc<SourceText>> = std::iter::once(source).chain(included).collect();
+        let mut trees = Vec::new();
+        let mut found = Diagnostics::new();
+        for source in &sources {
+            let (tree, errors) = DeTable::parse_recoverable(&source.text);
+            found.extend(errors.iter().map(|error| syntax(source, error)));
+            trees.push(tree);
         }
-        let mut reader = Reader { source, found: Diagnostics::new() };
-        let config = config(&mut reader, tree.get_ref(), base);
-        let found = in_file_order(reader.found);
+        if found.has_errors() {
+            return (None, in_file_order(found, &sources));
+        }
+
+        let mut reader = Reader { source, found };
+        let files = sources.iter().copied().zip(trees.iter().map(|tree| tree.get_ref()));
+        let config = config(&mut reader, &files.collect::<Vec<_>>(), base);
+        let found = in_file_order(reader.found, &sources);
         (config.filter(|_| !found.has_errors()), found)
     }
 }
 
-/// The tree is sorted by key; people read the file from the top.
-fn in_file_order(found: Diagnostics) -> Diagnostics {
+/// Returns the position of a place: the index of its file, and the offset in it.
+fn position(span: &Span, sources: &[&Arc<SourceText>]) -> (Option<usize>, usize) {
+    let file = sources.iter().position(|source| Arc::ptr_eq(source, &span.source));
+    (file, span.range.start)
+}
+
+/// The tree is sorted by key; people read the files from the top.
+fn in_file_order(found: Diagnostics, sources: &[&Arc<SourceText>]) -> Diagnostics {
     let mut found: Vec<Diagnostic> = found.into_iter().collect();
-    found.sort_by_key(|d| d.place.span.as_ref().map(|span| span.range.start));
+    found.sort_by_key(|d| d.place.span.as_ref().map(|span| position(span, sources)));
     found.into_iter().collect()
+}
+
+/// Returns the range of the first line, where findings about a whole file are placed.
+fn first_line(source: &SourceText) -> std::ops::Range<usize> {
+    0..source.text.find('\n').unwrap_or(source.text.len())
 }
 
 fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
@@ -76,10 +118,14 @@ fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
         .hint(hint)
 }
 
-fn config(reader: &mut Reader<'_>, tree: &DeTable<'_>, base: &Path) -> Option<Config> {
-    // Findings about the whole file are placed at its first line.
-    let end = reader.source.text.find('\n').unwrap_or(reader.source.text.len());
-    let root = reader.fields(&ROOT, 0..end, tree);
+/// A file, with its text and its tree.
+type File<'t> = (&'t Arc<SourceText>, &'t DeTable<'t>);
+
+/// Reads the main file and the included ones, which come after it.
+fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Option<Config> {
+    let (main, included) = files.split_first()?;
+    let (main_source, tree) = *main;
+    let root = reader.fields(&ROOT, first_line(main_source), tree);
     if let Some(at) = root.text("required-version") {
         required_version(reader, at);
     }
@@ -99,44 +145,19 @@ fn config(reader: &mut Reader<'_>, tree: &DeTable<'_>, base: &Path) -> Option<Co
     let network = network::read(reader, &root);
     let ignore = ignore::read(reader, &root);
 
-    let tables = root.tables("bundle");
-    let models = root.tables("serving");
-    let has_bundles = tree.contains_key("bundle") || tree.contains_key("serving");
-    if let (false, Some(key)) = (has_bundles, ROOT.key("bundle")) {
+    let has_tables = |(_, tree): &File<'_>| TABLES.iter().any(|key| tree.contains_key(*key));
+    if let (false, Some(key)) = (files.iter().any(has_tables), ROOT.key("bundle")) {
         reader.missing(&ROOT, &root.header, key);
     }
-    let empty = tables.is_empty() && models.is_empty();
-    if let (true, Some((_, range))) = (empty, root.texts("bundle")) {
-        reader.error(
-            Code::MissingKey,
-            &range,
-            "the configuration has no bundle",
-            "add a `[[bundle]]` with a `name` and an `image` or a `path`",
-        );
+    let mut parts = vec![(main_source, root)];
+    for (source, tree) in included {
+        reader.source = source;
+        parts.push((source, reader.fields(&INCLUDED, first_line(source), tree)));
     }
-    if let Some((_, range)) = tables.iter().chain(&models).nth(BUNDLE_LIMIT) {
-        let count = tables.len() + models.len();
-        let message = format!("the configuration has {count} bundles");
-        let hint = format!("split it: one file can have {BUNDLE_LIMIT}");
-        reader.error(Code::InvalidValue, range, message, hint);
-        return None;
-    }
-    let mut drafts = Vec::new();
-    let mut bundles = Vec::new();
-    for (table, header) in tables {
-        let fields = reader.fields(&BUNDLE, header, table);
-        let (draft, bundle) = bundle::read(reader, &fields, &defaults);
-        drafts.push(draft);
-        bundles.extend(bundle);
-    }
-    let mut servings = Vec::new();
-    for (table, header) in models {
-        let fields = reader.fields(&SERVING, header, table);
-        let pull_secret = defaults.pull_secret.as_ref().and_then(Option::as_deref);
-        servings.extend(serving::read(reader, &fields, pull_secret));
-        let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
-        drafts.push(Draft { name: fields.text("name"), depends_on });
-    }
+    let read = tables(reader, &parts, &defaults);
+    reader.source = main_source;
+    let Tables { drafts, bundles, servings } = read?;
+    let (_, root) = parts.into_iter().next()?;
     check::names(reader, &drafts);
     check::dependencies(reader, &drafts);
     let charts: Vec<_> = bundles
@@ -160,6 +181,75 @@ fn config(reader: &mut Reader<'_>, tree: &DeTable<'_>, base: &Path) -> Option<Co
         bundles,
         servings,
     })
+}
+
+/// Reads the bundles, charts and models of all files; `None` if there are too many.
+fn tables<'a>(
+    reader: &mut Reader<'a>,
+    parts: &[(&'a Arc<SourceText>, Fields<'a>)],
+    defaults: &Settings,
+) -> Option<Tables> {
+    let all = |key: &'static str| {
+        parts.iter().flat_map(move |(source, fields)| {
+            fields.tables(key).into_iter().map(move |(table, header)| (*source, table, header))
+        })
+    };
+    let count = TABLES.iter().map(|key| all(key).count()).sum::<usize>();
+    let first_part = parts.first();
+    if let (0, Some((_, range))) = (count, first_part.and_then(|(_, root)| root.texts("bundle"))) {
+        reader.source = first_part?.0;
+        reader.error(
+            Code::MissingKey,
+            &range,
+            "the configuration has no bundle",
+            "add a `[[bundle]]` with a `name` and an `image` or a `path`",
+        );
+    }
+    if let Some((source, _, range)) = TABLES.iter().flat_map(|key| all(key)).nth(BUNDLE_LIMIT) {
+        let message = format!("the configuration has {count} bundles");
+        let hint = format!("split it: one configuration can have {BUNDLE_LIMIT}");
+        reader.source = source;
+        reader.error(Code::InvalidValue, &range, message, hint);
+        return None;
+    }
+
+    let mut read = Tables::default();
+    for (source, table, header) in all("bundle") {
+        reader.source = source;
+        let fields = reader.fields(&BUNDLE, header, table);
+        let (draft, bundle) = bundle::read(reader, &fields, defaults);
+        read.drafts.push(draft);
+        read.bundles.extend(bundle);
+    }
+    for (source, table, header) in all("chart") {
+        reader.source = source;
+        let fields = reader.fields(&CHART, header, table);
+        let (draft, chart) = chart::read(reader, &fields, defaults);
+        read.drafts.push(draft);
+        read.bundles.extend(chart);
+    }
+    for (source, table, header) in all("serving") {
+        reader.source = source;
+        let fields = reader.fields(&SERVING, header, table);
+        let pull_secret = defaults.pull_secret.as_ref().and_then(Option::as_deref);
+        read.servings.extend(serving::read(reader, &fields, pull_secret));
+        read.drafts.push(draft(reader, &fields));
+    }
+
+    // Bundles and charts as people read them; the tree has them by key.
+    let sources: Vec<&Arc<SourceText>> = parts.iter().map(|(source, _)| *source).collect();
+    read.bundles.sort_by_key(|bundle| position(&bundle.span, &sources));
+    Some(read)
+}
+
+/// Returns the names of a table that are checked against those of all others.
+fn draft(reader: &Reader<'_>, fields: &Fields<'_>) -> Draft {
+    let at = |(text, range): Located<&str>| (text.to_owned(), reader.span(range));
+    let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
+    Draft {
+        name: fields.text("name").map(at),
+        depends_on: depends_on.into_iter().map(at).collect(),
+    }
 }
 
 /// Checks that this bundle2chart version may build the file.

@@ -173,7 +173,10 @@ fn or_provided(own: &Member<'_>, provided: &[&str]) -> String {
     let known = &own.config.provided;
     let known: Vec<String> = known
         .iter()
-        .filter(|entry| entry.span.range.start > own.config.span.range.start)
+        .filter(|entry| {
+            let (entry, own) = (&entry.span, &own.config.span);
+            entry.source.name == own.source.name && entry.range.start > own.range.start
+        })
         .map(|entry| entry.text.clone())
         .collect();
     format!("; or, if the cluster already provides it: {}", list("provided", &known, provided))

@@ -8,7 +8,7 @@ mod shared_crds;
 
 use crate::bundle::{Api, Bundle, Dependency, Requirement, Requirements};
 use crate::config::{BundleConfig, CertificateProvider, Text};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use semver::Version;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +25,8 @@ pub struct Member<'c> {
     pub requirements: Requirements,
     /// True if cert-manager issues its certificates.
     pub cert_manager: bool,
+    /// APIs of the user's own objects in it, each with its first object.
+    pub uses: Vec<(Api, Place)>,
     /// Names of the CRDs that its charts install.
     pub crds: Vec<String>,
 }
@@ -39,6 +41,21 @@ impl<'c> Member<'c> {
             version: bundle.csv.version.clone(),
             requirements: bundle.requirements.clone(),
             cert_manager: config.certificates == CertificateProvider::CertManager && serves,
+            uses: Vec::new(),
+            crds,
+        }
+    }
+
+    /// Returns a `[[chart]]`, which declares nothing: it provides the APIs of its CRDs.
+    pub fn of_chart(config: &'c BundleConfig, provides: BTreeSet<Api>, crds: Vec<String>) -> Self {
+        let version = config.chart_version.as_ref().map(ToString::to_string).unwrap_or_default();
+        Member {
+            config,
+            package: config.name.clone(),
+            version,
+            requirements: Requirements { provides, ..Requirements::default() },
+            cert_manager: false,
+            uses: Vec::new(),
             crds,
         }
     }
@@ -63,7 +80,7 @@ pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
     // `provided` is often in `[defaults]`, so each entry is judged once, after all bundles.
     let mut reported = BTreeSet::new();
     for Text { text, span } in members.iter().flat_map(|member| &member.config.provided) {
-        let start = span.range.start;
+        let start = start_of(span);
         if !used.contains(&start) && reported.insert(start) {
             diagnostics.push(
                 Diagnostic::warning(
@@ -75,6 +92,13 @@ pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
             );
         }
     }
+}
+
+/// The start of an entry: its file, and the offset in it.
+type Start<'m> = (&'m str, usize);
+
+fn start_of(span: &Span) -> Start<'_> {
+    (&span.source.name, span.range.start)
 }
 
 /// The result for a requirement.
@@ -93,8 +117,8 @@ struct Checker<'m, 'u> {
     /// For each bundle, the bundles that `depends-on` leads to (transitively).
     before: &'m [BTreeSet<usize>],
     index: usize,
-    /// Start offsets of the used entries of `provided`.
-    used: &'u mut BTreeSet<usize>,
+    /// The used entries of `provided`.
+    used: &'u mut BTreeSet<Start<'m>>,
 }
 
 impl<'m> Checker<'m, '_> {
@@ -130,10 +154,22 @@ impl<'m> Checker<'m, '_> {
         if self.own().cert_manager {
             self.check_cert_manager(diagnostics);
         }
+        let mut ordered: BTreeSet<usize> = later.keys().copied().collect();
         for (provider, dependency) in later {
             let need = dependency.requirement.to_string();
             let place = Some(&dependency.place);
             diagnostics.push(messages::order(self.own(), &self.members[provider], &need, place));
+        }
+        // An API that no bundle provides may be one that an operator creates at runtime.
+        for (api, place) in &self.own().uses {
+            let requirement = Requirement::Api(api.clone());
+            let Outcome::Met(needed) = self.evaluate(&requirement) else { continue };
+            for provider in needed.iter().filter_map(|providers| self.to_add(providers)) {
+                if ordered.insert(provider) {
+                    let (provider, need) = (&self.members[provider], requirement.to_string());
+                    diagnostics.push(messages::order(self.own(), provider, &need, Some(place)));
+                }
+            }
         }
     }
 
@@ -222,7 +258,7 @@ impl<'m> Checker<'m, '_> {
     /// Returns true if `provided` has the requirement, and marks the entry as used.
     fn provided(&mut self, wanted: &str) -> bool {
         let entries = self.own().config.provided.iter().filter(|entry| entry.text == wanted);
-        let starts: Vec<usize> = entries.map(|entry| entry.span.range.start).collect();
+        let starts: Vec<Start<'m>> = entries.map(|entry| start_of(&entry.span)).collect();
         self.used.extend(&starts);
         !starts.is_empty()
     }

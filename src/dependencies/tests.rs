@@ -54,6 +54,7 @@ fn found_with(config: &str, dependencies: Vec<Dependency>, cert_manager: bool) -
                 ..Requirements::default()
             },
             cert_manager: false,
+            uses: Vec::new(),
             crds: Vec::new(),
         });
     }

@@ -37,6 +37,9 @@ codes! {
     ConfigUnreadable "config-unreadable"
         "Cannot read the configuration file."
         "bundle2chart reads `bundles.toml` in the working directory, or the file given with `-c`. The file must exist and be UTF-8 text.";
+    IncludeUnmatched "include-unmatched"
+        "A pattern in `include` matches no file."
+        "`include` in bundles.toml names files relative to its directory; `*` and `?` match parts of a name, but not a leading dot, and `**` is not supported. A pattern without a match adds nothing, which may be a typo.";
     ConfigSyntax "config-syntax"
         "The configuration file is not valid TOML."
         "The excerpt shows where TOML parsing failed. Nothing was built.";
@@ -405,11 +408,20 @@ codes! {
         "Helm looks up the kinds of all objects of a release before it creates any, so one release cannot contain both CRD templates and their custom resources. Unless bundles.toml sets `crds`, the CRDs are then in the chart NAME-crds, which is installed and upgraded first.";
 
     // --- overlay ---------------------------------------------------------------------------
+    ManifestsUnreadable "manifests-unreadable"
+        "Cannot read the manifests of a `[[chart]]`."
+        "`manifests` of a `[[chart]]` has files, and directories with .yaml, .yml or .json files, relative to bundles.toml; `[[chart.vendored]]` has one file. Each file can be in a chart only once, and symbolic links must not leave the directory of bundles.toml. Missing vendored files are not downloaded: the hint has the command.";
+    VendoredDigest "vendored-digest"
+        "A vendored file does not have the digest that bundles.toml expects."
+        "`digest` in `[[chart.vendored]]` is the SHA-256 digest of the file. Another digest means that the file was changed, or that another release was downloaded. Restore the file, or review the change and set the new digest.";
+    KustomizationFile "kustomization-file"
+        "A kustomization is among the manifests of a `[[chart]]`."
+        "A kustomization is an input of kustomize, not an object of a cluster, and bundle2chart does not run kustomize. Render it and use the result: `kubectl kustomize DIRECTORY > FILE`.";
     OverlayUnreadable "overlay-unreadable"
         "Cannot read an overlay."
         "The path of a `[[bundle.overlay]]` is a file, or a directory with .yaml, .yml or .json files, relative to bundles.toml. Each file can be in one overlay only.";
     OverlayInvalid "overlay-invalid"
-        "An object of an overlay fails validation."
+        "An object of an overlay or of a `[[chart]]` fails validation."
         "Custom resources are validated against the bundle's CRDs: version, scope, types, required fields, enums, bounds, patterns, and unknown fields (which the API server would silently drop).";
     OverlayPhase "overlay-phase"
         "An object of an overlay would be installed before its dependencies."

@@ -54,7 +54,7 @@ fn in_words(used: &Use) -> String {
         UseKind::RelatedImage => format!("related image {name}"),
         UseKind::Annotation => format!("annotation {name}"),
         UseKind::Model if container.is_empty() => "volume".to_owned(),
-        UseKind::Model => format!("container {container}"),
+        UseKind::Model | UseKind::Manifest => format!("container {container}"),
     }
 }
 

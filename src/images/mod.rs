@@ -65,6 +65,8 @@ pub enum UseKind {
     Annotation,
     /// A container or volume of pods that serve a model, which no list declares.
     Model,
+    /// A container of a workload of a `[[chart]]`, which no list declares.
+    Manifest,
 }
 
 impl UseKind {
@@ -79,6 +81,7 @@ impl UseKind {
             UseKind::RelatedImage => "relatedImage",
             UseKind::Annotation => "annotation",
             UseKind::Model => "model",
+            UseKind::Manifest => "manifest",
         }
     }
 
@@ -97,7 +100,7 @@ impl Image {
 
     /// Returns true if the cluster pulls the image for this chart.
     pub fn is_pulled(&self) -> bool {
-        let others = [UseKind::RelatedImage, UseKind::Model];
+        let others = [UseKind::RelatedImage, UseKind::Model, UseKind::Manifest];
         self.uses.iter().any(|used| used.kind.is_in_pod() || others.contains(&used.kind))
     }
 
@@ -112,7 +115,7 @@ impl Image {
 /// Returns the images of the containers of all objects, what their environment, arguments and
 /// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages and
 /// annotations, and the bundle's own image.
-pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Image> {
+pub fn collect(objects: &[Object], bundle: Option<&Bundle>, own: Option<&str>) -> Vec<Image> {
     let mut found = Found::default();
     let used = |kind, object: &str, name: &str, place| Use {
         kind,
@@ -124,23 +127,29 @@ pub fn collect(objects: &[Object], bundle: &Bundle, own: Option<&str>) -> Vec<Im
     if let Some(own) = own {
         found.add(own, used(UseKind::Bundle, "", "", Place::default()));
     }
-    let csv = &bundle.csv;
-    let label = csv.object.label();
-    for (index, (name, image)) in csv.related_images.iter().enumerate() {
-        let place = csv.place(&format!(".spec.relatedImages[{index}].image"));
-        found.add(image, used(UseKind::RelatedImage, &label, name, place));
-    }
-
     let null = Map::new();
-    let of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
-    places::in_annotations(&csv.object, &mut |leaf| found.add(&leaf.reference, leaf.used));
+    let mut of_csv = &null;
+    if let Some(csv) = bundle.map(|bundle| &bundle.csv) {
+        let label = csv.object.label();
+        for (index, (name, image)) in csv.related_images.iter().enumerate() {
+            let place = csv.place(&format!(".spec.relatedImages[{index}].image"));
+            found.add(image, used(UseKind::RelatedImage, &label, name, place));
+        }
+        of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
+        places::in_annotations(&csv.object, &mut |leaf| found.add(&leaf.reference, leaf.used));
+    }
     for object in objects {
         found.object(object, of_csv);
     }
     found.declare();
-    let images = found.images.into_iter();
-
-    images.map(|(reference, uses)| Image { reference, uses }).collect()
+    let mut images: Vec<Image> =
+        found.images.into_iter().map(|(reference, uses)| Image { reference, uses }).collect();
+    if bundle.is_none() {
+        // Without a ClusterServiceVersion there is no list that they could be missing from.
+        let uses = images.iter_mut().flat_map(|image| &mut image.uses);
+        uses.filter(|used| used.kind.is_in_pod()).for_each(|used| used.kind = UseKind::Manifest);
+    }
+    images
 }
 
 /// References of what clusters pull for the chart.
@@ -202,8 +211,9 @@ fn is_by_digest(text: &str) -> bool {
     text.contains('@') && Reference::parse(text).is_ok_and(|reference| reference.digest.is_some())
 }
 
-/// Reports images that cannot be mirrored.
-pub fn check(images: &[Image], bundle: &Bundle, diagnostics: &mut Diagnostics) {
+/// Reports images that cannot be mirrored. Without a bundle there is no list that they could be
+/// missing from.
+pub fn check(images: &[Image], bundle: Option<&Bundle>, diagnostics: &mut Diagnostics) {
     let pulled = || images.iter().filter(|image| image.is_pulled());
     for image in pulled().filter(|image| !image.is_pinned()) {
         diagnostics.push(
@@ -219,6 +229,7 @@ pub fn check(images: &[Image], bundle: &Bundle, diagnostics: &mut Diagnostics) {
         );
     }
 
+    let Some(bundle) = bundle else { return };
     let undeclared: Vec<&Image> = pulled().filter(|image| image.is_undeclared()).collect();
     let hint = "mirror it with one of the formats of `bundle2chart images`: tools that copy \
         `relatedImages` skip it";

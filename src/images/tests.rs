@@ -40,7 +40,8 @@ spec:
     let compiled = pipeline::compile(&files, &config, &mut found);
     let compiled = compiled.unwrap_or_else(|| panic!("{found:#?}"));
     let own = format!("quay.io/lamps/bundle@{}", digest(0));
-    (collect(&compiled.unit.objects, &compiled.bundle, Some(&own)), compiled.bundle)
+    let bundle = compiled.bundle.expect("a bundle");
+    (collect(&compiled.unit.objects, Some(&bundle), Some(&own)), bundle)
 }
 
 fn all_uses() -> (Vec<Image>, Bundle) {
@@ -71,7 +72,7 @@ fn all_uses() -> (Vec<Image>, Bundle) {
 
 fn checked(images: &[Image], bundle: &Bundle) -> Diagnostics {
     let mut found = Diagnostics::new();
-    check(images, bundle, &mut found);
+    check(images, Some(bundle), &mut found);
     found
 }
 
@@ -149,7 +150,7 @@ fn pods_are_found_in_objects_of_any_kind() {
     ];
     let (_, bundle) = images_of("{containers: []}", "[]", "{}");
     let objects: Vec<Object> = objects.into_iter().map(object).collect();
-    let found = collect(&objects, &bundle, None);
+    let found = collect(&objects, Some(&bundle), None);
     let shown: Vec<String> = found
         .iter()
         .flat_map(|image| image.uses.iter().map(|used| (image.reference.clone(), used)))

@@ -1,5 +1,6 @@
 //! Properties of a bundle that depend on OpenShift or OLM.
 
+use super::crds;
 use crate::bundle::Bundle;
 use crate::diag::Diagnostics;
 use crate::images;
@@ -8,7 +9,7 @@ use crate::passes::LINTS;
 
 /// Returns the findings, one sentence each, in a fixed order: lints, then properties of the bundle.
 pub(super) fn attention(
-    bundle: &Bundle,
+    bundle: Option<&Bundle>,
     objects: &[Object],
     diagnostics: &Diagnostics,
 ) -> Vec<String> {
@@ -21,9 +22,12 @@ pub(super) fn attention(
         Some(hint) => format!("{}; {hint}", lint.message),
         None => lint.message.clone(),
     }));
-    serving(bundle, &mut findings);
+    if let Some(bundle) = bundle {
+        serving(bundle, &mut findings);
+    }
     registries(bundle, objects, &mut findings);
-    large_crds(bundle, &mut findings);
+    let crds = bundle.map_or_else(|| crds(objects), |bundle| bundle.crds.iter().collect());
+    large_crds(&crds, &mut findings);
     findings
 }
 
@@ -37,7 +41,7 @@ fn serving(bundle: &Bundle, findings: &mut Vec<String>) {
     }
 }
 
-fn registries(bundle: &Bundle, objects: &[Object], findings: &mut Vec<String>) {
+fn registries(bundle: Option<&Bundle>, objects: &[Object], findings: &mut Vec<String>) {
     let images = images::pulled(&images::collect(objects, bundle, None));
     let red_hat = images.iter().filter(|image| image.starts_with("registry.redhat.io/")).count();
     if red_hat > 0 {
@@ -49,12 +53,11 @@ fn registries(bundle: &Bundle, objects: &[Object], findings: &mut Vec<String>) {
     }
 }
 
-fn large_crds(bundle: &Bundle, findings: &mut Vec<String>) {
-    let large: Vec<&str> = bundle
-        .crds
+fn large_crds(crds: &[&Object], findings: &mut Vec<String>) {
+    let large: Vec<&str> = crds
         .iter()
         .filter(|crd| crate::yaml::plain(&crd.root).is_ok_and(|text| text.len() > 262_144))
-        .map(Object::name)
+        .map(|crd| crd.name())
         .collect();
     if !large.is_empty() {
         findings.push(format!(

@@ -1,4 +1,4 @@
-//! A report about a bundle, for users who evaluate it.
+//! A report about a bundle or manifests, for users who evaluate them.
 
 mod attention;
 mod layout;
@@ -13,16 +13,21 @@ use crate::ir::{Map, Number, Object, Value};
 use crate::olm;
 use std::collections::BTreeMap;
 
-/// Returns the report. `objects` are the compiled objects, empty if the bundle is rejected, and
-/// `diagnostics` the findings. `watch` is the requested install mode; `None` is the default.
+/// Returns the report of a bundle, or of manifests without one. `objects` are the compiled objects,
+/// empty if they are rejected, and `diagnostics` the findings. `watch` is the requested install
+/// mode; `None` is the default.
 pub fn report(
-    bundle: &Bundle,
+    bundle: Option<&Bundle>,
     objects: &[Object],
     watch: Option<&Watch>,
     diagnostics: &Diagnostics,
 ) -> Lines {
     let mut text = Lines::new();
-    head(&mut text, bundle, watch);
+    if let Some(bundle) = bundle {
+        head(&mut text, bundle, watch);
+    } else {
+        text.push("Manifests of a [[chart]]");
+    }
     section(&mut text, "Needs attention off OpenShift");
     let findings = attention::attention(bundle, objects, diagnostics);
     if findings.is_empty() {
@@ -32,9 +37,11 @@ pub fn report(
         text.append(layout::paragraph("  - ", 4, &finding));
     }
     contents(&mut text, bundle, objects);
-    permissions(&mut text, bundle);
-    webhooks(&mut text, bundle);
-    custom_resources(&mut text, bundle);
+    if let Some(bundle) = bundle {
+        permissions(&mut text, bundle);
+        webhooks(&mut text, bundle);
+    }
+    custom_resources(&mut text, bundle, objects);
     image_list(&mut text, bundle, objects);
     text
 }
@@ -102,9 +109,10 @@ fn minimum_version(version: &str) -> String {
     if version.is_empty() { String::new() } else { format!("{version} or later") }
 }
 
-fn contents(text: &mut Lines, bundle: &Bundle, objects: &[Object]) {
+fn contents(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
     section(text, if objects.is_empty() { "Ships" } else { "Installs" });
-    let shipped: Vec<&Object> = bundle.crds.iter().chain(&bundle.objects).collect();
+    let shipped = bundle.into_iter().flat_map(|bundle| bundle.crds.iter().chain(&bundle.objects));
+    let shipped: Vec<&Object> = shipped.collect();
     let all: Vec<&Object> = if objects.is_empty() { shipped } else { objects.iter().collect() };
     let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     // Skip objects that only values enable: they have no name yet.
@@ -157,13 +165,17 @@ fn webhooks(text: &mut Lines, bundle: &Bundle) {
     }
 }
 
-fn custom_resources(text: &mut Lines, bundle: &Bundle) {
-    if bundle.crds.is_empty() && bundle.csv.required_crds.is_empty() {
+fn custom_resources(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
+    let (defined, needed) = match bundle {
+        Some(bundle) => (bundle.crds.iter().collect(), bundle.csv.required_crds.as_slice()),
+        None => (crds(objects), [].as_slice()),
+    };
+    if defined.is_empty() && needed.is_empty() {
         return;
     }
     section(text, "Custom resources");
-    let (defined, needed) = (&bundle.crds, &bundle.csv.required_crds);
-    let names = defined.iter().map(Object::name).chain(needed.iter().map(|crd| crd.name.as_str()));
+    let names =
+        defined.iter().map(|crd| crd.name()).chain(needed.iter().map(|crd| crd.name.as_str()));
     let width = names.map(str::len).max().unwrap_or_default();
 
     for crd in defined {
@@ -184,6 +196,11 @@ fn custom_resources(text: &mut Lines, bundle: &Bundle) {
     for crd in needed {
         text.push(format!("  {:<width$}  required from another operator", crd.name));
     }
+}
+
+/// Returns the CRDs among objects.
+fn crds(objects: &[Object]) -> Vec<&Object> {
+    objects.iter().filter(|object| object.kind() == "CustomResourceDefinition").collect()
 }
 
 /// Returns the size of a map as compact JSON, the format that the API server receives and stores.
@@ -218,7 +235,7 @@ fn text_bytes(text: &str) -> usize {
     2 + text.bytes().map(byte).sum::<usize>()
 }
 
-fn image_list(text: &mut Lines, bundle: &Bundle, objects: &[Object]) {
+fn image_list(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
     section(text, "Images");
     let images = images::pulled(&images::collect(objects, bundle, None));
     if images.is_empty() {

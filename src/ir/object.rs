@@ -32,7 +32,7 @@ pub enum Origin {
         /// The JSON path, for example `.spec.install.spec.deployments[0]`.
         path: String,
     },
-    /// A document of an overlay.
+    /// A document of the user: of an overlay, or of a `[[chart]]`.
     Overlay {
         /// The file, as places name it.
         file: String,
@@ -67,6 +67,9 @@ const DEFAULT_ACCOUNT: &str = "default";
 /// Kinds of Kubernetes' own that are pods or make some.
 pub const WORKLOADS: [&str; 7] =
     ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
+
+/// Kinds whose pods run all the time, and that `kubectl rollout status` waits for.
+pub const LASTING_WORKLOADS: [&str; 3] = ["DaemonSet", "Deployment", "StatefulSet"];
 
 /// Returns the keys on the way to the specification of pods.
 fn pod_spec_keys(kind: &str) -> &'static [&'static str] {

@@ -230,7 +230,7 @@ fn config_hash(source: &Source) -> Option<String> {
                 version.unwrap_or_default(),
             ]
         }
-        Source::Path { .. } => return None,
+        Source::Path { .. } | Source::Manifests(_) => return None,
     };
     Some(digest_of_parts(parts.iter().map(String::as_bytes)))
 }

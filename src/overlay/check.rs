@@ -6,7 +6,7 @@ use super::scope::is_built_in;
 use super::{schema, scope};
 use crate::config::CrdPlacement;
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
 use crate::ir::{Object, Origin, Phase, Scope, Scopes};
 
 /// The API group of OLM.
@@ -15,11 +15,13 @@ const OLM: &str = "operators.coreos.com";
 const MOST_FINDINGS: usize = 20;
 
 /// Checks the overlays among `objects`, and the bundle's own custom resources, before they contain
-/// expressions.
+/// expressions. `unknown_kinds` is the severity for objects of the operator's release whose kind no
+/// CRD here defines.
 pub fn check(
     objects: &[Object],
     placement: CrdPlacement,
     scopes: &Scopes,
+    unknown_kinds: Severity,
     diagnostics: &mut Diagnostics,
 ) {
     let definitions = Definitions::of(objects.iter());
@@ -33,7 +35,7 @@ pub fn check(
                     format!("{} is an OLM object, which charts do not use", object.label()),
                 )
                 .at(object.place())
-                .hint("remove it from the overlay"),
+                .hint("remove it"),
             ),
             _ => {}
         }
@@ -46,7 +48,7 @@ pub fn check(
                 together(object, definition, placement, diagnostics);
             }
             None if is_built_in(object) || object.group() == OLM => {}
-            None => unknown(object, &definitions, diagnostics),
+            None => unknown(object, &definitions, unknown_kinds, diagnostics),
         }
     }
 
@@ -183,22 +185,28 @@ fn together(
 }
 
 /// A kind that nothing here defines.
-fn unknown(object: &Object, definitions: &Definitions<'_>, diagnostics: &mut Diagnostics) {
+fn unknown(
+    object: &Object,
+    definitions: &Definitions<'_>,
+    severity: Severity,
+    diagnostics: &mut Diagnostics,
+) {
     let near = suggest::nearest(object.kind(), &definitions.kinds_of(object.group()));
     if let Some(kind) = near {
-        let message =
-            format!("no CRD of the bundle defines kind `{}` of {}", object.kind(), object.group());
+        let message = format!("no CRD here defines kind `{}` of {}", object.kind(), object.group());
         diagnostics.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
         return;
     }
-    let message =
-        format!("{} is not validated: no CRD of the bundle defines its kind", object.label());
-    let diagnostic = match object.phase {
-        Phase::Operand => Diagnostic::note(Code::OverlayUnchecked, message),
-        Phase::Before | Phase::With => Diagnostic::warning(Code::OverlayUnchecked, message).hint(
-            "if the operator installs the CRD, set phase = \"operand\": Helm rejects a release \
+    let message = format!("{} is not validated: no CRD here defines its kind", object.label());
+    let diagnostic = match (object.phase, severity) {
+        (Phase::Operand, _) | (_, Severity::Note) => {
+            Diagnostic::note(Code::OverlayUnchecked, message)
+        }
+        (Phase::Before | Phase::With, _) => Diagnostic::warning(Code::OverlayUnchecked, message)
+            .hint(
+                "if the operator installs the CRD, set phase = \"operand\": Helm rejects a release \
                 with an unknown kind",
-        ),
+            ),
     };
     diagnostics.push(diagnostic.at(object.place()));
 }

@@ -114,7 +114,7 @@ pub(super) fn is_given(object: &Object) -> bool {
 /// Returns the hint for an object that the API server rejects.
 pub(super) fn remediation_hint(object: &Object) -> &'static str {
     match object.origin {
-        Origin::Overlay { .. } => "fix the overlay: the API server would reject it",
+        Origin::Overlay { .. } => "fix the manifest: the API server would reject it",
         _ => {
             "fix it with a `[[bundle.patch]]`, or remove it with `exclude`: the API server would \
                 reject it"

@@ -6,18 +6,19 @@ use super::layout::{self, LaidOut, chart_version};
 use super::release_size;
 use super::selection::{Selected, select};
 use super::threads::for_each;
-use crate::bundle;
+use crate::bundle::{self, Api, Positions};
 use crate::chart;
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
 use crate::dependencies::{self, Member};
 use crate::deploy::Release;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, Place};
 use crate::ir::{Origin, Unit};
 use crate::lock::{Lock, Locked};
 use crate::output::ChartFiles;
+use crate::overlay::is_built_in;
 use crate::passes;
 use crate::serving;
-use crate::source::SourceResolver;
+use crate::source::{BundleFiles, SourceResolver};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -159,20 +160,21 @@ fn build_bundle<'c, C>(
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
     let (files, mut compiled) = fetch_and_compile(sources, lock, bundle, diagnostics)?;
-    let (locked, decided) = match lock.entry(bundle) {
-        None => (Locked::new(bundle, &files, &compiled.bundle), None),
-        Some(entry) => {
+    let (locked, decided) = match (&compiled.bundle, lock.entry(bundle)) {
+        (None, _) => (None, None),
+        (Some(loaded), None) => (Locked::new(bundle, &files, loaded), None),
+        (Some(loaded), Some(entry)) => {
             entry.check(bundle, &files, diagnostics);
-            (None, entry.with_decisions(bundle, &compiled.bundle))
+            (None, entry.with_decisions(bundle, loaded))
         }
     };
     let start = diagnostics.mark();
-    let version = chart_version(&compiled.bundle, bundle, diagnostics);
+    let version = chart_version(compiled.bundle.as_ref(), bundle, diagnostics);
     bundle::locate(diagnostics.since(start), &files);
     let version = version?;
 
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
-    let crds = crds_of(&compiled.unit);
+    let member = member(bundle, &compiled, &files);
     let charts = layout::charts(&mut compiled, bundle, &version, &origin, layout);
     diagnostics.append(release_size::check(&charts, bundle, |changed| {
         let compiled = compile(&files, changed, &mut Diagnostics::new());
@@ -183,7 +185,6 @@ fn build_bundle<'c, C>(
     // The bundle is the largest part of memory, and no longer needed.
     drop(files);
     let Compiled { bundle: compiled_bundle, namespace, hits, patched, .. } = compiled;
-    let member = Member::new(bundle, &compiled_bundle, crds);
     drop(compiled_bundle);
 
     let lay_out =
@@ -235,6 +236,45 @@ impl BundlePart<'_> {
         let filters = self.hits.iter().map(|hit| line("filter", hit));
         filters.chain(self.patched.iter().map(|hit| line("patch for", hit))).collect()
     }
+}
+
+/// Returns a bundle or `[[chart]]` as far as others depend on it.
+fn member<'c>(config: &'c BundleConfig, compiled: &Compiled, files: &BundleFiles) -> Member<'c> {
+    let crds = crds_of(&compiled.unit);
+    let mut member = match &compiled.bundle {
+        Some(bundle) => Member::new(config, bundle, crds),
+        None => {
+            let objects = compiled.unit.objects.iter();
+            let own = objects.filter(|object| object.kind() == "CustomResourceDefinition");
+            Member::of_chart(config, bundle::served_apis(own), crds)
+        }
+    };
+
+    member.uses = apis_used(&compiled.unit);
+    let mut positions = Positions::new(files);
+    member.uses.iter_mut().for_each(|(_, place)| positions.complete(place));
+    member
+}
+
+/// Returns the APIs of the user's own objects that Kubernetes does not have, each with the place of
+/// its first object.
+fn apis_used(unit: &Unit) -> Vec<(Api, Place)> {
+    let mut used: Vec<(Api, Place)> = Vec::new();
+    for object in &unit.objects {
+        if !matches!(object.origin, Origin::Overlay { .. }) || is_built_in(object) {
+            continue;
+        }
+        let version = object.api_version().rsplit('/').next().unwrap_or_default();
+        let api = Api {
+            group: object.group().to_owned(),
+            version: version.to_owned(),
+            kind: object.kind().to_owned(),
+        };
+        if used.iter().all(|(known, _)| *known != api) {
+            used.push((api, object.place()));
+        }
+    }
+    used
 }
 
 /// Returns the names of the CRDs that a release owns; stubs are hooks and belong to none.

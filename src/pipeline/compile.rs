@@ -1,8 +1,9 @@
-//! Compiling one bundle: from its files to the objects and values of a chart.
+//! Compiling one bundle, or the manifests of one `[[chart]]`: from the files to the objects and
+//! values of a chart.
 
 use crate::bundle::{self, Bundle};
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Source, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::ir::{Object, Origin, ReadPaths, Release, Unit, ValueSpec, label_fault};
 use crate::jq::{Purpose, Session};
 use crate::olm::{self, Lowered};
@@ -13,17 +14,17 @@ use crate::source::BundleFiles;
 /// Number of matched objects per filter.
 pub type Hits = Vec<(Filter, usize)>;
 
-/// A bundle compiled to the objects and values of a chart.
+/// A bundle, or a `[[chart]]`, compiled to the objects and values of a chart.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The bundle, without the objects that are now in `unit`.
-    pub bundle: Bundle,
+    /// The bundle, without the objects that are now in `unit`; `None` for a `[[chart]]`.
+    pub bundle: Option<Bundle>,
     /// The compiled objects and values.
     pub unit: Unit,
     /// The namespace that it is meant for.
     pub namespace: String,
-    /// Namespaces that the operator watches.
-    pub watch: Watch,
+    /// Namespaces that the operator watches; `None` for a `[[chart]]`.
+    pub watch: Option<Watch>,
     /// Placement of its CRDs.
     pub crds: CrdPlacement,
     /// Number of matched objects per filter.
@@ -32,12 +33,18 @@ pub struct Compiled {
     pub patched: Hits,
 }
 
-/// Compiles the files of one bundle; `None` after an error.
+/// Compiles the files of one bundle, or of one `[[chart]]`; `None` after an error.
 pub fn compile(
     files: &BundleFiles,
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
+    if matches!(config.source, Source::Manifests(_)) {
+        let start = diagnostics.mark();
+        let compiled = compile_manifests(files, config, diagnostics);
+        bundle::locate(diagnostics.since(start), files);
+        return compiled;
+    }
     let bundle = bundle::load(files, diagnostics)?;
     compile_loaded(bundle, files, config, diagnostics)
 }
@@ -91,18 +98,77 @@ fn run_stages(
         aggregate_roles: config.aggregate_roles,
         pods: &config.pods,
     };
-    let Lowered { objects, mut values } = olm::lower(&mut bundle, &options, diagnostics);
+    let Lowered { objects, values } = olm::lower(&mut bundle, &options, diagnostics);
+    let crd_version = crd_version(&bundle, config);
+    let mut namespaces = vec![namespace];
+    namespaces.extend(suggested.filter(|suggested| namespaces.iter().all(|own| own != suggested)));
+    let input = Input {
+        objects,
+        values,
+        namespaces,
+        version: bundle.csv.version.clone(),
+        crd_version,
+        watch: config.watch.clone().or_else(|| olm::default_watch(&bundle.csv)),
+        bundle: Some(bundle),
+    };
+    let compiled = adapt(input, files, config, diagnostics)?;
+    (compiled.watch.is_some() && !diagnostics.has_errors_since(start)).then_some(compiled)
+}
 
+/// Compiles the user's own manifests, which need no operator and no install mode.
+fn compile_manifests(
+    files: &BundleFiles,
+    config: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Option<Compiled> {
+    let objects = bundle::own_manifests(files, diagnostics)?;
+    let version = config.chart_version.as_ref().map(ToString::to_string).unwrap_or_default();
+    let input = Input {
+        bundle: None,
+        objects,
+        values: Vec::new(),
+        namespaces: vec![config.namespace.clone().unwrap_or_else(|| config.name.clone())],
+        version: version.clone(),
+        crd_version: version,
+        watch: None,
+    };
+    adapt(input, files, config, diagnostics)
+}
+
+/// The objects of a bundle or `[[chart]]`, before the configuration changes them.
+struct Input {
+    bundle: Option<Bundle>,
+    objects: Vec<Object>,
+    values: Vec<ValueSpec>,
+    /// The namespaces that the objects mean when they name their own: the configured one first.
+    namespaces: Vec<String>,
+    /// The version that keys of values leave out.
+    version: String,
+    /// The version that CRDs are from, a semantic one.
+    crd_version: String,
+    watch: Option<Watch>,
+}
+
+/// Applies the configuration and the passes; `None` after an error.
+fn adapt(
+    input: Input,
+    files: &BundleFiles,
+    config: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Option<Compiled> {
+    let start = diagnostics.mark();
+    let Input { bundle, objects, mut values, namespaces, version, crd_version, watch } = input;
+    let namespace = namespaces.first().cloned().unwrap_or_default();
     let Chosen { objects, hits, patched } = choose(objects, config, &namespace, diagnostics)?;
     let objects = add(objects, &mut values, files, config, diagnostics);
     let crds = placement(&objects, config, diagnostics);
-    overlay::check(&objects, crds, &config.scopes, diagnostics);
+    // Custom resources of a bundle are those of its operator; those of a chart are of any.
+    let unknown_kinds = if bundle.is_some() { Severity::Warning } else { Severity::Note };
+    overlay::check(&objects, crds, &config.scopes, unknown_kinds, diagnostics);
     let (operands, operand_values) = overlay::operands(&config.operands);
     let objects: Vec<Object> = objects.into_iter().chain(operands).collect();
     values.extend(operand_values);
 
-    let mut namespaces = vec![namespace.clone()];
-    namespaces.extend(suggested.filter(|suggested| *suggested != namespace));
     // A filter may have removed the objects that use a value.
     let read = ReadPaths::of(&objects);
     values.retain(|value| read.contains(&value.path));
@@ -111,8 +177,8 @@ fn run_stages(
         &mut unit,
         &Context {
             chart: config.name.clone(),
-            version: bundle.csv.version.clone(),
-            crd_version: crd_version(&bundle, config),
+            version,
+            crd_version,
             namespaces,
             operand_namespaces: config.operands.namespaces.clone(),
             scopes: config.scopes.clone(),
@@ -123,9 +189,8 @@ fn run_stages(
         },
         diagnostics,
     );
-    let watch = config.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
-    let watch = watch.filter(|_| !diagnostics.has_errors_since(start))?;
-    Some(Compiled { bundle, unit, namespace, watch, crds, hits, patched })
+    let compiled = Compiled { bundle, unit, namespace, watch, crds, hits, patched };
+    (!diagnostics.has_errors_since(start)).then_some(compiled)
 }
 
 /// Reports an error if the bundle is not of the package that bundles.toml names. For a bundle of a

@@ -21,9 +21,9 @@ pub(super) fn fetch_and_compile(
     let compiled = compile(&files, bundle, diagnostics);
 
     // The lock file has what the configuration leaves to the bundle.
-    if let Some(compiled) = &compiled {
+    if let Some(loaded) = compiled.as_ref().and_then(|compiled| compiled.bundle.as_ref()) {
         let start = diagnostics.mark();
-        lock.check_decisions(bundle, &compiled.bundle, diagnostics);
+        lock.check_decisions(bundle, loaded, diagnostics);
         bundle::locate(diagnostics.since(start), &files);
     }
     let compiled = compiled.filter(|_| !diagnostics.has_errors_since(before))?;

@@ -56,12 +56,13 @@ fn bundle_images(
     let (files, compiled) = compiled?;
 
     let own = own_image(&files, &bundle.source);
-    let mut images = images::collect(&compiled.unit.objects, &compiled.bundle, own.as_deref());
+    let (objects, loaded) = (&compiled.unit.objects, compiled.bundle.as_ref());
+    let mut images = images::collect(objects, loaded, own.as_deref());
     let uses = images.iter_mut().flat_map(|image| &mut image.uses);
     let mut positions = Positions::new(&files);
     uses.for_each(|used| positions.complete(&mut used.place));
     let start = diagnostics.mark();
-    images::check(&images, &compiled.bundle, diagnostics);
+    images::check(&images, loaded, diagnostics);
     positions.locate(diagnostics.since(start));
     Some(images)
 }

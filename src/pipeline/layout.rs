@@ -26,15 +26,15 @@ pub(super) fn charts(
     layout: Layout,
 ) -> Vec<Chart> {
     let unit = std::mem::take(&mut compiled.unit);
-    let images = images::pulled(&images::collect(&unit.objects, &compiled.bundle, None));
+    let images = images::pulled(&images::collect(&unit.objects, compiled.bundle.as_ref(), None));
     chart::charts(
         unit,
         &Description {
-            bundle: &compiled.bundle,
+            bundle: compiled.bundle.as_ref(),
             config,
             version,
             namespace: &compiled.namespace,
-            watch: &compiled.watch,
+            watch: compiled.watch.as_ref(),
             origin,
             images: &images,
             layout,
@@ -45,13 +45,14 @@ pub(super) fn charts(
 
 /// Returns the configured version, or the CSV's; reports an error if that is not a version.
 pub(super) fn chart_version(
-    bundle: &Bundle,
+    bundle: Option<&Bundle>,
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<semver::Version> {
     if let Some(version) = &config.chart_version {
         return Some(version.clone());
     }
+    let bundle = bundle?;
     match semver::Version::parse(&bundle.csv.version) {
         Ok(version) => Some(version),
         Err(why) => {

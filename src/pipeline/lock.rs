@@ -3,7 +3,7 @@
 use super::compile::check_package;
 use super::threads::for_each;
 use crate::bundle;
-use crate::config::BundleConfig;
+use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
 use crate::lock::{Lock, Locked};
 use crate::source::SourceResolver;
@@ -17,8 +17,14 @@ pub fn lock(
     jobs: usize,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Locked> {
+    // Manifests of a `[[chart]]` are versioned by Git, like bundles of a path.
+    let bundles: Vec<&BundleConfig> = bundles
+        .iter()
+        .copied()
+        .filter(|bundle| !matches!(bundle.source, Source::Manifests(_)))
+        .collect();
     for_each(
-        bundles,
+        &bundles,
         jobs,
         |bundle| bundle.name.as_str(),
         diagnostics,

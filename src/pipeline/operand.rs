@@ -1,5 +1,6 @@
 //! Loads the operands of `diff`: converts a chart or a bundle to its objects in the cluster.
 
+use super::Compiled;
 use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::bundle;
 use crate::chart::CRDS_SUBCHART;
@@ -9,7 +10,7 @@ use crate::diff::{BundleFacts, ChartFacts, Placement, Side};
 use crate::ir::{Phase, Release};
 use crate::lock::Locked;
 use crate::source::chart::{self as charts, ChartTree};
-use crate::source::{self, Pin, SourceResolver};
+use crate::source::{self, BundleFiles, Pin, SourceResolver};
 use crate::yaml::render;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -160,6 +161,11 @@ impl Operands<'_> {
             return Ok(None);
         };
         let start = diagnostics.mark();
+        if matches!(source, Source::Manifests(_)) && known.is_none() {
+            let side = self.manifests(&files, source, diagnostics);
+            diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+            return Ok(side);
+        }
         let Some(loaded) = bundle::load(&files, diagnostics) else { return Ok(None) };
         let repository = |text: &str| {
             let end = text.rfind('/').map_or(0, |slash| slash + 1);
@@ -179,14 +185,11 @@ impl Operands<'_> {
         // Lints of either side are not what `diff` is asked for.
         diagnostics.retain_since(start, |found| found.severity == Severity::Error);
         let Some(compiled) = compiled else { return Ok(None) };
+        let objects = self.objects(&compiled);
+        let label = format!("{} {}", loaded.package, loaded.csv.version);
         let mut values = compiled.unit.default_values();
         merge(&mut values, &self.values);
         let release = Release { namespace: self.namespace, values: &values };
-        // Objects of later phases are in a separate chart.
-        let objects = compiled.unit.objects.iter().filter(|object| object.phase != Phase::Operand);
-        let objects = objects.filter_map(|object| release.object(object));
-        let label = format!("{} {}", loaded.package, loaded.csv.version);
-        let objects: Vec<Json> = objects.collect();
         let csv = &loaded.csv;
         let related = csv.object.at(&["spec", "relatedImages"]).map(|images| release.value(images));
         let bundle = BundleFacts {
@@ -209,6 +212,30 @@ impl Operands<'_> {
             operator_version: loaded.csv.version,
             ..Side::new(label, objects, self.namespace, None)
         }))
+    }
+
+    /// Compiles manifests as they are, because only one of the two sides may be a `[[chart]]` of the
+    /// configuration.
+    fn manifests(
+        &self,
+        files: &BundleFiles,
+        source: &Source,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Side> {
+        let settings = BundleConfig::new("manifests", source.clone());
+        let compiled = super::compile(files, &settings, diagnostics)?;
+        let objects = self.objects(&compiled);
+        Some(Side::new(source.text().to_owned(), objects, self.namespace, None))
+    }
+
+    /// Returns the objects of the operator's release.
+    fn objects(&self, compiled: &Compiled) -> Vec<Json> {
+        let mut values = compiled.unit.default_values();
+        merge(&mut values, &self.values);
+        let release = Release { namespace: self.namespace, values: &values };
+        // Objects of later phases are in a separate chart.
+        let objects = compiled.unit.objects.iter().filter(|object| object.phase != Phase::Operand);
+        objects.filter_map(|object| release.object(object)).collect()
     }
 
     /// Returns the side that a chart's files make; `label` is made of the chart when it is empty.

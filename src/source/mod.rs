@@ -22,6 +22,7 @@ mod local;
 mod manifests;
 mod mirror;
 mod overlays;
+mod own_manifests;
 mod process;
 mod reference;
 mod registry;
@@ -29,6 +30,7 @@ mod resolver;
 mod tarball;
 mod tree;
 mod vendor;
+mod yaml_files;
 
 pub(crate) use digest::{digest_of_parts, hexadecimal, sha256};
 
@@ -41,7 +43,7 @@ pub use reference::Reference;
 pub use resolver::{Pin, SourceResolver};
 pub use vendor::Vendored;
 
-use crate::config::{Mirror, Network, Source};
+use crate::config::{Manifests, Mirror, Network, Source, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, SourceText, Span};
 use std::collections::BTreeMap;
 use std::io;
@@ -55,7 +57,8 @@ pub struct BundleFiles {
     pub manifests: BTreeMap<String, Vec<u8>>,
     /// Regular files in the metadata directory, by relative path.
     pub metadata: BTreeMap<String, Vec<u8>>,
-    /// Name of the manifests directory in the bundle, for places; usually `manifests`.
+    /// Name of the manifests directory in the bundle, for places; usually `manifests`. Empty for a
+    /// `[[chart]]`, whose manifests have paths relative to the configuration.
     pub manifests_dir: String,
     /// Name of the metadata directory in the bundle, for places; usually `metadata`.
     pub metadata_dir: String,
@@ -72,6 +75,14 @@ pub struct BundleFiles {
 }
 
 impl BundleFiles {
+    /// Returns the name in places of a file in the manifests directory.
+    pub fn manifest_name(&self, name: &str) -> String {
+        match self.manifests_dir.as_str() {
+            "" => name.to_owned(),
+            folder => format!("{folder}/{name}"),
+        }
+    }
+
     /// Returns a digest of all files, for a bundle that came in no image.
     pub fn digest(&self) -> String {
         let folders = [("manifests", &self.manifests), ("metadata", &self.metadata)];
@@ -121,10 +132,16 @@ pub fn fetch(
 const ARGUMENT: &str = "command line";
 
 /// Parses a command line argument: an existing path, with or without `:TAG` or `@DIGEST` and
-/// relative to the working directory, else a reference.
+/// relative to the working directory, else a reference. A YAML or JSON file, and a directory with
+/// such files that is not a bundle, are manifests.
 pub fn from_argument(argument: &str) -> Source {
     let text = Arc::new(SourceText { name: ARGUMENT.to_owned(), text: argument.to_owned() });
     let span = Span::new(&text, 0..argument.len());
+    if yaml_files::are_at(Path::new(argument)) {
+        let text = argument.to_owned();
+        let paths = vec![Text { text: text.clone(), span: span.clone() }];
+        return Source::Manifests(Manifests { paths, vendored: Vec::new(), text, span });
+    }
     // Text that looks like a path is a path even if it does not exist, for a better message.
     let is_path_like = ["/", "./", "../", "~"].iter().any(|start| argument.starts_with(start))
         || matches!(argument, "" | "." | "..")

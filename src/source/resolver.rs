@@ -8,7 +8,7 @@ use super::layout::{self, Layout, Wanted};
 use super::limits::Limits;
 use super::reference::Reference;
 use super::registry::Client;
-use super::{ARGUMENT, BundleFiles, failure, local, mirror};
+use super::{ARGUMENT, BundleFiles, failure, local, mirror, own_manifests};
 use crate::config::{CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span};
 use oci_spec::image::{Descriptor, Digest};
@@ -90,12 +90,15 @@ impl SourceResolver {
         let start = diagnostics.mark();
         let (outcome, span) = match source {
             Source::Catalog(wanted) => return self.fetch_from_catalog(wanted, pin, diagnostics),
+            Source::Manifests(manifests) => {
+                let base = if is_argument(&manifests.span) { Path::new("") } else { &self.base };
+                return own_manifests::read(manifests, base, &self.limits, diagnostics);
+            }
             Source::Image { reference, span } => {
                 (self.read_image(reference, pin.map(|pin| pin.digest), diagnostics), span)
             }
             Source::Path { path, span } => {
-                let argument = span.source.name == ARGUMENT;
-                let base = if argument { Path::new("") } else { self.base.as_path() };
+                let base = if is_argument(span) { Path::new("") } else { self.base.as_path() };
                 (local::read(path, base, &self.limits, diagnostics), span)
             }
         };
@@ -227,6 +230,11 @@ impl SourceResolver {
         });
         made.as_ref().map_err(Clone::clone)
     }
+}
+
+/// Returns true for a source of the command line, which is relative to the working directory.
+fn is_argument(span: &Span) -> bool {
+    span.source.name == ARGUMENT
 }
 
 /// Returns true if a finding means that the image is not available there, in contrast to an invalid

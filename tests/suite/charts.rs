@@ -104,7 +104,8 @@ fn assert_same(expected: &[Json], text: &str, what: &str) {
 /// The keys of the values of all objects of a kind, by name.
 fn keys(chart: &Chart, kind: &str) -> BTreeMap<String, String> {
     let names = chart.compiled.unit.names(kind);
-    let keys = value_keys(names.iter().map(String::as_str), &chart.compiled.bundle.csv.version);
+    let bundle = chart.compiled.bundle.as_ref().expect("a bundle");
+    let keys = value_keys(names.iter().map(String::as_str), &bundle.csv.version);
     keys.into_iter().map(|(name, key)| (name.to_owned(), key)).collect()
 }
 

@@ -39,6 +39,7 @@ mod module_graph;
 mod output_faults;
 mod output_tree;
 mod overlays;
+mod own_charts;
 mod packages;
 mod printing;
 mod registry;

@@ -4,6 +4,8 @@
 
 use super::command::Case;
 use super::shared::shared;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use toml::{Table, Value};
@@ -18,7 +20,7 @@ const STAND_INS: &[(&str, &str)] = &[
     ("nfd", "corpus/nfd/4.16"),
 ];
 
-/// CRDs of upstream projects, which fetch.sh of the example would get.
+/// CRDs of upstream projects that the example vendors, some in other versions.
 const CRDS: &[&str] = &[
     "gateway.networking.k8s.io_gateways.yaml",
     "gateway.networking.k8s.io_httproutes.yaml",
@@ -30,12 +32,6 @@ pub(crate) fn case() -> Option<Case> {
     let (_, crds) = (shared("corpus")?, shared("serving/crds")?);
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/llm-platform");
     let case = Case::new();
-    for path in [
-        "gateway-crds/manifests/gateway-crds.clusterserviceversion.yaml",
-        "gateway-crds/metadata/annotations.yaml",
-    ] {
-        case.write(path, fs::read(example.join(path)).expect("a file"));
-    }
     for entry in fs::read_dir(example.join("operands")).expect("operands") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -43,16 +39,40 @@ pub(crate) fn case() -> Option<Case> {
     }
     for name in CRDS {
         let content = fs::read(crds.join(name)).expect("a CRD");
-        case.write(&format!("gateway-crds/manifests/{name}"), content);
+        case.write(&format!("gateway-crds/{name}"), content);
     }
     let text = fs::read_to_string(example.join("bundles.toml")).expect("the example");
-    case.write("bundles.toml", with_stand_ins(&text));
+    let mut file: Table = text.parse().expect("TOML");
+    with_stand_ins(&mut file);
+    vendored_as_found(&mut file, &case);
+    case.write("bundles.toml", toml::to_string(&file).expect("TOML"));
     Some(case)
 }
 
+/// Vendored files that are there, with the digests that they have.
+fn vendored_as_found(file: &mut Table, case: &Case) {
+    for chart in file["chart"].as_array_mut().expect("charts") {
+        let vendored = chart["vendored"].as_array_mut().expect("vendored files");
+        vendored.retain(|file| case.path(file["path"].as_str().expect("a path")).exists());
+        assert_eq!(vendored.len(), CRDS.len());
+        for file in vendored {
+            let content = case.read(file["path"].as_str().expect("a path"));
+            let table = file.as_table_mut().expect("a table");
+            table.insert("digest".to_owned(), Value::String(digest(&content)));
+        }
+    }
+}
+
+/// The digest of a text, as bundles.toml has it.
+pub(crate) fn digest(content: &str) -> String {
+    Sha256::digest(content).iter().fold("sha256:".to_owned(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
 /// The example with those bundles that there is something for.
-fn with_stand_ins(text: &str) -> String {
-    let mut file: Table = text.parse().expect("TOML");
+fn with_stand_ins(file: &mut Table) {
     let known = |name: &str| {
         name == "gateway-crds" || STAND_INS.iter().any(|(stand_in, _)| *stand_in == name)
     };
@@ -73,5 +93,4 @@ fn with_stand_ins(text: &str) -> String {
         let folder = shared(folder).unwrap_or_else(|| panic!("{folder}"));
         bundle.insert("path".to_owned(), Value::String(folder.display().to_string()));
     }
-    toml::to_string(&file).expect("TOML")
 }

@@ -12,7 +12,7 @@ fn objects_of(text: &str) -> (Vec<Object>, Vec<String>) {
     };
     let mut diagnostics = Diagnostics::new();
     let mut objects = Vec::new();
-    read_manifests(&files, &mut objects, &mut diagnostics);
+    read_manifests(&files, false, &mut objects, &mut diagnostics);
     let found = diagnostics
         .iter()
         .map(|diagnostic| {

@@ -7,11 +7,11 @@ use super::{certificates, operands, overlay, pods, values};
 use crate::config::{BundleConfig, CatalogSource, Filter, Source, VersionRequest, WantedVersion};
 use crate::diag::Code;
 
-pub(super) fn read<'t>(
+pub(super) fn read(
     reader: &mut Reader<'_>,
-    fields: &Fields<'t>,
+    fields: &Fields<'_>,
     defaults: &Settings,
-) -> (Draft<'t>, Option<BundleConfig>) {
+) -> (Draft, Option<BundleConfig>) {
     let name = fields.text("name");
     if let Some(at) = &name {
         values::name(reader, at);
@@ -45,10 +45,10 @@ pub(super) fn read<'t>(
     let stub_crds = operands::stub_crds(reader, fields);
     let namespace = fields.text("namespace").and_then(|at| values::namespace(reader, at));
     let chart_version = fields.text("chart-version").and_then(|at| values::version(reader, at));
-    let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
+    let draft = super::draft(reader, fields);
 
     let joined = |shared: &[Filter], own: Vec<Filter>| shared.iter().cloned().chain(own).collect();
-    let bundle = name.clone().zip(source).map(|((name, _), source)| BundleConfig {
+    let bundle = name.zip(source).map(|((name, _), source)| BundleConfig {
         name: name.to_owned(),
         source,
         package,
@@ -74,10 +74,10 @@ pub(super) fn read<'t>(
         aggregate_roles: own.aggregate_roles.or(defaults.aggregate_roles).unwrap_or_default(),
         chart_version,
         provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
-        depends_on: depends_on.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        depends_on: draft.depends_on.iter().map(|(name, _)| name.clone()).collect(),
         span: reader.span(fields.header.clone()),
     });
-    (Draft { name, depends_on }, bundle)
+    (draft, bundle)
 }
 
 fn catalog(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Source> {

@@ -1,6 +1,6 @@
 //! Rules for several bundles together: names, dependencies and output directories.
 
-use super::reader::{Located, Reader};
+use super::reader::Reader;
 use super::values::plain;
 use crate::config::keys::NAME_LIMIT;
 use crate::config::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
@@ -9,28 +9,27 @@ use crate::diag::{Code, Diagnostic, Place, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A bundle whose names are not yet checked against each other.
-pub(super) struct Draft<'t> {
-    pub(super) name: Option<Located<&'t str>>,
-    pub(super) depends_on: Vec<Located<&'t str>>,
+/// The names of a table that are not yet checked against those of the others.
+pub(super) struct Draft {
+    pub(super) name: Option<(String, Span)>,
+    pub(super) depends_on: Vec<(String, Span)>,
 }
 
-/// Checks that bundle names are unique.
+/// Checks that the names of bundles, charts and models are unique.
 ///
 /// Names are lower-case, so they do not collide on case-insensitive file systems either.
-pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
-    let mut first: BTreeMap<&str, &Located<&str>> = BTreeMap::new();
-    for at in drafts.iter().filter_map(|draft| draft.name.as_ref()) {
-        let (name, range) = at;
-        match first.get(name) {
+pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft]) {
+    let mut first: BTreeMap<&str, &Span> = BTreeMap::new();
+    for (name, span) in drafts.iter().filter_map(|draft| draft.name.as_ref()) {
+        match first.get(name.as_str()) {
             None => {
-                first.insert(name, at);
+                first.insert(name, span);
             }
-            Some((_, earlier)) => {
+            Some(earlier) => {
                 let message = format!("two bundles have the name `{name}`");
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
-                    .at(reader.place(range.clone()))
-                    .related(reader.place(earlier.clone()), "first defined here")
+                    .at(Place::span(span.clone()))
+                    .related(Place::span((*earlier).clone()), "first defined here")
                     .hint("rename one of them: the name is used for the chart and its directory");
                 reader.found.push(diagnostic);
             }
@@ -75,17 +74,20 @@ pub(super) fn companions(
 }
 
 /// Checks that `depends-on` names existing bundles, not the bundle itself, and has no cycles.
-pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
-    let known: Vec<&str> = drafts.iter().filter_map(|draft| Some(draft.name.as_ref()?.0)).collect();
-    let mut edges: BTreeMap<&str, Vec<&Located<&str>>> = BTreeMap::new();
+pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
+    fn named(draft: &Draft) -> Option<&str> {
+        draft.name.as_ref().map(|(name, _)| name.as_str())
+    }
+    let known: Vec<&str> = drafts.iter().filter_map(named).collect();
+    let mut edges: BTreeMap<&str, Vec<(&str, &Span)>> = BTreeMap::new();
     for draft in drafts {
-        let own = draft.name.as_ref().map(|(name, _)| *name);
-        for at in &draft.depends_on {
-            let (name, range) = at;
-            if own == Some(*name) {
+        let own = named(draft);
+        for (name, span) in &draft.depends_on {
+            let name = name.as_str();
+            if own == Some(name) {
                 let message = format!("`{name}` depends on itself");
-                reader.error(Code::InvalidValue, range, message, "remove it from `depends-on`");
-            } else if !known.contains(name) {
+                reader.error_at(Code::InvalidValue, span, message, "remove it from `depends-on`");
+            } else if !known.contains(&name) {
                 if drafts.iter().any(|draft| draft.name.is_none()) {
                     // It may be the bundle whose name is missing, which is reported.
                     continue;
@@ -98,24 +100,23 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft<'_>]) {
                     suggest::hint(name, &others, "bundles")
                 };
                 let message = format!("`depends-on` has an unknown bundle `{name}`");
-                reader.error(Code::InvalidValue, range, message, hint);
+                reader.error_at(Code::InvalidValue, span, message, hint);
             } else if let Some(own) = own {
-                edges.entry(own).or_default().push(at);
+                edges.entry(own).or_default().push((name, span));
             }
         }
     }
+
     let mut done = Vec::new();
-    for draft in drafts {
-        if let Some((name, _)) = &draft.name {
-            follow(reader, &edges, name, &mut Vec::new(), &mut done);
-        }
+    for name in known {
+        follow(reader, &edges, name, &mut Vec::new(), &mut done);
     }
 }
 
 /// Follows dependencies from `name`, depth first; reports each cycle once.
 fn follow<'t>(
     reader: &mut Reader<'_>,
-    edges: &BTreeMap<&'t str, Vec<&Located<&'t str>>>,
+    edges: &BTreeMap<&'t str, Vec<(&'t str, &'t Span)>>,
     name: &'t str,
     path: &mut Vec<&'t str>,
     done: &mut Vec<&'t str>,
@@ -124,14 +125,14 @@ fn follow<'t>(
         return;
     }
     path.push(name);
-    for (next, range) in edges.get(name).into_iter().flatten() {
+    for (next, span) in edges.get(name).into_iter().flatten() {
         match path.iter().position(|earlier| earlier == next) {
             None => follow(reader, edges, next, path, done),
             Some(start) => {
                 let circle: Vec<&str> = path.iter().skip(start).chain([next]).copied().collect();
-                reader.error(
+                reader.error_at(
                     Code::InvalidValue,
-                    range,
+                    span,
                     format!("circular dependency: {}", circle.join(" → ")),
                     "remove one of these `depends-on`",
                 );
@@ -150,11 +151,16 @@ pub(super) fn outputs(
     charts: &[(&str, &Span)],
     mirrors: &[Mirror],
 ) {
-    let bundle_sources = bundles.iter().filter_map(|bundle| match &bundle.source {
-        Source::Path { path, span } => Some((Path::new(path), span)),
+    let bundle_sources = bundles.iter().flat_map(|bundle| match &bundle.source {
+        Source::Path { path, span } => vec![(Path::new(path), span)],
         // Perhaps a reference; then no directory of charts is its.
-        Source::Catalog(source) => Some((Path::new(&source.catalog.text), &source.catalog.span)),
-        Source::Image { .. } => None,
+        Source::Catalog(source) => vec![(Path::new(&source.catalog.text), &source.catalog.span)],
+        Source::Manifests(manifests) => {
+            let paths = manifests.paths.iter().map(|path| (Path::new(&path.text), &path.span));
+            let vendored = manifests.vendored.iter();
+            paths.chain(vendored.map(|file| (Path::new(&file.path), &file.span))).collect()
+        }
+        Source::Image { .. } => Vec::new(),
     });
     let mirror_sources = mirrors.iter().filter_map(|mirror| match &mirror.to {
         MirrorTarget::Layout(folder) => Some((folder.as_path(), &mirror.span)),

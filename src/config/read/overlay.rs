@@ -2,7 +2,6 @@
 
 use super::reader::{Fields, Located, Reader};
 use super::values;
-use crate::config::keys::{OVERLAY, PATCH};
 use crate::config::{Filter, Overlay, OverlaySource, PatchConfig, text};
 use crate::diag::{Code, Span};
 use crate::ir::Phase;
@@ -11,8 +10,7 @@ use crate::jq::{self, Purpose};
 /// Returns the overlays of a bundle, in the order of the file.
 pub(super) fn overlays(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<Overlay> {
     let mut overlays = Vec::new();
-    for (table, header) in fields.tables("overlay") {
-        let fields = reader.fields(&OVERLAY, header, table);
+    for fields in reader.inner_tables(fields, "overlay") {
         let phase = match fields.text("phase") {
             Some(("before", _)) => Phase::Before,
             Some(("operand", _)) => Phase::Operand,
@@ -41,8 +39,7 @@ fn overlay_source(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<(Overl
 /// Returns the patches of a bundle, in the order of the file.
 pub(super) fn patches(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<PatchConfig> {
     let mut patches = Vec::new();
-    for (table, header) in fields.tables("patch") {
-        let fields = reader.fields(&PATCH, header, table);
+    for fields in reader.inner_tables(fields, "patch") {
         let matches = fields.text("match").map(|at| program(reader, at, Purpose::Filter));
         let patch = fields.text("patch").map(|at| program(reader, at, Purpose::Patch));
         if let (Some(matches), Some(patch)) = (matches, patch) {

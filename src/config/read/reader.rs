@@ -1,7 +1,7 @@
 //! The TOML tree against the key tables: unknown, missing and ill-typed keys, and typed access to
 //! the rest.
 
-use crate::config::keys::{Key, Kind, Table};
+use crate::config::keys::{INCLUDED, Key, Kind, ROOT, Table};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use serde_json::Value as Json;
@@ -18,6 +18,7 @@ pub(super) type Named<'t, T> = (Located<&'t str>, Located<T>);
 
 /// Collects what is wrong with the file.
 pub(super) struct Reader<'a> {
+    /// The file that is being read.
     pub(super) source: &'a Arc<SourceText>,
     pub(super) found: Diagnostics,
 }
@@ -50,6 +51,18 @@ impl Reader<'_> {
         self.found.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
+    /// Reports an error at a place of any file.
+    pub(super) fn error_at(
+        &mut self,
+        code: Code,
+        span: &Span,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let place = Place::span(span.clone());
+        self.found.push(Diagnostic::error(code, message).at(place).hint(hint));
+    }
+
     /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
     pub(super) fn fields<'t>(
         &mut self,
@@ -75,7 +88,22 @@ impl Reader<'_> {
         Fields { header, values }
     }
 
+    /// Returns the tables of a key that is a list of tables.
+    pub(super) fn inner_tables<'t>(&mut self, outer: &Fields<'t>, name: &str) -> Vec<Fields<'t>> {
+        let found = outer.values.iter().find(|(key, _)| key.name == name);
+        let Some((Key { kind: Kind::Tables(table), .. }, _)) = found else { return Vec::new() };
+        let tables = outer.tables(name).into_iter();
+        tables.map(|(tree, header)| self.fields(table, header, tree)).collect()
+    }
+
     fn unknown(&mut self, table: &Table, name: &str, range: &Range<usize>) {
+        if std::ptr::eq(table, &raw const INCLUDED) && ROOT.key(name).is_some() {
+            let message = format!("`{name}` is not allowed in an included file");
+            let hint = "move it to bundles.toml: included files have `[[bundle]]`, `[[chart]]` and \
+                `[[serving]]` tables only";
+            self.error(Code::UnknownKey, range, message, hint);
+            return;
+        }
         let known: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
         let message = format!("unknown key `{name}` {}", table.place());
         self.error(Code::UnknownKey, range, message, suggest::hint(name, &known, "keys"));

@@ -21,7 +21,7 @@ pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
         };
         let message = format!("{} has U+{code_point:04X} at {path}, which {fate}", object.label());
         let remove = match object.origin {
-            Origin::Overlay { .. } => "remove it from the overlay",
+            Origin::Overlay { .. } => "remove it",
             _ => "remove it with a `[[bundle.patch]]`",
         };
         let place = object.place_at(&path);

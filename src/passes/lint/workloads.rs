@@ -2,19 +2,20 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Map, Number, Object, Unit, Value};
+use crate::ir::{LASTING_WORKLOADS, Map, Number, Object, Unit, Value};
 use crate::source::Reference;
 
-fn deployments(unit: &Unit) -> impl Iterator<Item = &Object> {
-    unit.objects.iter().filter(|object| object.kind() == "Deployment")
+/// Returns the workloads whose pods run all the time.
+fn workloads(unit: &Unit) -> impl Iterator<Item = &Object> {
+    unit.objects.iter().filter(|object| LASTING_WORKLOADS.contains(&object.kind()))
 }
 
 /// Containers that may not run as root and do not say as whom: OpenShift picks a user.
 pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
-    for deployment in deployments(unit) {
-        let pod = deployment.at(&["spec", "template", "spec", "securityContext"]);
+    for workload in workloads(unit) {
+        let pod = workload.at(&["spec", "template", "spec", "securityContext"]);
         let sets = |context: Option<&Value>, key: &str| context.and_then(|c| c.get(key)).cloned();
-        let missing: Vec<&str> = deployment
+        let missing: Vec<&str> = workload
             .containers()
             .filter(|container| {
                 let own = container.get("securityContext");
@@ -33,11 +34,11 @@ pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
                     format!(
                         "{} sets runAsNonRoot without runAsUser for {}: off OpenShift, pods fail \
                             with CreateContainerConfigError unless the image has a numeric USER",
-                        deployment.label(),
+                        workload.label(),
                         few(&missing)
                     ),
                 )
-                .at(deployment.place()),
+                .at(workload.place()),
             );
         }
     }
@@ -51,8 +52,8 @@ fn is_latest(image: &str) -> bool {
 
 /// Images that are not pinned by digest, and references that are none.
 pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
-    for deployment in deployments(unit) {
-        let images: Vec<_> = deployment
+    for workload in workloads(unit) {
+        let images: Vec<_> = workload
             .containers()
             .filter_map(|container| container.get("image").and_then(Value::text_by_default))
             .collect();
@@ -73,11 +74,11 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
                     Code::InvalidReference,
                     format!(
                         "{} has an invalid image reference: {}",
-                        deployment.label(),
+                        workload.label(),
                         few(&invalid)
                     ),
                 )
-                .at(deployment.place())
+                .at(workload.place())
                 .hint("set `image` with a `[[bundle.patch]]`: pods fail with InvalidImageName"),
             );
         }
@@ -87,11 +88,11 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
                     Code::ImageNotPinned,
                     format!(
                         "{} uses an untagged or :latest image: {}",
-                        deployment.label(),
+                        workload.label(),
                         few(&latest)
                     ),
                 )
-                .at(deployment.place())
+                .at(workload.place())
                 .hint("use a bundle with digests: every pull can give another image"),
             );
         }
@@ -101,19 +102,19 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
                     Code::ImageNotPinned,
                     format!(
                         "{} uses images that are not pinned by digest: {}",
-                        deployment.label(),
+                        workload.label(),
                         few(&tagged)
                     ),
                 )
-                .at(deployment.place()),
+                .at(workload.place()),
             );
         }
     }
 }
 
 /// Labels of a Deployment's pods.
-fn labels(deployment: &Object) -> Option<&Map> {
-    deployment.at(&["spec", "template", "metadata", "labels"]).and_then(Value::as_map)
+fn labels(workload: &Object) -> Option<&Map> {
+    workload.at(&["spec", "template", "metadata", "labels"]).and_then(Value::as_map)
 }
 
 /// Ports of a Service that lead to the name of a port that none of its pods has.
@@ -123,8 +124,8 @@ fn targets(
     selects: &dyn Fn(&&Map) -> bool,
     diagnostics: &mut Diagnostics,
 ) {
-    let known: Vec<&str> = deployments(unit)
-        .filter(|deployment| labels(deployment).is_some_and(|labels| selects(&labels)))
+    let known: Vec<&str> = workloads(unit)
+        .filter(|workload| labels(workload).is_some_and(|labels| selects(&labels)))
         .flat_map(Object::containers)
         .flat_map(|container| container.get("ports").and_then(Value::as_seq).unwrap_or_default())
         .filter_map(|port| port.get("name")?.as_str())
@@ -151,8 +152,8 @@ fn targets(
 
 /// Reports duplicates in a container. The last one is used, except with server-side apply.
 pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
-    for deployment in deployments(unit) {
-        for container in deployment.containers() {
+    for workload in workloads(unit) {
+        for container in workload.containers() {
             let list = |key: &str| container.get(key).and_then(Value::as_seq).unwrap_or_default();
             let variables = list("env").iter().filter_map(|item| item.get("name")?.as_str());
             let variables = variables.map(|name| format!("env var {name}"));
@@ -185,11 +186,11 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
                     Code::ApiRefuses,
                     format!(
                         "container `{name}` of {} has duplicate {}",
-                        deployment.label(),
+                        workload.label(),
                         few(&twice)
                     ),
                 )
-                .at(deployment.place())
+                .at(workload.place())
                 .hint(
                     "remove one of them with a `[[bundle.patch]]`: the last one is used, but \
                     server-side apply (the default of Helm 4) rejects duplicates",
@@ -202,7 +203,7 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
 /// Services and disruption budgets of the bundle that select none of the chart's pods. They may be
 /// for pods that the operator makes.
 pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
-    let pods: Vec<&Map> = deployments(unit).filter_map(labels).collect();
+    let pods: Vec<&Map> = workloads(unit).filter_map(labels).collect();
     for object in &unit.objects {
         let selector = match object.kind() {
             "Service" => object.at(&["spec", "selector"]),

@@ -1,0 +1,211 @@
+//! `include`: finds and reads the files that it names.
+
+#![expect(clippy::disallowed_methods, reason = "lists the directories of `include`")]
+
+use super::file::content;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::de::DeTable;
+
+/// Maximum number of included files.
+const FILE_LIMIT: usize = 1_000;
+
+/// Returns the texts of the files that `include` of the file at `path` names, sorted by path, each
+/// once. `include` of a wrong type is left to the reader of the configuration.
+pub(super) fn read(
+    source: &Arc<SourceText>,
+    path: &Path,
+    base: &Path,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Arc<SourceText>> {
+    let (tree, _) = DeTable::parse_recoverable(&source.text);
+    let items = tree.get_ref().get("include").and_then(|value| value.get_ref().as_array());
+    let mut files: Vec<(PathBuf, Span)> = Vec::new();
+    for item in items.into_iter().flatten() {
+        let Some(pattern) = item.get_ref().as_str() else { continue };
+        let span = Span::new(source, item.span());
+        match matches(base, pattern) {
+            Ok(found) => {
+                if found.is_empty() {
+                    diagnostics.push(unmatched(pattern, &span));
+                }
+                files.extend(found.into_iter().map(|file| (file, span.clone())));
+            }
+            Err(fault) => diagnostics.push(fault.at(Place::span(span))),
+        }
+    }
+    files.sort_by(|(a, _), (b, _)| a.cmp(b));
+    files.dedup_by(|(a, _), (b, _)| a == b);
+    if let Some((_, span)) = files.get(FILE_LIMIT) {
+        let message = format!("`include` matches {} files; the limit is {FILE_LIMIT}", files.len());
+        let hint = "check that these are the right directories";
+        let fault = Diagnostic::error(Code::ConfigUnreadable, message).hint(hint);
+        diagnostics.push(fault.at(Place::span(span.clone())));
+        return Vec::new();
+    }
+
+    let mut texts = Vec::new();
+    for (file, span) in files {
+        let place = Place::span(span);
+        // In messages as a person would type it: `models/a.toml` instead of `./models/a.toml`.
+        let joined = base.join(&file);
+        let shown = joined.strip_prefix(".").unwrap_or(&joined).display().to_string();
+        if is_same(&joined, path) {
+            let message = format!("`include` matches `{shown}`, which is this file");
+            let hint = "move the included files to a directory, and write `DIRECTORY/*.toml`";
+            let fault = Diagnostic::error(Code::ConfigUnreadable, message).hint(hint);
+            diagnostics.push(fault.at(place));
+            continue;
+        }
+        match content(&joined) {
+            Ok(text) => texts.push(Arc::new(SourceText { name: shown, text })),
+            Err((why, _)) => {
+                let message = format!("cannot read the included file `{shown}`: {why}");
+                let hint = "check the path, which is relative to the directory of this file, and \
+                    the file: it must be UTF-8 text of at most 1 MiB";
+                let fault = Diagnostic::error(Code::ConfigUnreadable, message).hint(hint);
+                diagnostics.push(fault.at(place));
+            }
+        }
+    }
+    texts
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().ok();
+    canonical(one).is_some_and(|one| canonical(other) == Some(one))
+}
+
+fn unmatched(pattern: &str, span: &Span) -> Diagnostic {
+    let message = format!("`{pattern}` in `include` matches no file");
+    Diagnostic::warning(Code::IncludeUnmatched, message)
+        .at(Place::span(span.clone()))
+        .hint("fix the pattern, which is relative to the directory of this file, or remove it")
+}
+
+/// Returns the paths below `base` that a pattern matches: a path without wildcards whether it
+/// exists or not, and regular files for one with wildcards.
+///
+/// # Errors
+/// When the pattern is not valid, or a directory cannot be listed.
+fn matches(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Diagnostic> {
+    let invalid =
+        |message: &str, hint: &str| Err(Diagnostic::error(Code::InvalidValue, message).hint(hint));
+    if pattern.starts_with(['/', '~']) || pattern.trim().is_empty() {
+        let message = "an entry of `include` is not a relative path";
+        return invalid(message, "write a path relative to this file, such as `models/*.toml`");
+    }
+    if pattern.contains("**") {
+        let message = "`**` is not supported in `include`";
+        return invalid(message, "write one pattern for each level, such as `models/*/*.toml`");
+    }
+
+    let mut found = vec![PathBuf::new()];
+    for part in pattern.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        if !is_wildcard(part) {
+            found.iter_mut().for_each(|path| path.push(part));
+            continue;
+        }
+        let mut next = Vec::new();
+        for folder in found {
+            let listed = names(&base.join(&folder)).map_err(|error| {
+                let shown = folder.display();
+                let message = format!("cannot list `{shown}` for `include`: {error}");
+                Diagnostic::error(Code::ConfigUnreadable, message).hint("check its permissions")
+            })?;
+            let listed = listed.into_iter().filter(|name| fits(part.as_bytes(), name.as_bytes()));
+            next.extend(listed.map(|name| folder.join(name)));
+        }
+        found = next;
+    }
+    if is_wildcard(pattern) {
+        found.retain(|path| base.join(path).is_file());
+    }
+    Ok(found)
+}
+
+fn is_wildcard(part: &str) -> bool {
+    part.contains(['*', '?'])
+}
+
+/// Returns the names in a directory, none if there is no such directory.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        // A name that is not UTF-8 cannot match a pattern that is.
+        names.extend(entry?.file_name().into_string());
+    }
+    Ok(names)
+}
+
+/// Returns true if a name fits a pattern with `*` and `?`, which do not match a leading dot.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    if name.first() == Some(&b'.') && pattern.first() != Some(&b'.') {
+        return false;
+    }
+    // The position after the last `*` in the pattern, and how much of the name it matched so far.
+    let (mut at, mut offset, mut star) = (0, 0, None);
+    while offset < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                at += 1;
+                star = Some((at, offset));
+            }
+            Some(wanted) if *wanted == b'?' || Some(wanted) == name.get(offset) => {
+                at += 1;
+                offset += 1;
+            }
+            _ => match &mut star {
+                Some((after, matched)) => {
+                    *matched += 1;
+                    (at, offset) = (*after, *matched);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(at).all(|rest| *rest == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_match_parts_of_names() {
+        let fits = |pattern: &str, name: &str| fits(pattern.as_bytes(), name.as_bytes());
+        for (pattern, name) in [
+            ("*.toml", "a.toml"),
+            ("*", "a"),
+            ("a*b*c", "axxbyybzc"),
+            ("model-?.toml", "model-1.toml"),
+            ("a*", "a"),
+            (".*", ".hidden"),
+        ] {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("*.toml", "a.toml~"),
+            ("*.toml", ".a.toml"),
+            ("a*b*c", "axxbyybz"),
+            ("model-?.toml", "model-10.toml"),
+            ("?", ""),
+            ("a", "ab"),
+        ] {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+}

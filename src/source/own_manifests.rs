@@ -1,0 +1,128 @@
+//! Files of a `[[chart]]`: the user's own manifests, and vendored ones that are verified by digest.
+
+use super::limits::Limits;
+use super::yaml_files::{self, Input};
+use super::{BundleFiles, sha256};
+use crate::config::{Manifests, VendoredFile};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What errors call the manifests.
+const MANIFESTS: Input = Input { code: Code::ManifestsUnreadable, noun: "path" };
+
+/// Returns the files of a chart; `None` if one of them cannot be read, or a vendored file has
+/// another digest than the configuration says. Paths are relative to `base`.
+pub(super) fn read(
+    manifests: &Manifests,
+    base: &Path,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+) -> Option<BundleFiles> {
+    let start = diagnostics.mark();
+    let mut files = Files::default();
+    for path in &manifests.paths {
+        match yaml_files::read(&path.text, base, limits.kept_file_bytes, MANIFESTS) {
+            Ok(read) => {
+                for (name, content) in read {
+                    files.add(name, content, &path.span, diagnostics);
+                }
+            }
+            Err(problem) => diagnostics.push(problem.at(Place::span(path.span.clone()))),
+        }
+    }
+    for vendored in &manifests.vendored {
+        if let Some(content) = verified(vendored, base, limits, diagnostics) {
+            files.add(vendored.path.clone(), content, &vendored.span, diagnostics);
+        }
+    }
+
+    let read = files.contents.into_iter().map(|(name, (content, _))| (name, content)).collect();
+    let files = BundleFiles { manifests: read, ..BundleFiles::default() };
+    (!diagnostics.has_errors_since(start)).then_some(files)
+}
+
+/// The files that were read, each with its place in the configuration.
+#[derive(Default)]
+struct Files<'c> {
+    contents: BTreeMap<String, (Vec<u8>, &'c Span)>,
+}
+
+impl<'c> Files<'c> {
+    fn add(
+        &mut self,
+        name: String,
+        content: Vec<u8>,
+        span: &'c Span,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if let Some((_, first)) = self.contents.get(&name) {
+            let message = format!("`{name}` is in the chart twice");
+            let diagnostic = Diagnostic::error(Code::ManifestsUnreadable, message)
+                .at(Place::span(span.clone()))
+                .related(Place::span((*first).clone()), "the first time")
+                .hint(
+                    "keep vendored files in a directory of their own, outside of those in \
+                     `manifests`, or list only one of the two paths",
+                );
+            diagnostics.push(diagnostic);
+            return;
+        }
+        self.contents.insert(name, (content, span));
+    }
+}
+
+/// Returns the content of a vendored file, if it has the digest that the configuration says.
+fn verified(
+    vendored: &VendoredFile,
+    base: &Path,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<u8>> {
+    let path = &vendored.path;
+    let download = vendored.url.as_ref().map(|url| {
+        // In single quotes, which addresses do not contain.
+        format!("curl --fail --location --create-dirs --output '{path}' '{url}'")
+    });
+    let unreadable = |message: String| {
+        let hint = match &download {
+            Some(command) => format!("download and commit it: {command}"),
+            None => "check the path, which is relative to bundles.toml".to_owned(),
+        };
+        Diagnostic::error(Code::ManifestsUnreadable, message)
+            .at(Place::span(vendored.span.clone()))
+            .hint(hint)
+    };
+    let target = base.join(path);
+    if !target.is_file() {
+        let fault = if target.exists() { "is not a file" } else { "does not exist" };
+        diagnostics.push(unreadable(format!("the vendored file `{path}` {fault}")));
+        return None;
+    }
+    let content = match yaml_files::read(path, base, limits.kept_file_bytes, MANIFESTS) {
+        Ok(files) => files.into_iter().next().map(|(_, content)| content)?,
+        Err(problem) => {
+            diagnostics.push(unreadable(problem.message));
+            return None;
+        }
+    };
+
+    let digest = format!("sha256:{}", sha256(&content));
+    if digest == vendored.digest {
+        return Some(content);
+    }
+    let message = format!(
+        "the vendored file `{path}` has digest {digest}, but bundles.toml expects {}",
+        vendored.digest
+    );
+    let restore = match &download {
+        Some(command) => format!("download it again ({command}), or"),
+        None => "restore the file, or".to_owned(),
+    };
+    diagnostics.push(
+        Diagnostic::error(Code::VendoredDigest, message)
+            .at(Place::span(vendored.digest_span.clone()))
+            .hint(format!("{restore} after a review of the change write digest = \"{digest}\"")),
+    );
+    None
+}

@@ -1,0 +1,167 @@
+//! YAML and JSON files at a path of the configuration, which may be a directory.
+
+use super::{directory, failure, layout, unreadable};
+use crate::diag::{Code, Fatal};
+use crate::regular_file;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+use walkdir::WalkDir;
+
+/// Maximum number of files at one path.
+const MOST_FILES: usize = 1_000;
+/// File extensions of manifests in a directory.
+const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// Returns true if there is a YAML or JSON file at `path`, or a directory that has one and is neither
+/// a bundle nor an image layout.
+pub(super) fn are_at(path: &Path) -> bool {
+    if path.is_file() {
+        return has_ending(path);
+    }
+    let other = directory::is_bundle(path) || path.join(layout::MARKER).exists();
+    let entries = if other { None } else { path.read_dir().ok() };
+    entries.is_some_and(|entries| {
+        entries.take(MOST_FILES).flatten().any(|entry| has_ending(&entry.path()))
+    })
+}
+
+fn has_ending(path: &Path) -> bool {
+    path.extension().and_then(|ending| ending.to_str()).is_some_and(|end| ENDINGS.contains(&end))
+}
+
+/// The kind of input that errors are about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input {
+    /// The code of errors.
+    pub(super) code: Code,
+    /// What users call it: `overlay`.
+    pub(super) noun: &'static str,
+}
+
+/// Returns the files at `path`, a file or a directory relative to `base`, by the names that places
+/// show. No file may have more than `limit` bytes.
+///
+/// # Errors
+/// When a file cannot be read, is too large, or a symbolic link leads elsewhere.
+pub(super) fn read(
+    path: &str,
+    base: &Path,
+    limit: u64,
+    input: Input,
+) -> Result<Vec<(String, Vec<u8>)>, Fatal> {
+    let Input { code, noun } = input;
+    let root = base.join(path);
+    let metadata = fs::metadata(&root).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => failure(
+            code,
+            format!("the {noun} `{path}` does not exist"),
+            "check the path: it is relative to the directory of this file",
+        ),
+        _ => unreadable(path, &error),
+    })?;
+
+    let folder = link_boundary(path, base).map_err(|error| unreadable(path, &error))?;
+    if !is_inside(&root, &folder) {
+        return Err(leaves(path, &folder, input));
+    }
+    let mut paths: Vec<PathBuf> = Vec::new();
+    if metadata.is_dir() {
+        let mut outside = None;
+        let stays = |entry: &walkdir::DirEntry| {
+            let stays = !entry.path_is_symlink() || is_inside(entry.path(), &folder);
+            if !stays {
+                outside.get_or_insert_with(|| entry.path().to_owned());
+            }
+            stays
+        };
+        let walk = WalkDir::new(&root).follow_links(true).sort_by_file_name().into_iter();
+        for entry in walk.filter_entry(stays) {
+            let entry = entry.map_err(|error| unreadable(path, &io::Error::from(error)))?;
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if has_ending(entry.path()) && !hidden && entry.file_type().is_file() {
+                paths.push(entry.into_path());
+            }
+        }
+        if let Some(link) = outside {
+            let below = link.strip_prefix(&root).unwrap_or(Path::new(""));
+            return Err(leaves(&shown(path, below), &folder, input));
+        }
+    } else {
+        paths.push(root.clone());
+    }
+
+    if paths.is_empty() {
+        return Err(failure(
+            code,
+            format!("the {noun} `{path}` has no .yaml, .yml or .json file"),
+            "use a file, or rename it to one of these extensions",
+        ));
+    }
+
+    if paths.len() > MOST_FILES {
+        return Err(failure(
+            code,
+            format!("the {noun} `{path}` has {} files; the limit is {MOST_FILES}", paths.len()),
+            "check that this is the right directory",
+        ));
+    }
+
+    let mut files = Vec::with_capacity(paths.len());
+    for file in paths {
+        let below = file.strip_prefix(&root).unwrap_or(Path::new(""));
+        let name = shown(path, below);
+        let mut content = Vec::new();
+        regular_file::open(&file)
+            .and_then(|file| file.take(limit + 1).read_to_end(&mut content))
+            .map_err(|error| unreadable(&name, &error))?;
+        if content.len() as u64 > limit {
+            return Err(failure(
+                code,
+                format!("`{name}` is larger than {limit} bytes"),
+                "check that this is the right file: no cluster accepts objects as large",
+            ));
+        }
+        files.push((name, content));
+    }
+
+    Ok(files)
+}
+
+/// Returns the directory that symbolic links must not leave: the directory of the
+/// configuration, or the target if the configured path itself leads elsewhere.
+fn link_boundary(path: &str, base: &Path) -> io::Result<PathBuf> {
+    let leads_elsewhere = |part| !matches!(part, Component::Normal(_) | Component::CurDir);
+    if Path::new(path).components().any(leads_elsewhere) {
+        return base.join(path).canonicalize();
+    }
+    if base.as_os_str().is_empty() { Path::new(".").canonicalize() } else { base.canonicalize() }
+}
+
+/// Returns true if a path is below a directory after resolving symbolic links. Dangling links count
+/// as inside; reading them reports the error.
+fn is_inside(path: &Path, folder: &Path) -> bool {
+    path.canonicalize().map_or(true, |target| target.starts_with(folder))
+}
+
+fn leaves(name: &str, folder: &Path, input: Input) -> Fatal {
+    let noun = input.noun;
+    failure(
+        input.code,
+        format!("`{name}` is a symbolic link that leaves `{}`", folder.display()),
+        format!("copy its target into the {noun}, or add that path as another {noun}"),
+    )
+}
+
+/// Returns a path as places show it: with `/`, and never like one of the bundle's own files.
+fn shown(path: &str, below: &Path) -> String {
+    let mut name = path.trim_end_matches('/').to_owned();
+    for part in below {
+        name.push('/');
+        name.push_str(&part.to_string_lossy());
+    }
+    match name.split('/').next() {
+        Some("manifests" | "metadata") => format!("./{name}"),
+        _ => name,
+    }
+}
