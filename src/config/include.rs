@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "lists the directories of `include`")]
 
 use super::file::content;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, SourceText, Span};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -91,9 +91,10 @@ fn unmatched(pattern: &str, span: &Span) -> Diagnostic {
 ///
 /// # Errors
 /// When the pattern is not valid, or a directory cannot be listed.
-fn matches(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Diagnostic> {
-    let invalid =
-        |message: &str, hint: &str| Err(Diagnostic::error(Code::InvalidValue, message).hint(hint));
+fn matches(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Fatal> {
+    let invalid = |message: &str, hint: &str| {
+        Err(Fatal::from(Diagnostic::error(Code::InvalidValue, message).hint(hint)))
+    };
     if pattern.starts_with(['/', '~']) || pattern.trim().is_empty() {
         let message = "an entry of `include` is not a relative path";
         return invalid(message, "write a path relative to this file, such as `models/*.toml`");
@@ -114,7 +115,8 @@ fn matches(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Diagnostic> {
             let listed = names(&base.join(&folder)).map_err(|error| {
                 let shown = folder.display();
                 let message = format!("cannot list `{shown}` for `include`: {error}");
-                Diagnostic::error(Code::ConfigUnreadable, message).hint("check its permissions")
+                let hint = "check its permissions";
+                Fatal::from(Diagnostic::error(Code::ConfigUnreadable, message).hint(hint))
             })?;
             let listed = listed.into_iter().filter(|name| fits(part.as_bytes(), name.as_bytes()));
             next.extend(listed.map(|name| folder.join(name)));
