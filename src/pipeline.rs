@@ -9,6 +9,7 @@ mod build;
 mod chart_versions;
 mod compile;
 mod fetch;
+mod gates;
 mod images;
 mod layout;
 mod lock;

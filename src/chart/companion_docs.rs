@@ -3,7 +3,8 @@
 use super::crds::Crds;
 use super::notes::INSTALLED;
 use super::readme::{contents, provenance, values};
-use super::{Description, Part, crd_docs, stub_names, uninstall};
+use super::{Description, Part, crd_docs, gates, stub_names, uninstall};
+use crate::deploy::Gate;
 use crate::escape::markdown::{self, code};
 use crate::ir::{Object, Unit};
 use crate::yaml::{escape, in_text};
@@ -78,7 +79,12 @@ fn stub_section(text: &mut String, stubs: &[String]) {
 }
 
 /// Returns README.md and NOTES.txt of the chart NAME-operands.
-pub(super) fn operands(unit: &Unit, description: &Description<'_>, once: &str) -> (String, String) {
+pub(super) fn operands(
+    unit: &Unit,
+    description: &Description<'_>,
+    once: &str,
+    gates: &[Gate],
+) -> (String, String) {
     let name = Part::Operands.name(description.config);
     let main = &description.config.name;
     let namespace = description.namespace;
@@ -90,6 +96,7 @@ pub(super) fn operands(unit: &Unit, description: &Description<'_>, once: &str) -
          ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
     );
     readme.push_str(once);
+    gates::section(&mut readme, gates, namespace);
     let has_crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
     uninstall::list(&mut readme, &uninstall::leftovers(unit, description, has_crds));
     contents(&mut readme, unit);

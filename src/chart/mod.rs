@@ -10,6 +10,7 @@ mod cluster_scope;
 mod companion_docs;
 mod crd_docs;
 mod crds;
+mod gates;
 mod manifest;
 mod metadata;
 mod notes;
@@ -25,6 +26,7 @@ pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
+use crate::deploy::Gate;
 use crate::ir::{Object, Origin, Phase, ReadPaths, Scopes, Unit};
 use crate::yaml::CERTIFICATE_TEMPLATE;
 use required_apis::Providers;
@@ -46,6 +48,8 @@ pub struct Chart {
     pub crds_folder: Option<&'static str>,
     /// Names of its stub CRDs.
     pub stubs: Vec<String>,
+    /// What must be true before charts that depend on it are installed.
+    pub gates: Vec<Gate>,
 }
 
 /// Inputs for chart metadata and documentation.
@@ -213,14 +217,16 @@ fn chart(
     files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
 
     let once = cluster_scope::paragraph(unit, &crds, scopes);
-    let (readme, notes) = match part {
+    let gates = gates::of_part(description.config, part, unit);
+    let (readme, mut notes) = match part {
         Part::Main => (
-            readme::readme(unit, description, &crds, companions, &once),
+            readme::readme(unit, description, &crds, companions, &once, &gates),
             notes::notes(unit, description, &crds, companions),
         ),
         Part::Crds => companion_docs::crds(unit, description, &crds, &once),
-        Part::Operands => companion_docs::operands(unit, description, &once),
+        Part::Operands => companion_docs::operands(unit, description, &once, &gates),
     };
+    gates::notes(&mut notes, &gates);
     files.insert("README.md".to_owned(), readme);
     files.insert("templates/NOTES.txt".to_owned(), notes);
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
@@ -235,6 +241,7 @@ fn chart(
         release_bytes,
         crds_folder,
         stubs: stub_names(&unit.objects),
+        gates,
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::crds::Crds;
 use super::notes::pull_namespaces;
-use super::{Companions, Description, Part, crd_docs, uninstall};
+use super::{Companions, Description, Part, crd_docs, gates, uninstall};
 use crate::config::{CertificateProvider, Layout, Source, Watch};
+use crate::deploy::Gate;
 use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ pub(super) fn readme(
     crds: &Crds,
     companions: Companions,
     once: &str,
+    gates: &[Gate],
 ) -> String {
     let name = &description.config.name;
     let mut text = format!("# {name}\n\n");
@@ -52,6 +54,7 @@ pub(super) fn readme(
     }
 
     certificate_section(&mut text, unit, description);
+    gates::section(&mut text, gates, description.namespace);
     contents(&mut text, unit);
     values(&mut text, unit);
     crd_docs::section(&mut text, unit, description, crds, companions);

@@ -28,6 +28,7 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
         release_bytes,
         crds_folder: None,
         stubs: Vec::new(),
+        gates: Vec::new(),
         name: config.name.clone(),
         version: config.chart_version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),

@@ -2,10 +2,12 @@
 
 mod chart;
 mod deploy;
+mod ready;
 pub mod serving;
 
 pub use chart::{CHART, VENDORED};
 pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
+pub use ready::READY;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
@@ -580,6 +582,7 @@ pub static BUNDLE: Table = Table {
             Kind::Strings(Some(NAME)),
             "Names of bundles and charts of this configuration that must be installed before this one.",
         ),
+        optional("ready", Kind::Tables(&READY), READY.doc),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("config", Kind::Table(&PODS), PODS.doc),
         optional("overlay", Kind::Tables(&OVERLAY), OVERLAY.doc),

@@ -4,6 +4,7 @@ mod certificates;
 mod deploy;
 mod file;
 mod filter;
+mod gate;
 mod include;
 pub mod keys;
 mod operands;
@@ -16,6 +17,7 @@ pub(crate) mod text;
 
 pub use certificates::{CertificateProvider, Issuer};
 pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};
+pub use gate::{Gate, GateTest, Target};
 #[cfg(test)]
 pub(crate) use operands::STUBS;
 pub use operands::{Account, Adoption, Operands};
@@ -192,6 +194,8 @@ pub struct BundleConfig {
     pub chart_version: Option<semver::Version>,
     /// Bundles to install before this one.
     pub depends_on: Vec<String>,
+    /// Gates: conditions that hold back the charts that depend on this one.
+    pub gates: Vec<Gate>,
     /// Packages and APIs (`GROUP/VERSION/KIND`) that the cluster has by other means.
     pub provided: Vec<Text>,
     /// The header of the table in the file.
@@ -225,6 +229,7 @@ impl BundleConfig {
             stub_crds: Vec::new(),
             chart_version: None,
             depends_on: Vec::new(),
+            gates: Vec::new(),
             provided: Vec::new(),
             span,
         }

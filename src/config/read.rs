@@ -18,6 +18,7 @@ mod output;
 mod overlay;
 mod pods;
 mod reader;
+mod ready;
 mod registry;
 mod serving;
 mod values;

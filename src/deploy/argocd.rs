@@ -1,15 +1,32 @@
 //! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves.
 
-use super::{Plan, Planned, document, join, present};
+use super::{Gate, Plan, Planned, document, join, present};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, IgnoreDifference};
 use crate::ir::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// Label of an Application with its level.
 const WAVE_LABEL: &str = "bundle2chart/wave";
 
 /// Directory of the Applications of an Application of Applications.
 const APPLICATIONS: &str = "applications";
+
+/// Name of Argo CD's settings, a ConfigMap.
+const SETTINGS: &str = "argocd-cm";
+
+/// Start of the keys of health checks in them.
+const HEALTH: &str = "resource.customizations.health";
+
+/// Health of an Application, for which sync waves of Applications wait.
+const APPLICATION_HEALTH: &str = "\
+local health = {status = \"Progressing\", message = \"waiting for the first sync\"}
+if obj.status ~= nil and obj.status.health ~= nil then
+  health.status = obj.status.health.status
+  health.message = obj.status.health.message
+end
+return health
+";
 
 /// Fields that cert-manager, service-ca or operators fill in: group, kind, jq path.
 const WRITTEN_BY_OTHERS: &[(&str, &str, &str)] = &[
@@ -45,6 +62,86 @@ const SYNC_OPTIONS: &[&str] = &[
 ];
 
 pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
+    let mut files = applications(plan, deploy, argocd);
+    if let Some(settings) = health_checks(plan, argocd) {
+        files.insert(format!("{}/{SETTINGS}.yaml", argocd.dir), settings);
+    }
+    files
+}
+
+/// Returns the part of Argo CD's settings with the health checks of gates, as data of its ConfigMap;
+/// `None` without gates.
+///
+/// Argo CD knows the health of what an Application contains. It does not see objects that operators
+/// create, so the comment lists those.
+fn health_checks(plan: &Plan<'_>, argocd: &ArgoCd) -> Option<String> {
+    let gates: Vec<&Gate> =
+        plan.releases.iter().flat_map(|planned| &planned.release.gates).collect();
+    if gates.is_empty() {
+        return None;
+    }
+    let mut kinds: BTreeMap<String, Vec<&Gate>> = BTreeMap::new();
+    for gate in gates.iter().filter(|gate| gate.in_chart && !gate.has_health_check()) {
+        let kind = match gate.target.group.as_str() {
+            "" => gate.target.kind.clone(),
+            group => format!("{group}_{}", gate.target.kind),
+        };
+        kinds.entry(kind).or_default().push(gate);
+    }
+    let mut data: BTreeMap<String, Value> = kinds
+        .into_iter()
+        .map(|(kind, gates)| (format!("{HEALTH}.{kind}"), Value::text(health_check(&gates))))
+        .collect();
+    if argocd.style == ArgoStyle::AppOfApps {
+        data.insert(format!("{HEALTH}.argoproj.io_Application"), APPLICATION_HEALTH.into());
+    }
+
+    let apply = format!("kubectl apply --server-side --filename {}/{SETTINGS}.yaml", argocd.dir);
+    let mut head = vec![
+        "Health checks for gates. They are added to the settings of Argo CD, once and after changes:"
+            .to_owned(),
+        apply,
+    ];
+    let unseen: Vec<String> =
+        gates.iter().filter(|gate| !gate.in_chart).map(|gate| gate.describe()).collect();
+    if !unseen.is_empty() {
+        head.push(
+            "Argo CD does not wait for these gates, because operators create the objects:"
+                .to_owned(),
+        );
+        head.extend(unseen.into_iter().map(|gate| format!("- {gate}")));
+    }
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let metadata = Value::map([
+        ("name", Value::from(SETTINGS)),
+        ("namespace", Value::text(&argocd.namespace)),
+    ]);
+    let body = vec![
+        ("apiVersion", "v1".into()),
+        ("kind", "ConfigMap".into()),
+        ("metadata", metadata),
+        ("data", Value::map(data)),
+    ];
+    Some(document(&head, body))
+}
+
+/// Returns the health check of a kind, in Lua. Objects without a gate are healthy, as without it.
+fn health_check(gates: &[&Gate]) -> String {
+    let mut text = "local health = {status = \"Healthy\", message = \"\"}\n".to_owned();
+    for gate in gates {
+        let _ = write!(
+            text,
+            "if obj.metadata.name == \"{}\" then\n  local open = false\n{}  if not open then\n    \
+             health = {{status = \"Progressing\", message = \"waiting for {}\"}}\n  end\nend\n",
+            gate.target.name,
+            gate.lua().lines().fold(String::new(), |lines, line| lines + "  " + line + "\n"),
+            gate.describe(),
+        );
+    }
+    text + "return health\n"
+}
+
+fn applications(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
     match argocd.style {
         ArgoStyle::ApplicationSet => {
             let path = format!("{}/applicationset.yaml", argocd.dir);

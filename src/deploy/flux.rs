@@ -1,6 +1,7 @@
-//! Flux: a HelmRelease for each chart, and the list of them.
+//! Flux: a HelmRelease for each chart, and the list of them. With gates, also a Kustomization for each
+//! chart, which waits for them: a HelmRelease depends on other HelmReleases only.
 
-use super::{Plan, Planned, document, join, present};
+use super::{Gate, Plan, Planned, document, join, present};
 use crate::config::{Deploy, Flux};
 use crate::ir::Value;
 use std::collections::BTreeMap;
@@ -8,19 +9,36 @@ use std::collections::BTreeMap;
 /// Directory of the HelmReleases.
 const RELEASES: &str = "releases";
 
+/// Directory of the Kustomizations of single charts.
+const STEPS: &str = "steps";
+
+/// Interval after which a Kustomization with a closed gate is checked again.
+const RETRY_INTERVAL: &str = "1m";
+
 /// Number of retries of a failed release before Flux waits for the next interval.
 const RETRIES: i64 = 5;
 
 pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<String, String> {
     // In a directory of their own: a chart may have the name of the list.
-    let file = |name: &str| format!("{}/{RELEASES}/{name}.yaml", flux.dir);
+    let has_gates = plan.releases.iter().any(|planned| !planned.release.gates.is_empty());
+    let file = |name: &str| {
+        let path = format!("{}/{RELEASES}/{name}", flux.dir);
+        if has_gates { path + "/helmrelease.yaml" } else { path + ".yaml" }
+    };
     let mut files: BTreeMap<String, String> = plan
         .releases
         .iter()
         .map(|planned| (file(&planned.release.name), helm_release(planned, deploy, flux)))
         .collect();
+    if has_gates {
+        files.extend(plan.releases.iter().map(|planned| {
+            let path = format!("{}/{STEPS}/{}.yaml", flux.dir, planned.release.name);
+            (path, kustomization(planned, deploy, flux))
+        }));
+    }
+    let listed = if has_gates { STEPS } else { RELEASES };
     let names =
-        plan.releases.iter().map(|planned| format!("{RELEASES}/{}.yaml", planned.release.name));
+        plan.releases.iter().map(|planned| format!("{listed}/{}.yaml", planned.release.name));
     files.insert(
         format!("{}/kustomization.yaml", flux.dir),
         document(
@@ -33,6 +51,97 @@ pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<S
         ),
     );
     files
+}
+
+/// Returns the Kustomization of a chart: its HelmRelease, and health checks for it and its gates.
+fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
+    let release = planned.release;
+    let folder = format!("{}/{RELEASES}/{}", flux.dir, release.name);
+    let own = [
+        ("apiVersion", Value::from("helm.toolkit.fluxcd.io/v2")),
+        ("kind", "HelmRelease".into()),
+        ("name", Value::text(&release.name)),
+        ("namespace", Value::text(&flux.namespace)),
+    ];
+    let mut checks = vec![Value::map(own)];
+    for gate in &release.gates {
+        let check = present([
+            ("apiVersion", Some(Value::text(gate.target.api_version()))),
+            ("kind", Some(Value::text(&gate.target.kind))),
+            ("name", Some(Value::text(&gate.target.name))),
+            ("namespace", gate.namespace(&release.namespace).map(Value::text)),
+        ]);
+        // Several gates may await the same object.
+        if !checks.contains(&check) {
+            checks.push(check);
+        }
+    }
+    let expressions = expressions(&release.gates);
+    // Flux waits for all of them at the same time.
+    let longest = release.gates.iter().map(|gate| gate.timeout).max();
+    let timeout = longest.map_or_else(|| flux.timeout.clone(), |seconds| format!("{seconds}s"));
+    let needs = planned.needs.iter().map(|need| Value::map([("name", Value::text(&need.name))]));
+
+    let source = Value::map([
+        ("kind", Value::from("GitRepository")),
+        ("name", Value::text(&flux.source_name)),
+        ("namespace", Value::text(&flux.source_namespace)),
+    ]);
+    let spec = present([
+        ("interval", Some(Value::text(&flux.interval))),
+        ("retryInterval", Some(RETRY_INTERVAL.into())),
+        ("timeout", Some(Value::text(timeout))),
+        ("path", Some(Value::text(format!("./{}", join(&deploy.charts, &folder))))),
+        // The Kustomization that applies this one decides what is removed.
+        ("prune", Some(true.into())),
+        ("sourceRef", Some(source)),
+        ("dependsOn", (!planned.needs.is_empty()).then(|| Value::Seq(needs.collect()))),
+        ("healthChecks", Some(Value::Seq(checks))),
+        ("healthCheckExprs", (!expressions.is_empty()).then_some(Value::Seq(expressions))),
+    ]);
+    let head: &[&str] = if release.gates.iter().all(Gate::has_health_check) {
+        &[]
+    } else {
+        &["healthCheckExprs requires Flux 2.5 or later."]
+    };
+    document(
+        head,
+        vec![
+            ("apiVersion", "kustomize.toolkit.fluxcd.io/v1".into()),
+            ("kind", "Kustomization".into()),
+            (
+                "metadata",
+                Value::map([
+                    ("name", Value::text(&release.name)),
+                    ("namespace", Value::text(&flux.namespace)),
+                ]),
+            ),
+            ("spec", spec),
+        ],
+    )
+}
+
+/// Returns the health checks of kinds that Flux does not know: one for each kind, as its API has it.
+fn expressions(gates: &[Gate]) -> Vec<Value> {
+    let mut kinds: BTreeMap<(String, &str), Vec<&Gate>> = BTreeMap::new();
+    for gate in gates.iter().filter(|gate| !gate.has_health_check()) {
+        let kind = (gate.target.api_version(), gate.target.kind.as_str());
+        kinds.entry(kind).or_default().push(gate);
+    }
+    let expressions = kinds.into_iter().map(|((api_version, kind), gates)| {
+        let one =
+            |gate: &&Gate| format!("(metadata.name != '{}' || ({}))", gate.target.name, gate.cel());
+        let current = match gates.as_slice() {
+            [gate] => gate.cel(),
+            gates => gates.iter().map(one).collect::<Vec<_>>().join(" && "),
+        };
+        Value::map([
+            ("apiVersion", Value::text(api_version)),
+            ("kind", Value::text(kind)),
+            ("current", Value::text(current)),
+        ])
+    });
+    expressions.collect()
 }
 
 fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {

@@ -1,6 +1,6 @@
 //! A helmfile: releases with `needs`, and hooks for what Helm does not do itself.
 
-use super::{Plan, Planned, document, present};
+use super::{Plan, Planned, Release, document, present};
 use crate::config::Deploy;
 use crate::ir::Value;
 
@@ -21,6 +21,13 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
     }
     if deploy.server_side {
         head.push("serverSide and forceConflicts require Helm 4.");
+    }
+    if plan.releases.iter().any(|planned| !planned.release.gates.is_empty()) {
+        head.extend([
+            "kubectl 1.31 or later waits for gates in the current context: after their own release, \
+                and again",
+            "before releases that need it, because helmfile runs no hooks of unchanged releases.",
+        ]);
     }
     let server_side = deploy.server_side;
     let defaults = present([
@@ -52,15 +59,18 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         .map(|values| Value::texts([format!("{}/{}.yaml", values.from_output, release.name)]));
     // A name alone would be looked for in the namespace of the release that needs it.
     let needs = planned.needs.iter().map(|need| format!("{}/{}", need.namespace, need.name));
-    let hooks = release.crds.map(|folder| {
+    let mut hooks: Vec<Value> =
+        planned.needs.iter().flat_map(|need| waits(need, "presync")).collect();
+    hooks.extend(release.crds.into_iter().flat_map(|folder| {
         let folder = format!("{chart}/{folder}");
         // In contrast to `kubectl apply`, `replace` removes the fields that the new version
         // removed, whoever applied them.
         let create =
             format!("kubectl create --filename {folder}; kubectl replace --filename {folder}");
         let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder];
-        Value::Seq(vec![hook("sh", &["-c", &create]), hook("kubectl", &wait)])
-    });
+        [hook("presync", "sh", ["-c", &create]), hook("presync", "kubectl", wait)]
+    }));
+    hooks.extend(waits(release, "postsync"));
     present([
         ("name", Some(Value::text(&release.name))),
         ("namespace", Some(Value::text(&release.namespace))),
@@ -68,15 +78,30 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         ("missingFileHandler", values.as_ref().map(|_| "Info".into())),
         ("values", values),
         ("needs", (!planned.needs.is_empty()).then(|| Value::texts(needs))),
-        ("hooks", hooks),
+        ("hooks", (!hooks.is_empty()).then_some(Value::Seq(hooks))),
     ])
 }
 
-fn hook(command: &str, arguments: &[&str]) -> Value {
+/// Returns hooks that wait for the gates of a release.
+fn waits(release: &Release, event: &str) -> Vec<Value> {
+    let mut hooks = Vec::new();
+    for gate in &release.gates {
+        for wait in gate.waits() {
+            hooks.push(hook(event, "kubectl", gate.with_namespace(wait, &release.namespace)));
+        }
+    }
+    hooks
+}
+
+fn hook(
+    event: &str,
+    command: &str,
+    arguments: impl IntoIterator<Item = impl Into<String>>,
+) -> Value {
     Value::map([
-        ("events", Value::texts(["presync"])),
+        ("events", Value::texts([event])),
         ("showlogs", true.into()),
         ("command", command.into()),
-        ("args", Value::texts(arguments.iter().copied())),
+        ("args", Value::texts(arguments)),
     ])
 }

@@ -5,11 +5,13 @@
 
 mod argocd;
 mod flux;
+mod gate;
 mod helmfile;
 mod plan;
 #[cfg(test)]
 mod tests;
 
+pub use gate::{Gate, shell};
 pub use plan::{Plan, Planned};
 
 use crate::config::Deploy;
@@ -36,6 +38,8 @@ pub struct Release {
     pub stubs: Vec<String>,
     /// Bundles that must be ready before this one.
     pub depends_on: Vec<String>,
+    /// What must be true before the releases that need this one.
+    pub gates: Vec<Gate>,
 }
 
 /// The part of a bundle that a chart contains, in installation order.

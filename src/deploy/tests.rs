@@ -12,6 +12,7 @@ fn release(name: &str, bundle: &str, part: Part, depends_on: &[&str]) -> Release
         dir: format!("{name}/1.0.0"),
         crds: (part == Part::Operator).then_some("charts/crds/crds/"),
         stubs: Vec::new(),
+        gates: Vec::new(),
         depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
     }
 }

@@ -417,6 +417,9 @@ codes! {
     KustomizationFile "kustomization-file"
         "A kustomization is among the manifests of a `[[chart]]`."
         "A kustomization is an input of kustomize, not an object of a cluster, and bundle2chart does not run kustomize. Render it and use the result: `kubectl kustomize DIRECTORY > FILE`.";
+    GateObject "gate-object"
+        "A gate awaits an object that its chart does not contain."
+        "A gate (`ready` in bundles.toml) on a custom resource awaits one of the chart's own, if the chart has any of that kind; the same holds for all kinds in a `[[chart]]` without workloads. With another name the gate never opens. Objects of other kinds may be created by an operator, so they are not checked.";
     OverlayUnreadable "overlay-unreadable"
         "Cannot read an overlay."
         "The path of a `[[bundle.overlay]]` is a file, or a directory with .yaml, .yml or .json files, relative to bundles.toml. Each file can be in one overlay only.";

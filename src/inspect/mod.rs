@@ -1,6 +1,7 @@
 //! A report about a bundle or manifests, for users who evaluate them.
 
 mod attention;
+mod gates;
 mod layout;
 mod rules;
 
@@ -42,6 +43,9 @@ pub fn report(
         webhooks(&mut text, bundle);
     }
     custom_resources(&mut text, bundle, objects);
+    if let Some(bundle) = bundle {
+        proposed_gates(&mut text, bundle);
+    }
     image_list(&mut text, bundle, objects);
     text
 }
@@ -195,6 +199,19 @@ fn custom_resources(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object
 
     for crd in needed {
         text.push(format!("  {:<width$}  required from another operator", crd.name));
+    }
+}
+
+/// Appends gates that are proposed for a known operator.
+fn proposed_gates(text: &mut Lines, bundle: &Bundle) {
+    let proposals = gates::proposals(&bundle.package);
+    if proposals.is_empty() {
+        return;
+    }
+    section(text, "Gates to add to `ready`");
+    for (entry, reason) in proposals {
+        text.push(format!("  {entry}"));
+        text.append(layout::paragraph("    ", 4, reason));
     }
 }
 

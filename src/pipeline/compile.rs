@@ -1,6 +1,7 @@
 //! Compiling one bundle, or the manifests of one `[[chart]]`: from the files to the objects and
 //! values of a chart.
 
+use super::gates;
 use crate::bundle::{self, Bundle};
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
@@ -189,6 +190,7 @@ fn adapt(
         },
         diagnostics,
     );
+    gates::check(config, &unit, diagnostics);
     let compiled = Compiled { bundle, unit, namespace, watch, crds, hits, patched };
     (!diagnostics.has_errors_since(start)).then_some(compiled)
 }

@@ -101,6 +101,7 @@ pub(super) fn lay_out(
             crds: chart.crds_folder,
             stubs: chart.stubs,
             depends_on: depends_on.to_vec(),
+            gates: chart.gates,
         },
         release_bytes: chart.release_bytes,
     }

@@ -62,6 +62,7 @@ fn it_stands_in_the_order_in_which_it_is_installed() {
             dir: bundle.name.clone(),
             crds: None,
             stubs: Vec::new(),
+            gates: Vec::new(),
             depends_on: bundle.depends_on.clone(),
         })
         .collect();

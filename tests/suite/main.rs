@@ -29,6 +29,7 @@ mod diff;
 mod documents;
 mod example_platform;
 mod fixtures;
+mod gates;
 mod goldens;
 mod helm;
 mod hostile_strings;

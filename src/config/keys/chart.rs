@@ -3,7 +3,7 @@
 use super::{
     CRDS, CRDS_DOC, EXCLUDE, INCLUDE, Kind, NAME, NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS, PATCH_DOC,
     PATCH_KEYS, PROVIDED, PROVIDED_ENTRY, SECRET, SEMANTIC_VERSION, STRIP_DESCRIPTIONS, Table,
-    optional, required,
+    optional, ready::CHART_READY, required,
 };
 
 /// Pattern of `digest`.
@@ -92,6 +92,7 @@ pub static CHART: Table = Table {
             Kind::Strings(Some(NAME)),
             "Names of bundles and charts of this configuration that must be installed before this one.",
         ),
+        optional("ready", Kind::Tables(&CHART_READY), CHART_READY.doc),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("overlay", Kind::Tables(&OVERLAY), OVERLAY_DOC),
         optional("patch", Kind::Tables(&PATCH), PATCH_DOC),

@@ -3,7 +3,7 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Located, Reader};
-use super::{certificates, operands, overlay, pods, values};
+use super::{certificates, operands, overlay, pods, ready, values};
 use crate::config::{BundleConfig, CatalogSource, Filter, Source, VersionRequest, WantedVersion};
 use crate::diag::Code;
 
@@ -40,6 +40,7 @@ pub(super) fn read(
     certificates::issuer_is_used(reader, fields, certificates);
     let pods = pods::read(reader, fields);
     let overlays = overlay::overlays(reader, fields);
+    let gates = ready::gates(reader, fields, &overlays);
     let patches = overlay::patches(reader, fields);
     let operands = operands::read(reader, fields);
     let stub_crds = operands::stub_crds(reader, fields);
@@ -75,6 +76,7 @@ pub(super) fn read(
         chart_version,
         provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
         depends_on: draft.depends_on.iter().map(|(name, _)| name.clone()).collect(),
+        gates,
         span: reader.span(fields.header.clone()),
     });
     (draft, bundle)

@@ -144,19 +144,12 @@ impl Reader<'_> {
                 Code::MissingKey,
                 header,
                 format!("{names} is missing {}", table.place()),
-                if table.key("catalog").is_some() {
-                    "add the source of the bundle: `image = \"…\"` for a reference, `path = \"…\"` \
-                        for a directory or a tar, or `catalog = \"…\"` with a `package`"
-                } else {
-                    "add the objects: `path = \"…\"` for a file or a directory, or `inline = \
-                        \"…\"` for a YAML string"
-                },
+                subject(table).1,
             ),
             [_] => {}
             [first, others @ ..] => {
                 for other in others {
-                    let what =
-                        if table.key("catalog").is_some() { "a bundle" } else { "an overlay" };
+                    let (what, _) = subject(table);
                     let message = format!("{what} must have exactly one of {names}");
                     let diagnostic = Diagnostic::error(Code::InvalidValue, message)
                         .at(self.place(other.span()))
@@ -377,6 +370,23 @@ impl<'t> Fields<'t> {
             .flatten()
             .filter_map(|item| Some((item.get_ref().as_table()?, item.span())))
             .collect()
+    }
+}
+
+/// Returns what a table with a choice of keys describes, and the hint if it has none of them.
+fn subject(table: &Table) -> (&'static str, &'static str) {
+    if table.key("catalog").is_some() {
+        let hint = "add the source of the bundle: `image = \"…\"` for a reference, `path = \"…\"` \
+            for a directory or a tar, or `catalog = \"…\"` with a `package`";
+        ("a bundle", hint)
+    } else if table.key("rollout").is_some() {
+        let hint = "add what is awaited: `rollout = \"deployment/NAME\"`, `crd = \"PLURAL.GROUP\"`, \
+            or `condition = \"Ready\"` with an `object`";
+        ("a gate", hint)
+    } else {
+        let hint = "add the objects: `path = \"…\"` for a file or a directory, or `inline = \
+            \"…\"` for a YAML string";
+        ("an overlay", hint)
     }
 }
 

@@ -1,0 +1,95 @@
+//! Gates in README.md and NOTES.txt: the commands that wait for them, and those that show why they
+//! are closed.
+
+use super::Part;
+use crate::config::BundleConfig;
+use crate::deploy::{Gate, shell};
+use crate::ir::{Phase, Unit};
+use crate::yaml::escape;
+use std::fmt::Write as _;
+
+/// Returns the gates that are awaited after a part of a bundle, whose objects are `unit`.
+pub(super) fn of_part(config: &BundleConfig, part: Part, unit: &Unit) -> Vec<Gate> {
+    let phase = match part {
+        Part::Crds => return Vec::new(),
+        Part::Main => Phase::With,
+        Part::Operands => Phase::Operand,
+    };
+    let gates = config.gates.iter().filter(|gate| gate.phase == phase);
+    gates
+        .map(|gate| {
+            let target = &gate.target;
+            let is_target = |object: &crate::ir::Object| {
+                object.kind() == target.kind
+                    && object.group() == target.group
+                    && object.name() == target.name
+            };
+            Gate::new(gate, unit.objects.iter().any(is_target))
+        })
+        .collect()
+}
+
+/// Appends the README section.
+pub(super) fn section(text: &mut String, gates: &[Gate], namespace: &str) {
+    if gates.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\n## Ready\n\nThe charts that depend on this one need more than its installation. It is ready when these \
+         commands succeed (kubectl 1.31 or later):\n\n```sh\n",
+    );
+    for gate in gates {
+        for wait in gate.waits() {
+            let _ = writeln!(text, "{}", command(gate, &wait, namespace));
+        }
+    }
+    text.push_str("```\n\nIf one of them times out, these show why, as do the logs of the operator:\n\n```sh\n");
+    for show in shows(gates, namespace) {
+        let _ = writeln!(text, "{show}");
+    }
+    text.push_str("```\n");
+}
+
+/// Appends the paragraph of NOTES.txt.
+pub(super) fn notes(text: &mut String, gates: &[Gate]) {
+    if gates.is_empty() {
+        return;
+    }
+    // As text of a template, in which only the namespace is an action.
+    let escaped = |command: String| escape(&command).replace(RELEASE, "{{ .Release.Namespace }}");
+    text.push_str("\nIt is ready when these commands succeed (kubectl 1.31 or later):\n");
+    for gate in gates {
+        for wait in gate.waits() {
+            let _ = writeln!(text, "  {}", escaped(command(gate, &wait, RELEASE)));
+        }
+    }
+    text.push_str("If one of them times out, these show why, as do the logs of the operator:\n");
+    for show in shows(gates, RELEASE) {
+        let _ = writeln!(text, "  {}", escaped(show));
+    }
+}
+
+/// A namespace that no namespace is called, in place of the release namespace.
+const RELEASE: &str = "=release-namespace=";
+
+/// Returns the commands that show why gates are closed, each once.
+fn shows(gates: &[Gate], namespace: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    for gate in gates {
+        for show in gate.shows() {
+            let command = command(gate, &show, namespace);
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+    }
+    commands
+}
+
+fn command(gate: &Gate, arguments: &[String], release: &str) -> String {
+    let arguments = shell(arguments);
+    match gate.namespace(release) {
+        Some(namespace) => format!("kubectl --namespace {namespace} {arguments}"),
+        None => format!("kubectl {arguments}"),
+    }
+}

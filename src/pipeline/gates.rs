@@ -1,0 +1,46 @@
+//! Gates against the objects of their chart: a gate on an object that is not there never opens.
+
+use crate::config::{BundleConfig, Gate};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{LASTING_WORKLOADS, Object, Unit};
+
+/// Reports gates on objects that the chart should contain, but does not.
+///
+/// Operators create objects of any kind, so an object is only missing if the chart has others of its
+/// kind that are the user's to create: custom resources, or anything in a chart without workloads.
+pub(super) fn check(config: &BundleConfig, unit: &Unit, diagnostics: &mut Diagnostics) {
+    let has_workloads =
+        unit.objects.iter().any(|object| LASTING_WORKLOADS.contains(&object.kind()));
+    for gate in &config.gates {
+        let same_kind: Vec<&Object> = unit
+            .objects
+            .iter()
+            .filter(|object| {
+                object.kind() == gate.target.kind && object.group() == gate.target.group
+            })
+            .collect();
+        let is_there = same_kind.iter().any(|object| object.name() == gate.target.name);
+        let is_custom = !is_kubernetes(&gate.target.group);
+        if !is_there && !same_kind.is_empty() && (is_custom || !has_workloads) {
+            diagnostics.push(missing(gate, &same_kind));
+        }
+    }
+}
+
+/// Returns true for API groups of Kubernetes itself.
+fn is_kubernetes(group: &str) -> bool {
+    !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+fn missing(gate: &Gate, same_kind: &[&Object]) -> Diagnostic {
+    let mut names: Vec<String> =
+        same_kind.iter().map(|object| format!("`{}`", object.name())).collect();
+    names.sort_unstable();
+    let message = format!(
+        "the chart has no {}/{}, so this gate never opens",
+        gate.target.kind, gate.target.name
+    );
+    Diagnostic::error(Code::GateObject, message)
+        .at(Place::span(gate.span.clone()))
+        .hint(format!("use one that it has: {}", crate::diag::listed(&names, 5)))
+}
