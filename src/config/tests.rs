@@ -662,7 +662,7 @@ path = "e"
        |
        = hint: remove one of these `depends-on`
 
-    error[duplicate-name]: two bundles have the name `a`
+    error[duplicate-name]: two charts have the name `a`
       --> bundles.toml:18:8
        |
      3 | name = "a"

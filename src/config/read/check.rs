@@ -26,7 +26,7 @@ pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft]) {
                 first.insert(name, span);
             }
             Some(earlier) => {
-                let message = format!("two bundles have the name `{name}`");
+                let message = format!("two charts have the name `{name}`");
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
                     .at(Place::span(span.clone()))
                     .related(Place::span((*earlier).clone()), "first defined here")
