@@ -307,5 +307,9 @@ fn directories_of_manifests_are_inspected_and_compared() {
     case.write("later/all.yaml", DATABASE.replace("postgres:16", "postgres:17"));
     let diff = case.run(&["diff", "database", "later"]);
     assert!(diff.stdout.contains("registry.example.com/postgres:17"), "{}", diff.text());
-    assert!(diff.stdout.contains("1 change in 1 object (1 changed), 4 unchanged"), "{}", diff.text());
+    assert!(
+        diff.stdout.contains("1 change in 1 object (1 changed), 4 unchanged"),
+        "{}",
+        diff.text()
+    );
 }
