@@ -16,7 +16,7 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
     if let Some(template) = required_apis::template(unit, &config.name, &Providers::new()) {
         files.insert(REQUIRED_APIS.to_owned(), template);
     }
-    let (workloads, _) = Workload::all(config);
+    let workloads = Workload::all(config);
     files.insert("Chart.yaml".to_owned(), metadata(config));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
     files.insert("values.schema.json".to_owned(), values::schema(unit, false));

@@ -67,7 +67,8 @@ impl CheckServing {
         }
 
         let profile = profile::named(&self.api).unwrap_or(profile::newest());
-        let found = serving::check_manifests(&manifests, profile);
+        let mut found = Diagnostics::new();
+        serving::check_manifests(&manifests, profile, &mut found);
         let counts = [Severity::Error, Severity::Warning].map(|severity| found.count(severity));
         diagnostics.append(found);
         output.diagnostics(&diagnostics);

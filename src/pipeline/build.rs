@@ -134,7 +134,7 @@ pub fn build_with<C: Send>(
         }
     }
 
-    diagnostics.append(serving::collisions(&models));
+    serving::collisions(&models, diagnostics);
     // A filter of [defaults] is used if it matches in any bundle, and any bundle may provide a
     // dependency, so all must have been built.
     if names.is_empty() && !diagnostics.has_errors_since(before) {
@@ -199,10 +199,8 @@ fn build_model<'c, C>(
     finish: impl Fn(ChartFiles) -> C,
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
-    let (unit, found) = serving::compile(model);
-    diagnostics.append(found);
-    let unit = unit?;
-    diagnostics.append(serving::check(&unit, model));
+    let unit = serving::compile(model, diagnostics)?;
+    serving::check(&unit, model, diagnostics);
     let chart = chart::serving_chart(&unit, model);
     let chart = layout::lay_out(chart, &model.name, &model.namespace, &model.depends_on, layout);
     Some(Built::new([chart], Part::Model(model, unit), finish))

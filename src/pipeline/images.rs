@@ -33,9 +33,7 @@ pub fn images(
             let images = match selected {
                 Selected::Bundle(bundle) => bundle_images(sources, lock, bundle, diagnostics)?,
                 Selected::Model(model) => {
-                    let (unit, found) = serving::compile(model);
-                    diagnostics.append(found);
-                    serving::images(&unit?, model)
+                    serving::images(&serving::compile(model, diagnostics)?, model)
                 }
             };
             Some(BundleImages { bundle: selected.name().to_owned(), images })

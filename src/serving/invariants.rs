@@ -5,7 +5,7 @@
 
 use super::rules;
 use super::view::{Manifest, View};
-use crate::diag::{Code, Diagnostic, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 
 /// A rule for a set of manifests.
 pub struct Invariant {
@@ -248,14 +248,15 @@ pub static NOT_CHECKED: &[(&str, &str)] = &[
 /// Returns the place of a finding: in the manifest with this index, or at a key of bundles.toml.
 pub(super) type Placing<'p> = dyn Fn(usize, &'static str, Place) -> Place + 'p;
 
-/// Checks the invariants for which `wanted` is true, and returns violations as diagnostics.
+/// Checks the invariants for which `wanted` is true, and reports violations.
 pub(super) fn check(
     view: &View<'_>,
     manifests: &[Manifest],
     wanted: fn(&Invariant) -> bool,
     placing: &Placing<'_>,
-) -> Vec<Diagnostic> {
-    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    diagnostics: &mut Diagnostics,
+) {
+    let start = diagnostics.mark();
     for invariant in INVARIANTS.iter().filter(|invariant| wanted(invariant)) {
         let mut found = Found::default();
         (invariant.check)(view, &mut found);
@@ -284,10 +285,9 @@ pub(super) fn check(
                         _ => known.place == diagnostic.place,
                     }
             };
-            if !diagnostics.iter().any(same) {
+            if !diagnostics.since(start).iter().any(same) {
                 diagnostics.push(diagnostic);
             }
         }
     }
-    diagnostics
 }

@@ -178,15 +178,14 @@ const NOT_OURS: &[&str] = &[
 ];
 
 /// Reports an error for each key without effect.
-pub(super) fn check(config: &ServingConfig) -> Diagnostics {
-    NOT_OURS
-        .iter()
-        .filter_map(|key| Some((key, config.spans.get(*key)?)))
-        .map(|(key, span)| {
-            let message = format!("`{key}` is not supported with `form = \"kserve\"`");
+pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
+    for key in NOT_OURS {
+        let Some(span) = config.spans.get(*key) else { continue };
+        let message = format!("`{key}` is not supported with `form = \"kserve\"`");
+        diagnostics.push(
             Diagnostic::error(Code::ServingProfile, message)
                 .at(Place::span(span.clone()))
-                .hint("remove the key, which KServe's presets decide, or `form`")
-        })
-        .collect()
+                .hint("remove the key, which KServe's presets decide, or `form`"),
+        );
+    }
 }

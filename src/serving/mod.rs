@@ -33,14 +33,17 @@ pub use route::is_of_the_engine;
 pub use view::Manifest;
 
 /// Compiles a `[[serving]]` table to objects and values; `None` if its parallelism is invalid.
-pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
-    let (workloads, mut diagnostics) = Workload::all(config);
+pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Unit> {
+    let start = diagnostics.mark();
+    let workloads = Workload::all(config);
+    topology::check(&workloads, config, diagnostics);
     if config.kserve {
-        diagnostics.append(kserve::check(config));
+        kserve::check(config, diagnostics);
     }
-    if diagnostics.has_errors() {
-        return (None, diagnostics);
+    if diagnostics.has_errors_since(start) {
+        return None;
     }
+
     let mut values = Values::default();
     let objects = if config.kserve {
         vec![kserve::service(config, &workloads, &mut values)]
@@ -52,11 +55,11 @@ pub fn compile(config: &ServingConfig) -> (Option<Unit>, Diagnostics) {
         objects.extend(monitoring_and_scaling::objects(config, &workloads));
         objects
     };
-    (Some(Unit { objects, values: values.sorted(), ..Unit::default() }), diagnostics)
+    Some(Unit { objects, values: values.sorted(), ..Unit::default() })
 }
 
 /// Checks the invariants of a generated chart. Diagnostics point to the keys of bundles.toml.
-pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
+pub fn check(unit: &Unit, config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let manifests = manifests(unit, config);
     let units = config.accelerator.devices_per_unit;
     let derived = Derived::new(&manifests);
@@ -68,11 +71,13 @@ pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
         let field = if is_shared { "engine.args" } else { field };
         Place { span: Some(config.place(field).clone()), ..place }
     };
-    let mut found = invariants::check(&view, &manifests, |_| true, &placing);
+    let start = diagnostics.mark();
+    invariants::check(&view, &manifests, |_| true, &placing, diagnostics);
+
     // Images that are not set in bundles.toml come from the profile, which is versioned.
     let written: Vec<Option<&Span>> =
         IMAGES.iter().map(|key| config.written(key)).filter(Option::is_some).collect();
-    for diagnostic in &mut found {
+    for diagnostic in diagnostics.since(start) {
         let is_written = written.contains(&diagnostic.place.span.as_ref());
         if diagnostic.code == Code::ImageNotPinned && is_written && !config.allow_tags {
             diagnostic.severity = Severity::Error;
@@ -82,7 +87,6 @@ pub fn check(unit: &Unit, config: &ServingConfig) -> Diagnostics {
             );
         }
     }
-    found.into_iter().collect()
 }
 
 /// Keys with image references.
@@ -90,8 +94,7 @@ const IMAGES: [&str; 4] = ["engine.image", "prefill.sidecar-image", "epp.image",
 
 /// Reports conflicts between the charts of several models: the same object in one namespace, where
 /// installing the second release fails, and routes that match the same requests.
-pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
-    let mut found = Diagnostics::new();
+pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnostics) {
     let mut seen: BTreeMap<(String, String, String, String), &ServingConfig> = BTreeMap::new();
     for (config, unit) in models {
         for manifest in manifests(unit, config) {
@@ -104,7 +107,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
             };
             let Some(first) = seen.insert((group, kind, namespace, name), config) else { continue };
             let message = format!("chart of `{}` also has {}", first.name, manifest.label());
-            found.push(
+            diagnostics.push(
                 Diagnostic::error(Code::ServingTwice, message)
                     .at(Place::span(config.place(field).clone()))
                     .related(Place::span(first.place(field).clone()), "first defined here")
@@ -125,8 +128,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)]) -> Diagnostics {
     };
 
     let routes = |invariant: &invariants::Invariant| invariant.code == Code::ServingRoute;
-    found.extend(invariants::check(&view, &all, routes, &placing));
-    found
+    invariants::check(&view, &all, routes, &placing, diagnostics);
 }
 
 /// Returns the images of a model's pods with their uses, sorted by reference.
@@ -181,10 +183,14 @@ fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
 }
 
 /// Checks the invariants of third-party manifests.
-pub fn check_manifests(manifests: &[Manifest], profile: &'static Profile) -> Diagnostics {
+pub fn check_manifests(
+    manifests: &[Manifest],
+    profile: &'static Profile,
+    diagnostics: &mut Diagnostics,
+) {
     let derived = Derived::new(manifests);
     let view = View::new(manifests, &derived, profile, None);
-    invariants::check(&view, manifests, |_| true, &|_, _, place| place).into_iter().collect()
+    invariants::check(&view, manifests, |_| true, &|_, _, place| place, diagnostics);
 }
 
 /// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.

@@ -120,7 +120,8 @@ fn config(table: &str) -> ServingConfig {
 /// The objects of a chart, as an API server would receive them.
 fn objects(table: &str) -> Vec<Json> {
     let config = config(table);
-    let (unit, found) = compile(&config);
+    let mut found = Diagnostics::new();
+    let unit = compile(&config, &mut found);
     let unit = unit.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
     let values = unit.default_values();
     let release = Release { namespace: "models", values: &values };
@@ -132,7 +133,9 @@ fn findings(objects: Vec<Json>) -> Diagnostics {
         .into_iter()
         .map(|json| Manifest { json, place: Place::file("objects.yaml") })
         .collect();
-    check_manifests(&manifests, profile::newest())
+    let mut found = Diagnostics::new();
+    check_manifests(&manifests, profile::newest(), &mut found);
+    found
 }
 
 /// The object of this kind and name.
@@ -147,8 +150,9 @@ fn object<'o>(objects: &'o mut [Json], kind: &str, name: &str) -> &'o mut Json {
 fn our_own_charts_hold_every_invariant() {
     for table in [SINGLE, MP, RAY, INTERNAL, HYBRID, WIDE, SET, TPU, KSERVE] {
         let config = config(table);
-        let (unit, _) = compile(&config);
-        let found = check(&unit.unwrap(), &config);
+        let mut found = Diagnostics::new();
+        let unit = compile(&config, &mut found);
+        check(&unit.unwrap(), &config, &mut found);
         assert!(found.is_empty(), "{table}\n{}", human::render(&found, false));
     }
     // What a TPU is, a manifest says by its node selector.
@@ -225,9 +229,9 @@ fn mistakes_in_the_configuration() {
         "epp = { image = \"PICKER\", flags = { enable-prof = false }, config = { featureGates = [\"dataLayer\"], plugins = [{ type = \"prefix-cache-scorer\", parameters = { blockSize = 64 } }] } }\n",
     ] {
         let config = config(table);
-        let (unit, mut found) = compile(&config);
-        if let Some(unit) = unit {
-            found.append(check(&unit, &config));
+        let mut found = Diagnostics::new();
+        if let Some(unit) = compile(&config, &mut found) {
+            check(&unit, &config, &mut found);
         }
         assert!(found.has_errors(), "{table}");
         shown.push_str(&human::render(&found, false));

@@ -61,75 +61,17 @@ pub struct Workload<'a> {
 }
 
 impl<'a> Workload<'a> {
-    /// Returns the workloads of a model, and errors in their shapes.
-    pub fn all(config: &'a ServingConfig) -> (Vec<Workload<'a>>, Diagnostics) {
-        let mut found = Diagnostics::new();
+    /// Returns the workloads of a model.
+    pub fn all(config: &'a ServingConfig) -> Vec<Workload<'a>> {
         let disaggregated = config.prefill.is_some();
         let roles =
             [(Role::Decode, Some(&config.decode)), (Role::Prefill, config.prefill.as_ref())];
-        let mut workloads = Vec::new();
-        for (role, shape) in roles {
-            let Some(shape) = shape else { continue };
-            check(config, role, shape, &mut found);
+        let workload = |(role, shape): (Role, Option<&'a Shape>)| {
+            let shape = shape?;
             let local_ranks = (shape.dp / shape.nodes.max(1)).max(1);
-            workloads.push(Workload { config, role, shape, local_ranks, disaggregated });
-        }
-
-        if let (Some(_), Some(span)) = (&config.autoscaling, config.spans.get("replicas")) {
-            let message = "`replicas` and `autoscaling` are both set";
-            found.push(
-                Diagnostic::error(Code::ServingAutoscaler, message)
-                    .at(Place::span(span.clone()))
-                    .hint("remove `replicas`, and use `min` of `autoscaling`"),
-            );
-        }
-
-        let elects = config.epp.flags.get("ha-enable-leader-election");
-        let no = |value: &Json| value == "false" || value.as_bool() == Some(false);
-        if config.epp.replicas > 1
-            && elects.is_some_and(no)
-            && !can_be_several(&presets::config_of(config))
-        {
-            let message =
-                format!("{} picker replicas without leader election", config.epp.replicas);
-            found.push(
-                Diagnostic::error(Code::ServingPickerReplicas, message)
-                    .at(Place::span(config.place("epp.flags").clone()))
-                    .hint("remove the flag, or use one replica"),
-            );
-        }
-
-        if disaggregated && config.profile.sidecar_image.is_none() && !config.kserve {
-            let message = format!("API profile {} does not support prefill", config.profile.name);
-            found.push(
-                Diagnostic::error(Code::ServingProfile, message)
-                    .at(Place::span(config.place("prefill").clone()))
-                    .hint("use a profile with a routing sidecar: `api = \"llm-d-0.10\"`"),
-            );
-        }
-
-        if config.disaggregated_set && !workloads.iter().all(Workload::is_group) {
-            let message = "DisaggregatedSet needs groups, but a role has single pods";
-            found.push(
-                Diagnostic::error(Code::ServingGroupSize, message)
-                    .at(Place::span(config.place("disaggregated-set").clone()))
-                    .hint(
-                        "use a topology with groups for both roles, or remove `disaggregated-set`",
-                    ),
-            );
-        }
-
-        if config.disaggregated_set && config.profile.disaggregated_set.is_none() {
-            let message =
-                format!("API profile {} does not support DisaggregatedSets", config.profile.name);
-            found.push(
-                Diagnostic::error(Code::ServingProfile, message)
-                    .at(Place::span(config.place("disaggregated-set").clone()))
-                    .hint("use a newer `api`, or remove `disaggregated-set`"),
-            );
-        }
-
-        (workloads, found)
+            Some(Workload { config, role, shape, local_ranks, disaggregated })
+        };
+        roles.into_iter().filter_map(workload).collect()
     }
 
     /// Returns true if replicas are groups of pods.
@@ -187,12 +129,76 @@ impl<'a> Workload<'a> {
     }
 }
 
+/// Reports combinations of settings that have no effect or that an engine, a picker or the API profile
+/// rejects.
+pub(super) fn check(
+    workloads: &[Workload<'_>],
+    config: &ServingConfig,
+    diagnostics: &mut Diagnostics,
+) {
+    for workload in workloads {
+        check_shape(workload, diagnostics);
+    }
+
+    if let (Some(_), Some(span)) = (&config.autoscaling, config.spans.get("replicas")) {
+        let message = "`replicas` and `autoscaling` are both set";
+        diagnostics.push(
+            Diagnostic::error(Code::ServingAutoscaler, message)
+                .at(Place::span(span.clone()))
+                .hint("remove `replicas`, and use `min` of `autoscaling`"),
+        );
+    }
+
+    let elects = config.epp.flags.get("ha-enable-leader-election");
+    let no = |value: &Json| value == "false" || value.as_bool() == Some(false);
+    if config.epp.replicas > 1
+        && elects.is_some_and(no)
+        && !can_be_several(&presets::config_of(config))
+    {
+        let message = format!("{} picker replicas without leader election", config.epp.replicas);
+        diagnostics.push(
+            Diagnostic::error(Code::ServingPickerReplicas, message)
+                .at(Place::span(config.place("epp.flags").clone()))
+                .hint("remove the flag, or use one replica"),
+        );
+    }
+
+    if config.prefill.is_some() && config.profile.sidecar_image.is_none() && !config.kserve {
+        let message = format!("API profile {} does not support prefill", config.profile.name);
+        diagnostics.push(
+            Diagnostic::error(Code::ServingProfile, message)
+                .at(Place::span(config.place("prefill").clone()))
+                .hint("use a profile with a routing sidecar: `api = \"llm-d-0.10\"`"),
+        );
+    }
+
+    if config.disaggregated_set && !workloads.iter().all(Workload::is_group) {
+        let message = "DisaggregatedSet needs groups, but a role has single pods";
+        diagnostics.push(
+            Diagnostic::error(Code::ServingGroupSize, message)
+                .at(Place::span(config.place("disaggregated-set").clone()))
+                .hint("use a topology with groups for both roles, or remove `disaggregated-set`"),
+        );
+    }
+
+    if config.disaggregated_set && config.profile.disaggregated_set.is_none() {
+        let message =
+            format!("API profile {} does not support DisaggregatedSets", config.profile.name);
+        diagnostics.push(
+            Diagnostic::error(Code::ServingProfile, message)
+                .at(Place::span(config.place("disaggregated-set").clone()))
+                .hint("use a newer `api`, or remove `disaggregated-set`"),
+        );
+    }
+}
+
 /// Reports shapes that vLLM does not support.
-fn check(config: &ServingConfig, role: Role, shape: &Shape, found: &mut Diagnostics) {
+fn check_shape(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
+    let Workload { config, role, shape, .. } = *workload;
     let prefix = if role == Role::Prefill { "prefill." } else { "" };
     let mut report = |key: &str, message: String, hint: &str| {
         let place = Place::span(config.place(&format!("{prefix}{key}")).clone());
-        found.push(Diagnostic::error(Code::ServingGroupSize, message).at(place).hint(hint));
+        diagnostics.push(Diagnostic::error(Code::ServingGroupSize, message).at(place).hint(hint));
     };
 
     let ranks =

@@ -6,7 +6,7 @@ use crate::support::crd_schemas::CrdSchemas;
 use crate::support::helm::Helm;
 use crate::support::rendered::{documents, object_differences};
 use crate::support::shared;
-use bundle2chart::config::serving::profile;
+use bundle2chart::config::serving::profile::{self, Profile};
 use bundle2chart::config::{Config, ServingConfig};
 use bundle2chart::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
 use bundle2chart::ir::Release;
@@ -80,11 +80,18 @@ fn all() -> Vec<ServingConfig> {
 
 /// The objects in this namespace, as an API server would receive them.
 fn objects(config: &ServingConfig, namespace: &str) -> Vec<Json> {
-    let (unit, found) = serving::compile(config);
+    let mut found = Diagnostics::new();
+    let unit = serving::compile(config, &mut found);
     let unit = unit.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
     let values = unit.default_values();
     let release = Release { namespace, values: &values };
     unit.objects.iter().filter_map(|object| release.object(object)).collect()
+}
+
+fn check(manifests: &[Manifest], profile: &'static Profile) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    serving::check_manifests(manifests, profile, &mut found);
+    found
 }
 
 fn manifests(objects: &[Json]) -> Vec<Manifest> {
@@ -96,7 +103,7 @@ fn write(configs: &[ServingConfig], out: &Path) -> BTreeMap<String, PathBuf> {
     let charts: Vec<ChartFiles> = configs
         .iter()
         .map(|config| {
-            let (unit, _) = serving::compile(config);
+            let unit = serving::compile(config, &mut Diagnostics::new());
             let chart = chart::serving_chart(&unit.expect("a unit"), config);
             let version = chart.version.to_string();
             ChartFiles { dir: PathBuf::from(&chart.name), version, files: chart.files }
@@ -174,7 +181,7 @@ fn values_change_what_they_say_and_nothing_of_the_topology() {
         prefill["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["nodeSelector"]["rack"],
         "one"
     );
-    let checked: Diagnostics = serving::check_manifests(&manifests(&found), profile::newest());
+    let checked = check(&manifests(&found), profile::newest());
     assert!(!checked.has_errors(), "{}", human::render(&checked, false));
     for bad in [
         "decode.nodes=3",
@@ -237,7 +244,7 @@ fn the_real_schemas_refuse_what_is_wrong() {
 fn our_charts_pass_our_own_check() {
     for config in all() {
         let manifests = manifests(&objects(&config, "models"));
-        let found: Vec<_> = serving::check_manifests(&manifests, config.profile)
+        let found: Vec<_> = check(&manifests, config.profile)
             .into_iter()
             .filter(|d| d.severity == Severity::Error)
             .collect();
@@ -305,7 +312,7 @@ fn published_manifests() {
                 place: object.place(),
             }));
         }
-        let found = serving::check_manifests(&manifests, profile::newest());
+        let found = check(&manifests, profile::newest());
         let shown = human::render(&found, false);
         let of = |severity: Severity| found.iter().filter(move |d| d.severity == severity);
         let mut left: Vec<_> = of(Severity::Error).collect();

@@ -219,7 +219,9 @@ fn check(name: &str, text: &str) -> Diagnostics {
         .collect();
     // Notes say what is not known, such as the version of an image of a vendor.
     let known = |diagnostic: &Diagnostic| diagnostic.severity != Severity::Note;
-    serving::check_manifests(&manifests, profile::newest()).into_iter().filter(known).collect()
+    let mut found = Diagnostics::new();
+    serving::check_manifests(&manifests, profile::newest(), &mut found);
+    found.into_iter().filter(known).collect()
 }
 
 fn changed(change: &Change) -> String {

@@ -4,7 +4,7 @@
 use crate::support::rendered::documents;
 use crate::support::shared;
 use bundle2chart::config::Config;
-use bundle2chart::diag::{SourceText, human};
+use bundle2chart::diag::{Diagnostics, SourceText, human};
 use bundle2chart::ir::Release;
 use bundle2chart::serving;
 use serde_json::{Value as Json, json};
@@ -60,8 +60,7 @@ fn ours(table: &str) -> Vec<Json> {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
     let (config, found) = Config::parse(&source, Path::new("."));
     let config = config.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
-    let (unit, _) = serving::compile(&config.servings[0]);
-    let unit = unit.expect("a unit");
+    let unit = serving::compile(&config.servings[0], &mut Diagnostics::new()).expect("a unit");
     let values = unit.default_values();
     let release = Release { namespace: "models", values: &values };
     unit.objects.iter().filter_map(|object| release.object(object)).collect()

@@ -18,7 +18,7 @@ const OPENING: [&str; 7] = [
 
 /// Files whose functions may still return `Diagnostics`, below these folders: they are converted
 /// to the sink one after the other.
-const MAY_RETURN_DIAGNOSTICS: [&str; 4] = ["cli/", "config/", "pipeline", "serving/"];
+const MAY_RETURN_DIAGNOSTICS: [&str; 3] = ["cli/", "config/", "pipeline"];
 
 /// Returns the path and the text of each source file, without unit tests.
 fn sources() -> Vec<(String, String)> {
