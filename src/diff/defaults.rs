@@ -6,9 +6,9 @@
 //! server stores nothing, the default is what the field's documentation says about an unset field.
 
 use super::path::Step;
-use super::rules::{pod_template, quantity};
+use super::rules::pod_template;
 use super::tree::{Edit, is_item};
-use crate::ir::Identity;
+use crate::ir::{Identity, quantity};
 use serde_json::{Value as Json, json};
 
 /// Part of the API that a row of [`DEFAULTS`] is about.

@@ -11,6 +11,8 @@ mod names;
 mod object;
 mod path;
 mod pattern;
+mod pod_references;
+mod quantity;
 mod reads;
 mod resolve;
 mod scope;
@@ -32,6 +34,8 @@ pub use object::{
 };
 pub use path::{Step, path_of, push_key, steps};
 pub use pattern::{Ignore, Pattern};
+pub use pod_references::{PodReference, pod_references};
+pub use quantity::quantity;
 pub use reads::ReadPaths;
 pub use resolve::Release;
 pub(crate) use resolve::{certificate_placeholder, truth};

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 /// Parses a quantity; `None` if it is invalid.
-pub(in crate::diff) fn quantity(value: &Json) -> Option<f64> {
+pub fn quantity(value: &Json) -> Option<f64> {
     let text = match value {
         Json::String(text) => text.clone(),
         Json::Number(number) => number.to_string(),
@@ -13,11 +13,13 @@ pub(in crate::diff) fn quantity(value: &Json) -> Option<f64> {
         .find(|c: char| c.is_ascii_alphabetic() && !is_exponent(&text, c))
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
+    let number: f64 = number.parse().ok()?;
     let factor = match unit {
         "" => 1.0,
-        "n" => 1e-9,
-        "u" => 1e-6,
-        "m" => 1e-3,
+        // A quotient is rounded once, so that `1100m` is the same number as `1.1`.
+        "n" => return Some(number / 1e9),
+        "u" => return Some(number / 1e6),
+        "m" => return Some(number / 1e3),
         "k" => 1e3,
         "M" => 1e6,
         "G" => 1e9,
@@ -32,7 +34,7 @@ pub(in crate::diff) fn quantity(value: &Json) -> Option<f64> {
         "Ei" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
         _ => return None,
     };
-    Some(number.parse::<f64>().ok()? * factor)
+    Some(number * factor)
 }
 
 /// Returns true for the `e` of `1e3`, and false for the unit of `1E`.
@@ -50,6 +52,8 @@ mod tests {
         for (text, number) in [
             (json!("1Ki"), Some(1024.0)),
             (json!("500m"), Some(0.5)),
+            (json!("1100m"), Some(1.1)),
+            (json!("4350m"), Some(4.35)),
             (json!(3), Some(3.0)),
             (json!("1e3"), Some(1000.0)),
             (json!("2E"), Some(2e18)),

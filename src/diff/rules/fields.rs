@@ -9,12 +9,12 @@ mod table;
 pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, TABLE};
 
 use super::nearest::Nearest;
-use super::quantity::quantity;
 use super::{display_value, found, pod_template};
 use crate::diff::identity::Pair;
 use crate::diff::path::Step;
 use crate::diff::tree::Edit;
 use crate::diff::{Finding, Rule};
+use crate::ir::quantity;
 use serde_json::Value as Json;
 use std::cell::OnceCell;
 use std::collections::HashMap;

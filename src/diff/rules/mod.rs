@@ -25,7 +25,6 @@ mod image;
 mod lookup;
 mod nearest;
 mod object;
-mod quantity;
 pub(super) mod rbac;
 mod references;
 mod service;
@@ -37,7 +36,6 @@ mod workload_pod;
 
 pub(super) use crd_schema::schema_field;
 pub(super) use object::is_hook;
-pub(super) use quantity::quantity;
 pub(super) use workload::pod_template;
 
 pub(super) use crate::diag::listed;

@@ -6,6 +6,7 @@ use super::super::view::pods::{Program, Template, is_placeholder, list, text};
 use super::super::view::{Manifest, View};
 use crate::diag::Severity;
 use crate::diag::suggest;
+use crate::ir::{PodReference, pod_references, quantity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,76 +119,19 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// A reference from a pod to an object.
-#[derive(Clone)]
-struct Reference<'v> {
-    kind: &'static str,
-    name: &'v str,
-    key: Option<&'v str>,
-    /// The environment variable that it is for.
-    variable: Option<&'v str>,
-    optional: bool,
-    path: String,
-}
-
-/// Returns the references of a pod to ConfigMaps, Secrets, claims and ServiceAccounts.
-fn references<'v>(spec: &'v Json, path: &str) -> Vec<Reference<'v>> {
-    let mut all = Vec::new();
-    let is_optional = |json: &Json| json.get("optional").and_then(Json::as_bool) == Some(true);
-    for (container, path) in containers(spec, path) {
-        for (index, variable) in list(container, "env").iter().enumerate() {
-            for (source, kind) in [("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")] {
-                let Some(from) = variable.pointer(&format!("/valueFrom/{source}")) else {
-                    continue;
-                };
-                all.push(Reference {
-                    kind,
-                    name: text(from, "name"),
-                    key: Some(text(from, "key")),
-                    variable: Some(text(variable, "name")),
-                    optional: is_optional(from),
-                    path: format!("{path}.env[{index}].valueFrom.{source}"),
-                });
-            }
-        }
-        for (index, source) in list(container, "envFrom").iter().enumerate() {
-            for (key, kind) in [("secretRef", "Secret"), ("configMapRef", "ConfigMap")] {
-                let Some(from) = source.get(key) else { continue };
-                let path = format!("{path}.envFrom[{index}].{key}");
-                let optional = is_optional(from);
-                let name = text(from, "name");
-                all.push(Reference { kind, name, key: None, variable: None, optional, path });
-            }
-        }
-    }
-    for (index, volume) in list(spec, "volumes").iter().enumerate() {
-        for (source, name, kind) in [
-            ("configMap", "name", "ConfigMap"),
-            ("secret", "secretName", "Secret"),
-            ("persistentVolumeClaim", "claimName", "PersistentVolumeClaim"),
-        ] {
-            let Some(from) = volume.get(source) else { continue };
-            let path = format!("{path}.volumes[{index}].{source}");
-            let items = list(from, "items");
-            let keys: Vec<Option<&str>> = match items.is_empty() {
-                true => vec![None],
-                false => items.iter().map(|item| Some(text(item, "key"))).collect(),
-            };
-            for key in keys {
-                let (name, optional) = (text(from, name), is_optional(from));
-                let path = path.clone();
-                all.push(Reference { kind, name, key, variable: None, optional, path });
-            }
-        }
-    }
-    if !text(spec, "serviceAccountName").is_empty() {
-        all.push(Reference {
+/// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
+fn references(spec: &Json) -> Vec<PodReference<'_>> {
+    let mut all = pod_references(spec);
+    let account = text(spec, "serviceAccountName");
+    if !account.is_empty() {
+        all.push(PodReference {
             kind: "ServiceAccount",
-            name: text(spec, "serviceAccountName"),
-            key: None,
+            name: account,
+            keys: Vec::new(),
             variable: None,
             optional: false,
-            path: format!("{path}.serviceAccountName"),
+            field: "serviceAccountName",
+            path: ".serviceAccountName".to_owned(),
         });
     }
     all
@@ -205,69 +149,64 @@ fn keys(object: &Manifest) -> Vec<&str> {
 /// Checks references of pods to keys and objects in the manifests. Objects that are not in the
 /// manifests may exist in the cluster, unless one in them has nearly the same name.
 pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
-    let all: Vec<(usize, Reference<'_>)> = pods(view)
+    let all: Vec<(usize, String, PodReference<'_>)> = pods(view)
         .into_iter()
         .flat_map(|(owner, path, spec)| {
-            references(spec, &path).into_iter().map(move |reference| (owner, reference))
+            let place = move |reference: PodReference<'_>| format!("{path}{}", reference.path);
+            references(spec).into_iter().map(move |one| (owner, place(one.clone()), one))
         })
-        .filter(|(_, reference)| !reference.optional && !is_placeholder(reference.name))
+        .filter(|(_, _, reference)| !reference.optional && !is_placeholder(reference.name))
         .collect();
 
-    let used: BTreeSet<(&str, &str)> = view
-        .templates
-        .iter()
-        .flat_map(|template| references(template.spec, ""))
-        .chain(all.iter().map(|(_, reference)| reference.clone()))
-        .map(|reference| (reference.kind, reference.name))
-        .collect();
+    let mut used: BTreeSet<(&str, &str)> =
+        all.iter().map(|(_, _, reference)| (reference.kind, reference.name)).collect();
+    let of_templates = view.templates.iter().flat_map(|template| references(template.spec));
+    used.extend(of_templates.map(|reference| (reference.kind, reference.name)));
+
     let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
-    for (owner, reference) in &all {
-        let owner = *owner;
-        let Reference { kind, name, .. } = reference;
-        let manifest = &view.manifests[owner];
+    for (owner, path, reference) in &all {
+        let PodReference { kind, name, .. } = reference;
+        let manifest = &view.manifests[*owner];
         let object = view
             .of_kind(kind)
             .find(|(_, object)| object.name() == *name && object.is_beside(manifest));
-        match (object, reference.key) {
-            (Some((_, object)), Some(key)) => {
-                let known = keys(object);
-                // Controllers fill empty objects.
-                if known.is_empty() || known.contains(&key) || is_placeholder(key) {
-                    continue;
-                }
+        if let Some((_, object)) = object {
+            let known = keys(object);
+            let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
+            // Controllers fill empty objects.
+            for key in reference.keys.iter().filter(|_| !known.is_empty()).filter(missing) {
                 let message = format!("{} has no key `{key}`", object.label());
-                let hint = suggest::hint(key, &known, "keys");
-                found.push(owner, &reference.path, message, hint);
+                found.push(*owner, path, message, suggest::hint(key, &known, "keys"));
             }
-            (Some(_), None) => {}
-            (None, key) => {
-                // An object of this kind that nothing uses, with nearly the same name.
-                let unused: Vec<&str> = view
-                    .of_kind(kind)
-                    .filter(|(_, object)| object.is_beside(manifest))
-                    .map(|(_, object)| object.name())
-                    .filter(|other| !used.contains(&(*kind, *other)))
-                    .collect();
-                if let Some(near) = unused.iter().find(|other| is_typo(name, other)) {
-                    let message = format!(
-                        "{} references {kind}/{name}, which is not in the manifests, but {kind}/{near} is",
-                        manifest.label()
-                    );
-                    let hint = format!("write `{near}`");
-                    found.push(owner, &reference.path, message, hint);
-                    continue;
-                }
-                let (Some(key), Some(variable)) = (key, reference.variable) else { continue };
-                let first = *first_keys.entry((*kind, *name, variable)).or_insert(key);
-                if first != key && !is_placeholder(first) && !is_placeholder(key) {
-                    let message = format!(
-                        "`{variable}` is key `{key}` of {kind}/{name}, but key `{first}` in other pods"
-                    );
-                    let hint = "use the key that the object has";
-                    found.push(owner, &reference.path, message, hint).severity =
-                        Some(Severity::Warning);
-                }
-            }
+            continue;
+        }
+
+        // An object of this kind that nothing uses, with nearly the same name.
+        let near = view
+            .of_kind(kind)
+            .filter(|(_, object)| object.is_beside(manifest))
+            .map(|(_, object)| object.name())
+            .find(|other| !used.contains(&(*kind, *other)) && is_typo(name, other));
+        if let Some(near) = near {
+            let message = format!(
+                "{} references {kind}/{name}, which is not in the manifests, but {kind}/{near} is",
+                manifest.label()
+            );
+            found.push(*owner, path, message, format!("write `{near}`"));
+            continue;
+        }
+
+        // The object is not in the manifests, but its pods agree on its keys, except for one.
+        let (Some(key), Some(variable)) = (reference.keys.first(), reference.variable) else {
+            continue;
+        };
+        let first = *first_keys.entry((*kind, *name, variable)).or_insert(*key);
+        if first != *key && !is_placeholder(first) && !is_placeholder(key) {
+            let message = format!(
+                "`{variable}` is key `{key}` of {kind}/{name}, but key `{first}` in other pods"
+            );
+            let hint = "use the key that the object has";
+            found.push(*owner, path, message, hint).severity = Some(Severity::Warning);
         }
     }
 }
@@ -284,33 +223,6 @@ pub(super) fn is_typo(one: &str, other: &str) -> bool {
     start + end > 1 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
 }
 
-/// Returns a quantity in thousandths; `None` if it is not valid.
-fn thousandths(json: &Json) -> Option<f64> {
-    let text = match json {
-        Json::String(text) => text.trim().to_owned(),
-        Json::Number(number) => number.to_string(),
-        _ => return None,
-    };
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let factor = match unit {
-        "" => 1e3,
-        "m" => 1.0,
-        "k" => 1e6,
-        "M" => 1e9,
-        "G" => 1e12,
-        "T" => 1e15,
-        "P" => 1e18,
-        "Ki" => 1024e3,
-        "Mi" => 1024e3 * 1024.0,
-        "Gi" => 1024e3 * 1024.0 * 1024.0,
-        "Ti" => 1024e3 * 1024.0 * 1024.0 * 1024.0,
-        "Pi" => 1024e3 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    Some(number.parse::<f64>().ok()? * factor)
-}
-
 /// Checks that requests do not exceed limits, and equal them for devices.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, path, spec) in pods(view) {
@@ -325,11 +237,11 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
-                let message = match (thousandths(request), limit.map(thousandths)) {
+                let message = match (quantity(request), limit.map(quantity)) {
                     (Some(_), None) if is_device => {
                         format!("`{name}` is requested without a limit")
                     }
-                    (Some(request), Some(Some(limit))) if is_device && differs(request, limit) => {
+                    (Some(request), Some(Some(limit))) if is_device && request != limit => {
                         format!("requests and limits of `{name}` differ")
                     }
                     (Some(request), Some(Some(limit))) if request > limit => {
@@ -346,10 +258,6 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
             }
         }
     }
-}
-
-fn differs(one: f64, other: f64) -> bool {
-    (one - other).abs() > 0.5
 }
 
 /// Variables with ports of the engines that Service links set to an address: those of a Service

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::diff::identity::Pairs;
 use crate::diff::path::Step;
-use crate::diff::rules::quantity::quantity;
 use crate::diff::rules::rbac::EffectivePermissions;
 use crate::diff::rules::{at, is_hook, pod_template};
 use crate::diff::{Identity, Side};
+use crate::ir::{PodReference, pod_references, quantity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
 
@@ -187,13 +187,16 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
         }
     }
 
-    for Needed { kind, name, keys, place } in needed(pod.spec) {
+    for PodReference { kind, name, keys, field, optional, .. } in pod_references(pod.spec) {
+        if optional {
+            continue;
+        }
         match object("", kind, true, name) {
             None => {
                 let made = mentioned.0.contains(name)
                     || (kind == "ConfigMap" && IN_EVERY_NAMESPACE.contains(&name));
                 if !hook && !made {
-                    add(&MISSING, format!("{kind} {name} is not part of the chart"), &[place]);
+                    add(&MISSING, format!("{kind} {name} is not part of the chart"), &[field]);
                 }
             }
             Some(object) => {
@@ -207,67 +210,11 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
                     object.get(*map).and_then(Json::as_object).is_some_and(|map| !map.is_empty())
                 });
                 for key in keys.iter().filter(|key| filled && !has(key)) {
-                    add(&KEY, format!("{kind} {name} has no key {key}"), &[place]);
+                    add(&KEY, format!("{kind} {name} has no key {key}"), &[field]);
                 }
             }
         }
     }
-}
-
-/// An object that pods need.
-struct Needed<'j> {
-    kind: &'static str,
-    name: &'j str,
-    keys: Vec<&'j str>,
-    /// Field of the pod with the reference.
-    place: &'static str,
-}
-
-/// Returns the objects that containers cannot start without.
-fn needed(spec: &Json) -> Vec<Needed<'_>> {
-    let mut needed = Vec::new();
-    let volumes = spec.get("volumes").and_then(Json::as_array).into_iter().flatten();
-    for volume in volumes {
-        needed.extend(source("Secret", volume.get("secret"), "secretName", "volumes"));
-        needed.extend(source("ConfigMap", volume.get("configMap"), "name", "volumes"));
-        let claim = volume.get("persistentVolumeClaim");
-        needed.extend(source("PersistentVolumeClaim", claim, "claimName", "volumes"));
-        let projected = at(volume, &["projected", "sources"]).and_then(Json::as_array);
-        for part in projected.into_iter().flatten() {
-            needed.extend(source("Secret", part.get("secret"), "name", "volumes"));
-            needed.extend(source("ConfigMap", part.get("configMap"), "name", "volumes"));
-        }
-    }
-    for container in containers(spec) {
-        let list = |key: &str| container.get(key).and_then(Json::as_array).into_iter().flatten();
-        for from in list("env").filter_map(|variable| variable.get("valueFrom")) {
-            needed.extend(source("Secret", from.get("secretKeyRef"), "name", "containers"));
-            needed.extend(source("ConfigMap", from.get("configMapKeyRef"), "name", "containers"));
-        }
-        for from in list("envFrom") {
-            needed.extend(source("Secret", from.get("secretRef"), "name", "containers"));
-            needed.extend(source("ConfigMap", from.get("configMapRef"), "name", "containers"));
-        }
-    }
-    needed
-}
-
-/// Returns the object that a reference needs; `None` if it is optional.
-fn source<'j>(
-    kind: &'static str,
-    reference: Option<&'j Json>,
-    field: &str,
-    place: &'static str,
-) -> Option<Needed<'j>> {
-    let reference = reference?;
-    if reference.get("optional").and_then(Json::as_bool).unwrap_or_default() {
-        return None;
-    }
-    let name = reference.get(field)?.as_str().filter(|name| !name.is_empty())?;
-    let items = reference.get("items").and_then(Json::as_array).into_iter().flatten();
-    let items = items.filter_map(|item| item.get("key")?.as_str());
-    let keys = items.chain(reference.get("key").and_then(Json::as_str)).collect();
-    Some(Needed { kind, name, keys, place })
 }
 
 /// Adds the fault of a selector that does not match the labels of its pods.
