@@ -90,6 +90,8 @@ impl fmt::Display for Path {
                 Step::Index(index) => write!(f, "[{index}]")?,
                 Step::Order(_) => write!(f, "[order]")?,
                 Step::Item(_) => {
+                    // Labels that look like an index or `order` are quoted, so that a path has one
+                    // meaning.
                     let label = step.label();
                     let plain = |c: char| c.is_alphanumeric() || "-_./:*@,= ".contains(c);
                     let number = label.bytes().all(|b| b.is_ascii_digit());

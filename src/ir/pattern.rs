@@ -23,6 +23,8 @@ impl Pattern {
         if text.trim().is_empty() {
             return Err("pattern is empty".to_owned());
         }
+
+        // Names may contain `:` (ClusterRoles do), so only `:.` and `:[` begin a path.
         let (object, path) = if text.starts_with(['.', '[']) {
             ("", text)
         } else {
@@ -31,6 +33,7 @@ impl Pattern {
                 None => (text, ""),
             }
         };
+
         let mut parts: Vec<&str> = object.split('/').collect();
         let object = match (parts.len(), parts.pop()) {
             (1, Some(kind)) => [kind, "", ""],
@@ -38,6 +41,7 @@ impl Pattern {
             (3, Some(name)) => [parts[0], parts[1], name],
             _ => return Err(format!("`{object}` has more parts than KIND/NAMESPACE/NAME")),
         };
+
         Ok(Pattern {
             text: text.to_owned(),
             object: object.map(str::to_owned),
@@ -75,6 +79,7 @@ fn segments(path: &str) -> Result<Vec<String>, String> {
             rest = &after[end + 1..];
         } else if let Some(after) = rest.strip_prefix('.') {
             let end = after.find(['.', '[']).unwrap_or(after.len());
+            // `.[item]` is the same as `[item]`.
             if end == 0 && !after.starts_with('[') {
                 return Err(format!("`{path}` has an empty segment"));
             }
@@ -86,6 +91,7 @@ fn segments(path: &str) -> Result<Vec<String>, String> {
             return Err(format!("expected `.` or `[` before `{rest}`"));
         }
     }
+
     Ok(found)
 }
 

@@ -170,6 +170,7 @@ impl Inspection {
         owned: &BTreeMap<String, String>,
     ) -> Result<bool, Fatal> {
         let unreadable = |e: io::Error| failed("read", file, &e);
+
         match path.to_str().and_then(|path| owned.get_key_value(path)) {
             Some((path, sum)) => {
                 let written = metadata.is_file() && sha256_of(file).map_err(unreadable)? == *sum;
@@ -178,6 +179,7 @@ impl Inspection {
                 }
                 Ok(true)
             }
+            // `helm dependency build` writes it, with a timestamp.
             None if path == CHART_LOCK
                 && is_lock_of_helm(file, metadata).map_err(unreadable)? =>
             {

@@ -95,6 +95,7 @@ pub(super) fn of_deployment(
     if let Err(damage) = damage(out, found) {
         return diagnostics.push(*damage);
     }
+
     for path in &found.foreign {
         let file = out.join(path).display().to_string();
         diagnostics.push(
@@ -106,6 +107,7 @@ pub(super) fn of_deployment(
             .hint("move it away, or use another name in `[deploy]`"),
         );
     }
+
     if !replace && !found.edited.is_empty() {
         let edited = name_some(&found.edited);
         let message = format!("generated deployment files were edited: {edited}");

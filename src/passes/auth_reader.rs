@@ -59,5 +59,6 @@ fn role_binding(chart: &str, account: &str) -> Object {
             ])]),
         ),
     ]);
+
     Object::new(root, Origin::Added("auth-reader"))
 }

@@ -361,6 +361,7 @@ fn script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
              --master-addr=\"$leader\"\n"
             .to_owned(),
         Topology::Ray if pod == Pod::Headless => JOIN_RAY.to_owned(),
+        // Ray places the engine's workers when it starts, so all nodes must have joined.
         Topology::Ray => "\
 ray start --head --port=6379
 until python3 -c \"import ray, sys
@@ -377,6 +378,7 @@ exec vllm serve \"$@\"
              --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * {local}))\"\n"
         ),
     };
+
     Some(format!("{LEADER}{last}"))
 }
 

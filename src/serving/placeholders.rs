@@ -14,6 +14,8 @@ pub fn protect(bytes: &[u8]) -> Option<Vec<u8>> {
     if text.contains([OPEN, CLOSE]) {
         return None;
     }
+
+    // The marks are of a private use area; a file that has them already could not be restored.
     let mut protected = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {
@@ -32,6 +34,7 @@ pub fn protect(bytes: &[u8]) -> Option<Vec<u8>> {
             }
         }
     }
+
     protected.push_str(rest);
     protected.contains(OPEN).then(|| protected.into_bytes())
 }

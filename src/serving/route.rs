@@ -136,6 +136,7 @@ fn gke(config: &ServingConfig) -> [Object; 2] {
         "targetRef": target,
         "default": {"timeoutSec": seconds, "logging": {"enabled": true}},
     });
+
     let health = json!({
         "targetRef": target,
         "default": {
@@ -147,6 +148,7 @@ fn gke(config: &ServingConfig) -> [Object; 2] {
             },
         },
     });
+
     let api = "networking.gke.io/v1";
     let labels = labels(config);
     [

@@ -203,6 +203,7 @@ impl Decided {
                     `-bundle`",
             )
         };
+
         failure(Code::NoManifests, message, hint)
     }
 }

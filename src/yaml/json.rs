@@ -71,6 +71,7 @@ impl<'t> Parser<'t> {
 
     fn step(&mut self) -> Next<'t> {
         self.skip_space();
+
         match self.open.last().copied() {
             None => self.value(),
             Some(Open::Value) => {

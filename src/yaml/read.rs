@@ -147,6 +147,7 @@ impl<'t> Builder<'t> {
     fn event(&mut self, event: Event<'_>, mark: Mark) -> Result<(), Box<Problem>> {
         match event {
             Event::DocumentStart(_) => {
+                // An anchor is valid in its document only.
                 self.line = 0;
                 self.item_lines = Vec::new();
                 self.anchors.clear();
@@ -154,6 +155,7 @@ impl<'t> Builder<'t> {
             Event::DocumentEnd => {}
             Event::SequenceStart { anchor } => {
                 self.open(mark)?;
+                // Lines of items are for messages about the objects of a List.
                 if let [top] = self.stack.as_slice()
                     && top.is_at_items()
                 {
@@ -179,6 +181,7 @@ impl<'t> Builder<'t> {
             }
             Event::Scalar { mut text, style, anchor, tag } => {
                 self.open(mark)?;
+                // `<<` is no key of the map.
                 if self.expects_key() && is_merge(&text, style, tag.as_deref()) {
                     self.set_key(Name::Merge, mark);
                     return Ok(());

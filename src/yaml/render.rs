@@ -210,6 +210,7 @@ impl<'a> Action<'a> {
         self.skip_blanks();
         let start = self.position;
         let rest = self.rest();
+
         match rest.as_bytes().first() {
             Some(b'.') => self.field().map(Some),
             Some(b'$') => {

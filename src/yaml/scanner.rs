@@ -97,6 +97,7 @@ impl<'t> Scanner<'t> {
             token: 0,
             mark: start,
         };
+
         Scanner {
             text,
             pos: start.offset,

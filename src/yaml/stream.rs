@@ -47,6 +47,7 @@ impl<'t> Iterator for Events<'t> {
                 Some(Document::Yaml(yaml)) => yaml.next(self.current),
                 None => None,
             };
+
             match event {
                 Some(Ok((Event::DocumentStart(number), mark))) => {
                     self.begun = number;
@@ -59,6 +60,8 @@ impl<'t> Iterator for Events<'t> {
                 }
                 None => {}
             }
+
+            // The document is read to its end, and the next one begins.
             match self.advance() {
                 Ok(true) => {}
                 Ok(false) => return None,

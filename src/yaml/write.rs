@@ -247,6 +247,8 @@ impl Writer {
                 for part in parts {
                     match part {
                         Part::Text(text) => {
+                            // First for YAML, then for Helm, which reads the template before YAML
+                            // is parsed.
                             let mut quoted = String::new();
                             quote_into(&mut quoted, text);
                             self.out.push_str(&expression::escape_before_action(&quoted));
@@ -260,6 +262,7 @@ impl Writer {
                 self.out.push_str("\"\n");
             }
             Expr::Values(path) | Expr::Entries(path) => {
+                // `toYaml` writes lists and maps without indentation, over several lines.
                 self.out.push('\n');
                 self.indent(indent + 2);
                 let path = expression::values(path);

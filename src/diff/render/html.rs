@@ -52,9 +52,13 @@ pub(super) fn page(
         digest(SCRIPT),
         text(title),
     );
+
+    // Styles and the script are inline, so that the report is one file; the policy above allows
+    // them by digest, and nothing that a manifest could smuggle in.
     if !kinds.is_empty() {
         filters(kinds, classes, &mut page);
     }
+
     page.push_str("<main>\n");
     page.push_str(body);
     page.push_str("</main>\n");
@@ -279,12 +283,15 @@ fn plan(set: &ChangeSet, page: &mut String) {
     if set.plan.is_empty() {
         return;
     }
+
     page.push_str("<section class=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
     for step in &set.plan {
         let _ = writeln!(page, "<li><b>{}</b>\n<ul>", text(step.title));
         for item in step.items.iter().take(ITEMS) {
             let _ = writeln!(page, "<li>{}</li>", with_code(item));
         }
+
+        // Folded, not dropped: a page has no size limit.
         if step.items.len() > ITEMS {
             let more = step.items.len() - ITEMS;
             let _ = writeln!(page, "<li><details><summary>{more} more</summary>\n<ul>");
@@ -294,11 +301,13 @@ fn plan(set: &ChangeSet, page: &mut String) {
             page.push_str("</ul>\n</details></li>\n");
         }
         page.push_str("</ul>\n");
+
         for command in &step.commands {
             let _ = writeln!(page, "<pre>{}</pre>", text(command));
         }
         page.push_str("</li>\n");
     }
+
     page.push_str("</ol>\n</section>\n");
 }
 

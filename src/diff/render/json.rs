@@ -20,9 +20,11 @@ pub fn document(set: &ChangeSet) -> Json {
         .iter()
         .map(|class| (class.as_str().to_owned(), json!(set.count(*class))))
         .collect();
+
     let summary = Summary::of(set);
     let findings = summary.groups.iter().enumerate();
     let important = |index: usize| summary.most_important.contains(&index);
+
     json!({
         "format": FORMAT,
         "old": set.old,

@@ -169,6 +169,7 @@ impl Report {
         if !self.comparisons.is_empty() {
             out.push_str("| chart | upgrade | class | breaking | risky | info |\n|---|---|---|---|---|---|\n");
         }
+
         for Comparison { name, set } in self.comparisons.iter().take(ROWS) {
             let summary = Summary::of(set);
             let class = summary.class.map_or("", Class::as_str);
@@ -183,6 +184,7 @@ impl Report {
                 summary.count(Class::Info),
             );
         }
+
         if self.comparisons.len() > ROWS {
             let _ = writeln!(out, "\nand {} more", self.comparisons.len() - ROWS);
         }

@@ -317,6 +317,9 @@ impl Writer {
             let kind = objects.first().map_or("", |(object, _)| object.id.kind.as_str());
             kinds.entry(kind).or_default().push((group.reason, labels));
         }
+
+        // Many findings of one rule are listed per kind of object. Objects are named once if all
+        // reasons are about the same ones.
         for (kind, reasons) in kinds {
             let Some(group) = alike.first() else { return };
             let same = reasons
@@ -329,6 +332,7 @@ impl Writer {
                     .map(|(reason, labels)| format!("{reason} (in {labels})"))
                     .collect(),
             };
+
             let text = match reasons.first() {
                 Some((_, labels)) if same => {
                     format!("{} in {labels}: {}", all.len(), all.join("; "))

@@ -201,14 +201,17 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         findings.push(found(&CHANGED, "schema of the version added or removed"));
         return;
     }
+
     let location = locate(steps, start);
     let mut own = Vec::new();
     match &location.part {
+        // No effect on validation, pruning or defaults.
         SchemaPart::Keyword(keyword, _)
             if ["description", "title", "example", "externalDocs"].contains(&keyword.as_str()) =>
         {
             return;
         }
+        // A change in one branch can be a restriction or a relaxation of the whole.
         _ if location.combined => {
             own.push(found(
                 &CHANGED,
@@ -223,6 +226,8 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             own.push(found(&CHANGED, format!("{}: schema changed", location.field)));
         }
     }
+
+    // No client can use an unserved version, and `status` is written by the new operator itself.
     let unserved = lookup_version(context)
         .is_some_and(|version| version.get("served").and_then(Json::as_bool) == Some(false));
     for finding in own {

@@ -213,12 +213,14 @@ impl When {
         if before == after {
             return None;
         }
+
         let is = |value: Option<&Json>, text: &str| {
             value.is_some_and(|value| {
                 let json = value.to_string();
                 value.as_str() == Some(text) || json == text
             })
         };
+
         let numbers = number(before).zip(number(after));
         let holds = match self {
             When::Changed => true,
@@ -226,6 +228,7 @@ impl When {
             When::Removed => after.is_none(),
             When::To(text) => is(after, text) && !is(before, text),
             When::From(text) => is(before, text) && !is(after, text),
+            // A first limit restricts, too.
             When::Limited => match (number(before), number(after)) {
                 (Some(before), Some(after)) => after < before,
                 (None, Some(_)) => before.is_none(),
@@ -236,6 +239,7 @@ impl When {
             When::Loses => return items(before, after).map(|gone| format!("removed {gone}")),
             When::Gains => return items(after, before).map(|came| format!("added {came}")),
         };
+
         let shown = |value: Option<&Json>| value.map_or("unset".to_owned(), plain);
         holds.then(|| format!("{} → {}", shown(before), shown(after)))
     }

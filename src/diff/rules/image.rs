@@ -146,6 +146,7 @@ pub(super) fn judge_versions(
     findings: &mut Vec<Finding>,
 ) -> bool {
     let (Some(before), Some(after)) = (versions(old), versions(new)) else { return false };
+
     let gone: Vec<&str> = before
         .iter()
         .map(|(key, _)| *key)
@@ -155,6 +156,7 @@ pub(super) fn judge_versions(
         let reason = format!("{place}: no image for {} any more", super::listed(&gone, 5));
         findings.push(found(&OPERAND_VERSION, reason));
     }
+
     for (key, image) in after {
         let known = before.iter().find(|(old, _)| *old == key).map(|(_, image)| *image);
         match known {
@@ -166,6 +168,8 @@ pub(super) fn judge_versions(
             _ => {}
         }
     }
+
+    // The same images in another order or form.
     if findings.is_empty() {
         findings.push(found(&OPERAND_IMAGE, format!("{place}: {}", display_value(new))));
     }

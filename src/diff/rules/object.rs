@@ -158,16 +158,20 @@ fn renames(context: &RuleContext<'_, '_>, old: &Identity) -> bool {
 /// Adds the findings for a removed object.
 fn removed(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let id = &context.pair.id;
+
+    // Removed CRDs have rules of their own.
     if context.pair.old.is_some_and(is_kept) {
         if id.kind != "CustomResourceDefinition" {
             findings.push(found(&KEPT, "Helm keeps it in the cluster"));
         }
         return;
     }
+
     let still = context.sides.references.to(id);
     if !still.is_empty() {
         findings.push(found(&REFERENCED, format!("{} still references it", listed(&still, 3))));
     }
+
     match id.kind.as_str() {
         "PersistentVolumeClaim" | "PersistentVolume" | "Namespace" | "StatefulSet" => {
             findings.push(found(&DATA, format!("the upgrade deletes the {}", id.kind)));
@@ -206,6 +210,9 @@ fn removed(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
 fn added(context: &RuleContext<'_, '_>, new: &Json, findings: &mut Vec<Finding>) {
     let id = &context.pair.id;
     let text = |keys: &[&str]| super::at(new, keys).and_then(Json::as_str).unwrap_or_default();
+
+    // Most additions need no attention: these affect other objects, expose something, or need an
+    // API that the cluster may not serve.
     match id.kind.as_str() {
         "APIService" => findings.push(found(&API_ADDED, "new APIService")),
         "ResourceQuota"

@@ -208,18 +208,22 @@ const AGGREGATE_TO: &str = "rbac.authorization.k8s.io/aggregate-to-";
 fn aggregation(context: &RuleContext<'_, '_>, keys: &[&str], findings: &mut Vec<Finding>) {
     let in_labels = matches!(keys, [] | ["metadata"] | ["metadata", "labels"])
         || matches!(keys, ["metadata", "labels", label] if label.starts_with(AGGREGATE_TO));
+
     if keys.first() == Some(&"aggregationRule") {
         findings.push(found(&AGGREGATED, context.change()));
     }
     if !in_labels {
         return;
     }
+
+    // The aggregation rules of `admin`, `edit` and `view` select the value `true`.
     let targets = |object: Option<&serde_json::Value>| -> BTreeSet<String> {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));
         let labels = labels.and_then(serde_json::Value::as_object).into_iter().flatten();
         let on = labels.filter(|(_, value)| value.as_str() == Some("true"));
         on.filter_map(|(key, _)| key.strip_prefix(AGGREGATE_TO).map(str::to_owned)).collect()
     };
+
     let (old, new) = (targets(context.pair.old), targets(context.pair.new));
     let names = |set: Vec<&String>| listed(&set, 4);
     let came: Vec<&String> = new.difference(&old).collect();
@@ -229,6 +233,7 @@ fn aggregation(context: &RuleContext<'_, '_>, keys: &[&str], findings: &mut Vec<
         let reason = format!("everyone with {} can now {}", names(came), summary(&grants));
         findings.push(found(&AGGREGATED, reason));
     }
+
     let gone: Vec<&String> = old.difference(&new).collect();
     if !gone.is_empty() {
         let reason = format!("everyone with {} loses its permissions", names(gone));

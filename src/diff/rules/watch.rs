@@ -76,10 +76,12 @@ const NAMES: [&str; 4] =
 fn watched(pod: &Json, release: &str) -> Option<Watched> {
     let annotation = at(pod, &["metadata", "annotations", "olm.targetNamespaces"]);
     let annotation = annotation.and_then(Json::as_str);
+
     let is_name = |name: &str| {
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         NAMES.iter().any(|end| name.to_lowercase().ends_with(end))
     };
+
     let containers = at(pod, &["spec", "containers"]).and_then(Json::as_array);
     for container in containers.into_iter().flatten() {
         let list = |key: &str| container.get(key).and_then(Json::as_array).into_iter().flatten();
@@ -101,6 +103,8 @@ fn watched(pod: &Json, release: &str) -> Option<Watched> {
                 }
             }
         }
+
+        // A value with `$` is expanded by a shell or the kubelet, and unknown here.
         for argument in list("args").filter_map(Json::as_str) {
             if let Some((flag, value)) = argument.split_once('=')
                 && is_name(flag)

@@ -62,8 +62,10 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
     let Some(["spec", rest @ ..]) = shape.strip_prefix(template) else {
         return;
     };
+
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let label = context.label();
+
     match rest {
         ["serviceAccountName", ..] => {
             let name = |value: Option<&Json>| value.map_or("default".to_owned(), plain);

@@ -131,6 +131,7 @@ fn claims_and_users(
             findings.push(finding);
         }
     };
+
     let (before, after) = (claims(old), claims(new));
     for claim in before.iter().filter(|claim| !after.contains(claim)) {
         add(
@@ -138,6 +139,8 @@ fn claims_and_users(
             found(&CLAIM, format!("PersistentVolumeClaim {claim} is no longer mounted")),
         );
     }
+
+    // Without claims, no files of the old pods are left for another user.
     if after.is_empty() {
         return;
     }

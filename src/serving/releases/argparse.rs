@@ -320,6 +320,8 @@ impl<'t> Line<'t> {
                 "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1"
             )
         };
+
+        // To argparse, a word after the flag is an argument of its own.
         let given = match value {
             Some(value) => Some(value),
             None => {
@@ -328,6 +330,7 @@ impl<'t> Line<'t> {
                 next
             }
         };
+
         if let Some(given) = given.filter(|given| !is_open(given)) {
             let is_false =
                 matches!(given.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0");

@@ -181,6 +181,8 @@ impl<'t> Line<'t> {
                     | "False"
             )
         };
+
+        // The next word is not a value: the flag is on, and parsing of flags may end there.
         match (value, next) {
             (Some(value), _) if !is_boolean(value) && !is_open(value) => {
                 let message = format!("flag `{written}` is boolean, but has the value `{value}`");

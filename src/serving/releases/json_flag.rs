@@ -137,6 +137,7 @@ fn is_scalar(kind: &str, value: &Json) -> bool {
     let kinds: Vec<&str> = kind.split('|').filter(|kind| *kind != "null").collect();
     let number =
         |text: &str| text.trim().parse::<f64>().is_ok() || argparse::is_human_integer(text);
+
     match kinds[..] {
         ["int"] => match value {
             Json::Number(number) => number.as_f64().is_none_or(|number| number.fract() == 0.0),

@@ -168,6 +168,7 @@ fn sidecar_of(view: &View<'_>, template: &Template<'_>) -> Vec<Judged> {
     let image = text(sidecar.container, "image");
     let release =
         or_profile(view, image::release(image, "sidecar", &table.releases), &table.releases);
+
     let values: [(&str, &Named<()>); 5] = [
         ("connector", &table.kv_connectors),
         ("kv-connector", &table.kv_connectors),
@@ -183,6 +184,7 @@ fn sidecar_of(view: &View<'_>, template: &Template<'_>) -> Vec<Judged> {
         behaviors: &table.behaviors,
         values: &values,
     };
+
     let path = template.path_of(sidecar.container);
     let judged = |verdict| Judged {
         subject: Subject::Sidecar,

@@ -331,6 +331,8 @@ pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
         if resource == "google.com/tpu" || units < 2 || template.completed {
             continue;
         }
+
+        // The container runtime mounts 64 MiB at /dev/shm; NCCL and worker processes need more.
         let mount = list(engine.container, "volumeMounts")
             .iter()
             .find(|mount| text(mount, "mountPath") == "/dev/shm");
@@ -340,6 +342,7 @@ pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
                     && volume.pointer("/emptyDir/medium").and_then(Json::as_str) == Some("Memory")
             })
         });
+
         let host = template.spec.get("hostIPC").and_then(Json::as_bool) == Some(true);
         if !in_memory && !host {
             let message = format!("{units} × {resource} share only 64 MiB of shared memory");

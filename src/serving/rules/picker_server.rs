@@ -80,6 +80,8 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     let Some(spec) = owner.json.pointer("/spec/template/spec") else { return };
     let image = text(picker.container, "image");
     let official = ["llm-d/", "gateway-api-inference-extension/"].iter().any(|p| image.contains(p));
+
+    // Other images may contain the files.
     for flag in ["config-file", "cert-path", "metrics-cert-dir", "metrics-client-ca-file"] {
         let Some(path) = picker.flags.text(flag).filter(|path| !is_placeholder(path)) else {
             continue;
@@ -93,6 +95,7 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
             found.push(picker.owner, ARGS, message, hint);
         }
     }
+
     if picker.flags.is_on("enable-cert-reload")
         && !picker.flags.has("cert-path")
         && picker.flags.text("enable-cert-reload") != Some("false")
@@ -110,6 +113,7 @@ fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     }
     let owner = &view.manifests[picker.owner];
     let template = owner.json.pointer("/spec/template/metadata/labels");
+
     for (_, service) in view.of_kind("Service") {
         let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
         let has = |(key, value): (&String, &Json)| template.and_then(|l| l.get(key)) == Some(value);
@@ -117,6 +121,7 @@ fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
         if !selects || !service.is_beside(owner) {
             continue;
         }
+
         for (_, rule) in view.of_kind("DestinationRule") {
             let Some(spec) = rule.json.get("spec") else { continue };
             let host = text(spec, "host").split('.').next().unwrap_or_default();

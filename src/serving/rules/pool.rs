@@ -190,6 +190,7 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
 pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
     for (_, pool) in view.pools() {
         for template in view.selected(pool) {
+            // Ray's workers run no engine of their own, but join the leader's.
             let joins_ray = template.engine.is_none()
                 && template.part == super::super::view::pods::Part::Worker
                 && template.containers().any(|(container, _)| {
@@ -199,6 +200,7 @@ pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
                         })
                     })
                 });
+
             let headless = template.engine.as_ref().is_some_and(|engine| engine.is_headless());
             if headless || joins_ray {
                 let message = format!(

@@ -210,6 +210,8 @@ fn hash_seeds(
     let Some((_, pods)) = view.pods_of(picker) else { return };
     let said = index.parameters.pointer("/tokenProcessorConfig/hashSeed").and_then(Json::as_str);
     let wanted = said.filter(|seed| !seed.is_empty() && !is_placeholder(seed));
+
+    // Without a seed of the picker, the first pod's is compared with the others.
     let mut first: Option<&str> = None;
     for template in pods {
         let Some(engine) = template.engine.as_ref().filter(|e| e.program == Program::Vllm) else {
@@ -220,6 +222,7 @@ fn hash_seeds(
             None => None,
             Some(_) => continue,
         };
+
         let message = match (wanted, seed, first) {
             (Some(wanted), Some(seed), _) if seed != wanted => {
                 format!("PYTHONHASHSEED is `{seed}`, but the picker's hashSeed is `{wanted}`")
@@ -235,6 +238,7 @@ fn hash_seeds(
                 continue;
             }
         };
+
         let path = format!("{}.env", template.path_of(engine.container));
         let finding = found.push(template.owner, path, message, "use one seed everywhere");
         finding.severity = Some(Severity::Warning);

@@ -307,17 +307,21 @@ fn blocking_policy(
 ) -> Option<(usize, String)> {
     let owner = &view.manifests[template.owner];
     let mut blocking = None;
+
+    // Policies add up: one that allows the port is enough.
     for (index, policy) in view.of_kind("NetworkPolicy") {
         let Some(spec) = policy.json.get("spec") else { continue };
         let selector = spec.get("podSelector");
         let labels = selector.and_then(|selector| selector.get("matchLabels")?.as_object());
         let others = selector.is_some_and(|s| s.get("matchExpressions").is_some());
         let selects = labels.is_none_or(|labels| template.has_labels(labels));
+
         let types = list(spec, "policyTypes");
         let is_ingress = types.is_empty() || types.iter().any(|kind| kind == "Ingress");
         if others || !selects || !is_ingress || !policy.is_beside(owner) {
             continue;
         }
+
         let allows = list(spec, "ingress").iter().any(|rule| {
             let ports = list(rule, "ports");
             ports.is_empty() || ports.iter().any(|port| is_port(template, port, wanted))

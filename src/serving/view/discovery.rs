@@ -24,6 +24,7 @@ pub(super) fn templates<'a>(
     budget: &Budget,
 ) -> Vec<Template<'a>> {
     let spec = manifest.json.get("spec").unwrap_or(&Json::Null);
+
     let sources = match manifest.kind() {
         kind if NOT_SEARCHED.contains(&kind) => Vec::new(),
         "LeaderWorkerSet" => {
@@ -49,6 +50,7 @@ pub(super) fn templates<'a>(
             found
         }
     };
+
     sources.into_iter().map(|source| Template::new(source, budget)).collect()
 }
 

@@ -146,6 +146,7 @@ impl<'a> View<'a> {
             budget: Budget::new(),
             judged: OnceCell::new(),
         };
+
         for (owner, manifest) in manifests.iter().enumerate() {
             let found = discovery::templates(owner, manifest, &view.budget);
             view.templates.extend(found);
@@ -155,6 +156,7 @@ impl<'a> View<'a> {
         for (owner, manifest) in manifests.iter().enumerate() {
             view.pickers.extend(view.picker(owner, manifest));
         }
+
         view.derived_pickers = derived
             .pickers
             .iter()
@@ -165,6 +167,8 @@ impl<'a> View<'a> {
                 config: picker.config.clone(),
             })
             .collect();
+
+        // Pods of pickers are checked as pickers only.
         let pickers: Vec<usize> = view.pickers.iter().map(|picker| picker.owner).collect();
         view.templates.retain(|template| !pickers.contains(&template.owner));
         view.read_flag_files();
@@ -333,6 +337,7 @@ impl<'a> View<'a> {
             let path = ".spec.template.spec.containers[0].args".to_owned();
             return Some((index, path, config_map::parse(text)));
         }
+
         let path = flags.text("config-file")?;
         match config_map::file(self.manifests, picker, spec, container, path) {
             File::Text(index, key, _) => {

@@ -418,10 +418,13 @@ impl Sum<'_> {
                 Some(number)
             }
             Token::Name(name) => {
+                // A variable is text, which a shell evaluates as an expression; here it must be a
+                // number.
                 let value = self.variables.get(name).filter(|value| self.budget.pay(value))?;
                 self.position += 1;
                 value.trim().parse().ok()
             }
+            // Unary minus and parentheses recurse, so their depth is limited.
             Token::Sign(sign) if depth < MAX_DEPTH => {
                 let sign = *sign;
                 self.position += 1;

@@ -94,6 +94,8 @@ impl Builder<'_> {
             }
             Some(Anchored::Value(value, size)) => {
                 let (value, size) = (value.clone(), *size);
+                // Aliases of aliases grow exponentially ("billion laughs"): what they copy is
+                // counted.
                 self.copy(size, mark)?;
                 if self.stack.len() + size.depth > MAX_DEPTH {
                     let message =

@@ -106,6 +106,9 @@ impl Scanner<'_> {
         start: Mark,
     ) -> Result<(), Error> {
         let mut deepest = 0;
+
+        // Without an indentation indicator, libyaml takes the deepest of the leading lines,
+        // including empty ones.
         loop {
             let inside = |scanner: &Self| *indent == 0 || scanner.mark().indentation() < *indent;
             while inside(self) && self.byte(self.pos) == b' ' {
@@ -122,6 +125,7 @@ impl Scanner<'_> {
             }
         }
         if *indent == 0 {
+            // At least one more than the parent's.
             *indent = deepest.max(usize::try_from(self.indent + 1).unwrap_or(0)).max(1);
         }
         Ok(())

@@ -92,6 +92,7 @@ impl<'t> Scanner<'t> {
                 self.pos += 1;
             }
             text.push_str(&self.text[run..self.pos]);
+
             match self.byte(self.pos) {
                 b'\'' if quote == b'\'' && self.byte(self.pos + 1) == b'\'' => {
                     text.push('\'');

@@ -241,6 +241,7 @@ fn token(
     permissions: &EffectivePermissions<'_>,
     faults: &mut Vec<Fault>,
 ) {
+    // The setting of the pod wins over that of its ServiceAccount.
     let mounts = |object: &Json| object.get("automountServiceAccountToken").and_then(Json::as_bool);
     let account = Identity {
         kind: "ServiceAccount".to_owned(),
@@ -252,9 +253,13 @@ fn token(
     if mounts(pod.spec).or_else(of_account) != Some(false) {
         return;
     }
+
+    // A projected volume is another way to get a token.
     let volumes = pod.spec.get("volumes").and_then(Json::as_array).into_iter().flatten();
     let sources = volumes.filter_map(|volume| at(volume, &["projected", "sources"])?.as_array());
     let projected = sources.flatten().any(|source| source.get("serviceAccountToken").is_some());
+
+    // A ServiceAccount without permissions is no sign that the pod calls the API.
     if !projected && permissions.holder(&subject(pod)).is_some() {
         let text = "automountServiceAccountToken: false, but the ServiceAccount has permissions";
         let path = pod.path(&["automountServiceAccountToken"]);
@@ -296,6 +301,9 @@ fn leases(pod: &Pod<'_>, permissions: &EffectivePermissions<'_>, faults: &mut Ve
 /// Returns true if arguments or environment variables of a container turn leader election on.
 fn elects_leader(container: &Json) -> bool {
     let list = |key: &str| container.get(key).and_then(Json::as_array).into_iter().flatten();
+
+    // Operators have `--leader-elect`, `--enable-leader-election` and variables such as
+    // LEADER_ELECTION_ENABLED, with prefixes of their own.
     let is_name = |name: &str| {
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         let name = name.to_lowercase();
@@ -303,7 +311,9 @@ fn elects_leader(container: &Json) -> bool {
             .iter()
             .any(|end| name.ends_with(end))
     };
+
     let is_on = |value: &str| value.eq_ignore_ascii_case("true");
+
     let by_flag =
         list("args").chain(list("command")).filter_map(Json::as_str).any(|argument| match argument
             .strip_prefix("--")

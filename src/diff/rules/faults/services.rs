@@ -10,6 +10,7 @@ use std::collections::HashMap;
 /// Adds the faults of all Services of a side, and of what they are for.
 pub(super) fn judge(side: &Side, pods: &[Pod<'_>], faults: &mut Vec<Fault>) {
     let index = PodsByLabel::of(pods);
+
     for (id, object) in &side.objects {
         match id.kind.as_str() {
             "Service" => service(id, object, &index, faults),
