@@ -7,7 +7,8 @@
 //! [`ir`] is the representation between the stages, and [`diag`] the diagnostics of all stages.
 //! [`pipeline`] connects them.
 //!
-//! The library works without the command line:
+//! The library works without the command line. With `default-features = false`, it does not compile
+//! clap, progress bars and TLS; the feature `registry` adds the registry client.
 //!
 //! ```
 //! use bundle2chart::config::BundleConfig;

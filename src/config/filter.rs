@@ -15,7 +15,7 @@ impl Filter {
     pub fn failed(&self, objects: &str, first: &Failure) -> Diagnostic {
         let text = &self.text;
         let (message, hint) = match first {
-            Failure::Error(reason) if reason.starts_with("invalid regex") => (
+            Failure::InvalidRegex(_) => (
                 format!("filter `{text}` fails on {objects}"),
                 "to match a character such as `(` or `.` literally, escape it with two \
                     backslashes: \"\\\\.example$\""

@@ -119,7 +119,7 @@ impl Program {
                 Ok(Val::Null) => false,
                 Ok(value @ Val::Obj(_)) if value == *input => true,
                 Ok(value) => return Answer::NotCondition(type_name(&value).to_owned()),
-                Err(error) => return Answer::Failed(without_values(&error.to_string())),
+                Err(error) => return failed(&error),
             };
         }
         Answer::Condition(any)
@@ -130,7 +130,7 @@ impl Program {
         let mut outputs = self.outputs(run, input);
         let first = match outputs.next() {
             None => return Answer::Failed("it returned no object".to_owned()),
-            Some(Err(error)) => return Answer::Failed(without_values(&error.to_string())),
+            Some(Err(error)) => return failed(&error),
             Some(Ok(value)) => value,
         };
         if outputs.next().is_some() {
@@ -163,6 +163,8 @@ enum Answer {
     NotCondition(String),
     /// The program fails; the reason shows no values, which may be secret.
     Failed(String),
+    /// The program fails because a text is not a regular expression.
+    InvalidRegex(String),
     /// The program went over its budget.
     Stopped(Excess),
 }
@@ -214,6 +216,19 @@ fn type_name(value: &Val) -> &'static str {
     }
 }
 
+/// Start of the message with which `jaq_std` rejects a regular expression; its errors have no kinds.
+const INVALID_REGEX: &str = "invalid regex";
+
+/// Returns the answer for a runtime error of jq, without values, which may be secret.
+fn failed(error: &jaq_json::Error) -> Answer {
+    let reason = without_values(&error.to_string());
+    if reason.starts_with(INVALID_REGEX) {
+        Answer::InvalidRegex(reason)
+    } else {
+        Answer::Failed(reason)
+    }
+}
+
 /// Returns the message of a jq error without values, which may be secret.
 fn without_values(error: &str) -> String {
     let kind = |value: &str| match value.chars().next() {
@@ -257,7 +272,7 @@ fn without_values(error: &str) -> String {
     if text.ends_with(" has no length") {
         return "a boolean has no length".to_owned();
     }
-    let known = ["invalid regex", "split input and separator"];
+    let known = [INVALID_REGEX, "split input and separator"];
     if known.iter().any(|start| text.starts_with(start)) {
         return text;
     }

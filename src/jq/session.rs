@@ -31,6 +31,8 @@ const ARENA_KIB: &str = "32768";
 pub enum Failure {
     /// A runtime error; the message has no values, which may be secret.
     Error(String),
+    /// A runtime error because a text is not a regular expression, as [`Failure::Error`].
+    InvalidRegex(String),
     /// The filter returned a value of this type, which is not a boolean.
     NotCondition(String),
 }
@@ -38,7 +40,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Error(reason) => write!(f, "here {reason}"),
+            Failure::Error(reason) | Failure::InvalidRegex(reason) => write!(f, "here {reason}"),
             Failure::NotCondition(given) => write!(f, "it returned {given}"),
         }
     }
@@ -114,6 +116,7 @@ impl Session {
                 Answer::Condition(condition) => Ok(condition),
                 Answer::NotCondition(given) => Err(Failure::NotCondition(given)),
                 Answer::Failed(reason) => Err(Failure::Error(reason)),
+                Answer::InvalidRegex(reason) => Err(Failure::InvalidRegex(reason)),
                 Answer::Object(_) => return Err(unexpected(program)),
                 Answer::Stopped(excess) => return Err(Stopped { program, excess }),
             });
@@ -141,7 +144,7 @@ impl Session {
         self.ask(&[program], &Input(Form::Owned(hidden)), |program, answer| {
             patched = match answer {
                 Answer::Object(object) => placeholders.restore(object.get()),
-                Answer::Failed(reason) => Err(reason),
+                Answer::Failed(reason) | Answer::InvalidRegex(reason) => Err(reason),
                 Answer::Stopped(excess) => return Err(Stopped { program, excess }),
                 Answer::Condition(_) | Answer::NotCondition(_) => return Err(unexpected(program)),
             };

@@ -12,7 +12,7 @@ fn answer(filter: &str, object: &Json, budget: Budget) -> Result<bool, String> {
     }
     match session.conditions(&[0], &Input::from(object.clone())) {
         Ok(answers) => answers[0].clone().map_err(|failure| match failure {
-            Failure::Error(reason) => reason,
+            Failure::Error(reason) | Failure::InvalidRegex(reason) => reason,
             Failure::NotCondition(given) => format!("gives {given}"),
         }),
         Err(stopped) => Err(format!("stopped: {}", stopped.excess)),
@@ -428,4 +428,19 @@ proptest::proptest! {
             }
         }
     }
+}
+
+#[test]
+fn invalid_regular_expressions_are_a_kind_of_failure() {
+    let failure = |filter: &str| {
+        let programs = vec![(Purpose::Filter, filter.to_owned())];
+        let mut session = Session::start_within(programs, Budget::default()).expect("a thread");
+        let input = Input::from(json!({"kind": "Route"}));
+        session.conditions(&[0], &input).expect("answers").remove(0).expect_err("a failure")
+    };
+    for filter in [".kind | test(\"(\")", ".kind | test(\"a\"; \"?\")"] {
+        assert!(matches!(failure(filter), Failure::InvalidRegex(_)), "{filter}");
+    }
+    // The text of a program is no reason to suggest another regular expression.
+    assert!(matches!(failure(".\"invalid regex\" | keys"), Failure::Error(_)));
 }

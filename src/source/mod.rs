@@ -4,9 +4,11 @@
 //! directories are kept, in memory. Input is not trusted: digests and sizes of blobs are checked,
 //! and [`Limits`] bound the resources.
 
+#[cfg_attr(not(feature = "registry"), allow(dead_code, reason = "credentials and proxies"))]
 mod access;
 mod archive;
 mod artifact;
+#[cfg_attr(not(feature = "registry"), allow(dead_code, reason = "only registries are cached"))]
 mod cache;
 pub mod catalog;
 pub mod chart;
@@ -23,8 +25,13 @@ mod manifests;
 mod mirror;
 mod overlays;
 mod own_manifests;
+#[cfg_attr(not(feature = "registry"), allow(dead_code, reason = "credential helpers"))]
 mod process;
 mod reference;
+#[cfg(feature = "registry")]
+mod registry;
+#[cfg(not(feature = "registry"))]
+#[path = "registry_disabled.rs"]
 mod registry;
 mod resolver;
 mod tarball;

@@ -1,7 +1,6 @@
 //! [`SourceResolver`]: finds the bytes of a source in directories, layouts, mirrors, registries, in this order.
 
 use super::access::Access;
-use super::cache::Cache;
 use super::catalog::{self, Selected};
 use super::image::{self, Blobs};
 use super::layout::{self, Layout, Wanted};
@@ -14,7 +13,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span};
 use oci_spec::image::{Descriptor, Digest};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// Reads sources as a configuration says. May be used from several threads.
 pub struct SourceResolver {
@@ -219,14 +218,7 @@ impl SourceResolver {
 
     pub(super) fn client(&self) -> Result<&Client, Fatal> {
         let made = self.client.get_or_init(|| {
-            let cache = Cache::new(self.access.environment.cache().as_deref())?;
-            Ok(Client::new(
-                &self.registries,
-                self.base.clone(),
-                &self.network,
-                self.access.clone(),
-                Arc::new(cache),
-            ))
+            Client::new(&self.registries, self.base.clone(), &self.network, self.access.clone())
         });
         made.as_ref().map_err(Clone::clone)
     }

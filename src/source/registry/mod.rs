@@ -58,7 +58,7 @@ pub(super) struct Client {
     base: PathBuf,
     network: Network,
     access: Access,
-    cache: Arc<Cache>,
+    cache: Cache,
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     system_roots: OnceLock<Vec<Certificate<'static>>>,
     proxies: Arc<Proxies>,
@@ -97,9 +97,9 @@ impl Client {
         base: PathBuf,
         network: &Network,
         access: Access,
-        cache: Arc<Cache>,
-    ) -> Self {
-        Client {
+    ) -> Result<Self, Fatal> {
+        let cache = Cache::new(access.environment.cache().as_deref())?;
+        Ok(Client {
             registries: registries.to_vec(),
             base,
             network: network.clone(),
@@ -111,7 +111,7 @@ impl Client {
             slots: Slots::new(network.downloads),
             claims: Claims::default(),
             outcomes: Mutex::default(),
-        }
+        })
     }
 
     /// Returns the repository of a name such as `registry.example.com/team/bundle`.
