@@ -1,4 +1,4 @@
-//! Files that somebody else made: opened without waiting, and only when they are regular.
+//! Opens input files: without waiting, and only regular files.
 //!
 //! Opening a named pipe waits for a writer, and reading a device may never end. Every file from
 //! outside is opened here; tests/suite/style.rs keeps other ways to open files out of the tree.
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Opens a regular file for reading; symbolic links are followed.
 ///
 /// # Errors
-/// When there is none, it cannot be opened, or it is a folder, pipe, socket or device.
+/// If there is none, it cannot be opened, or it is a folder, pipe, socket or device.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }

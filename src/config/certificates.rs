@@ -12,7 +12,7 @@ pub enum CertificateProvider {
     Helm,
     /// A Secret that values name.
     ExistingSecret,
-    /// Nobody.
+    /// No certificates are created.
     None,
 }
 

@@ -64,7 +64,7 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     hooks.extend(release.crds.into_iter().flat_map(|folder| {
         let folder = format!("{chart}/{folder}");
         // In contrast to `kubectl apply`, `replace` removes the fields that the new version
-        // removed, whoever applied them.
+        // removed, also those of other field managers.
         let create =
             format!("kubectl create --filename {folder}; kubectl replace --filename {folder}");
         let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder];

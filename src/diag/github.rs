@@ -95,8 +95,8 @@ mod tests {
         insta::assert_snapshot!(text, @r#"
         ::error file=bundles.toml,line=5,col=8,endColumn=13,title=duplicate-name::two bundles have the name `über`%0Abundles.toml:2:8: the first one%0Ahint: give each its own
         ::error file=bundles.toml,line=6,endLine=8,title=wrong-type::this range has several lines
-        ::warning file=manifests/role%3A a.yaml,line=14,col=3,title=filter-failed::100%25 of it fails,%0Ain two lines%0Abundle: lws%0Aobject: Role/a%0Apath: .rules[0].verbs%0Amanifests/b.yaml (Role/b): here \u{1b}[31mtoo%0Anote: and where nobody knows
-        ::notice title=unused-setting::nobody knows where
+        ::warning file=manifests/role%3A a.yaml,line=14,col=3,title=filter-failed::100%25 of it fails,%0Ain two lines%0Abundle: lws%0Aobject: Role/a%0Apath: .rules[0].verbs%0Amanifests/b.yaml (Role/b): here \u{1b}[31mtoo%0Anote: and an unknown place
+        ::notice title=unused-setting::the place is unknown
         ::notice file=bundles.toml,title=config-unreadable::only the file is known%0Ahint: look into it%0Awith two lines
         "#);
     }

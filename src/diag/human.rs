@@ -235,9 +235,9 @@ mod tests {
         note: here \u{1b}[31mtoo
         --> manifests/b.yaml
          = object: Role/b
-        note: and where nobody knows
+        note: and an unknown place
 
-        note[unused-setting]: nobody knows where
+        note[unused-setting]: the place is unknown
 
         note[config-unreadable]: only the file is known
         --> bundles.toml

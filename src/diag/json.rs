@@ -108,8 +108,8 @@ mod tests {
         insta::assert_snapshot!(text, @r#"
         {"severity":"error","code":"duplicate-name","message":"two bundles have the name `über`","hint":"give each its own","place":{"file":"bundles.toml","line":5,"column":8,"end_line":5,"end_column":14},"related":[{"message":"the first one","place":{"file":"bundles.toml","line":2,"column":8,"end_line":2,"end_column":14}}]}
         {"severity":"error","code":"wrong-type","message":"this range has several lines","place":{"file":"bundles.toml","line":6,"column":11,"end_line":8,"end_column":2}}
-        {"severity":"warning","code":"filter-failed","message":"100% of it fails,\nin two lines","place":{"bundle":"lws","file":"manifests/role: a.yaml","document":2,"line":14,"column":3,"object":"Role/a","path":".rules[0].verbs"},"related":[{"message":"here \u001b[31mtoo","place":{"file":"manifests/b.yaml","object":"Role/b"}},{"message":"and where nobody knows"}]}
-        {"severity":"note","code":"unused-setting","message":"nobody knows where"}
+        {"severity":"warning","code":"filter-failed","message":"100% of it fails,\nin two lines","place":{"bundle":"lws","file":"manifests/role: a.yaml","document":2,"line":14,"column":3,"object":"Role/a","path":".rules[0].verbs"},"related":[{"message":"here \u001b[31mtoo","place":{"file":"manifests/b.yaml","object":"Role/b"}},{"message":"and an unknown place"}]}
+        {"severity":"note","code":"unused-setting","message":"the place is unknown"}
         {"severity":"note","code":"config-unreadable","message":"only the file is known","hint":"look into it\nwith two lines","place":{"file":"bundles.toml"}}
         "#);
     }

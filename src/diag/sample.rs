@@ -26,8 +26,8 @@ pub(super) fn diagnostics() -> Diagnostics {
         Diagnostic::warning(Code::FilterFailed, "100% of it fails,\nin two lines")
             .at(in_bundle.object("Role/a").path(".rules[0].verbs"))
             .related(Place::file("manifests/b.yaml").object("Role/b"), "here \u{1b}[31mtoo")
-            .related(Place::default(), "and where nobody knows"),
-        Diagnostic::note(Code::UnusedSetting, "nobody knows where"),
+            .related(Place::default(), "and an unknown place"),
+        Diagnostic::note(Code::UnusedSetting, "the place is unknown"),
         Diagnostic::note(Code::ConfigUnreadable, "only the file is known")
             .at(Place::file("bundles.toml"))
             .hint("look into it\nwith two lines"),

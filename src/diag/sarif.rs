@@ -260,7 +260,7 @@ mod tests {
             "ruleIndex": 13,
             "level": "note",
             "message": {
-              "text": "nobody knows where"
+              "text": "the place is unknown"
             }
           },
           {

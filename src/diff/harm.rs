@@ -11,7 +11,7 @@ pub enum Harm {
     ApiRemoved,
     /// Objects or values that were valid are rejected.
     Rejected,
-    /// Somebody can read Secrets, gain other permissions or leave a container.
+    /// A user or workload can read Secrets, gain other permissions or leave a container.
     Escalation,
     /// Requests of others are intercepted or rejected.
     RequestsBlocked,

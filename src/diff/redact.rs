@@ -404,7 +404,7 @@ mod tests {
         assert_ne!(data(&old, "key"), data(&new, "key"));
     }
 
-    /// What comes of a ConfigMap-like object with this content.
+    /// Redacts a ConfigMap-like object with this content.
     fn after(content: serde_json::Value) -> String {
         let object = json!({"apiVersion": "example.com/v1", "kind": "Db", "metadata": {"name": "d"},
             "spec": content});

@@ -162,7 +162,7 @@ impl Map {
     /// Sets the value of `key` and moves the entry to a place; returns the value that it had.
     ///
     /// # Panics
-    /// When the place is beyond the end.
+    /// If the place is beyond the end.
     pub fn shift_insert(&mut self, place: usize, key: String, value: Value) -> Option<Value> {
         self.literal = false;
         let previous = self.shift_remove(&key);

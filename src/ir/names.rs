@@ -35,7 +35,7 @@ pub(crate) fn is_label_value(text: &str) -> bool {
 /// Checks an RFC 1123 subdomain, the form of most object names.
 ///
 /// # Errors
-/// When it is none; says why.
+/// The reason why it is none.
 pub fn dns_subdomain(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("it is empty");

@@ -20,7 +20,7 @@ pub fn path_of(config: &Path) -> PathBuf {
 /// Reads a lock file; an empty lock when there is none.
 ///
 /// # Errors
-/// When it cannot be read, or is no lock file of a version that this program knows.
+/// If it cannot be read, or is no lock file of a version that this program knows.
 pub fn read(path: &Path) -> Result<Lock, Fatal> {
     read_any(path).map(|read| read.lock)
 }
@@ -47,7 +47,7 @@ fn parse_any(name: String, text: String) -> Result<format::Read, Fatal> {
 /// Returns the lock that a text says, which messages call `name`.
 ///
 /// # Errors
-/// When it is no lock file of a version that this program knows.
+/// If it is no lock file of a version that this program knows.
 pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
     parse_any(name, text).map(|read| read.lock)
 }

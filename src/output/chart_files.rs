@@ -1,4 +1,4 @@
-//! What a build wants in the output directory: charts and deployment files, in memory.
+//! The content that a build writes to the output directory: charts and deployment files, in memory.
 
 use super::ownership::{self, Ownership};
 use std::collections::BTreeMap;

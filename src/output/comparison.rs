@@ -1,4 +1,4 @@
-//! What a build would change in the output directory, for a person. Read-only.
+//! The changes that a build would make in the output directory, as text. Read-only.
 
 use super::failure::walk_failed;
 use super::inspection::Inspection;

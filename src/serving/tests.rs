@@ -85,7 +85,7 @@ prefill = { nodes = 2, dp = 16, sidecar-image = "SIDECAR" }
 epp = { image = "PICKER" }
 "#;
 
-/// What KServe makes the rest of.
+/// An LLMInferenceService, for which KServe creates the pods and the picker.
 const KSERVE: &str = r#"
 form = "kserve"
 topology = "lws-dp-internal"
@@ -202,7 +202,7 @@ fn every_invariant_has_a_change_that_breaks_it() {
     }
 }
 
-/// What a person can get wrong in bundles.toml is found there, at the key.
+/// Errors in bundles.toml are reported at the key.
 #[test]
 fn mistakes_in_the_configuration() {
     let mut shown = String::new();
@@ -281,7 +281,7 @@ fn tables_that_cannot_be_read() {
     insta::assert_snapshot!(shown);
 }
 
-/// Numbers and texts that nobody expects stop nothing.
+/// Unexpected numbers and texts do not panic.
 #[test]
 fn hostile_values_do_no_harm() {
     fn pointers(json: &Json, pointer: &str, all: &mut Vec<String>) {
@@ -325,7 +325,7 @@ fn hostile_values_do_no_harm() {
     let _ = findings(many);
 }
 
-/// What is not known makes rules silent, not wrong.
+/// Rules ignore unknown values.
 #[test]
 fn flags_in_a_file_are_not_known() {
     let mut all = objects(MP);

@@ -435,7 +435,7 @@ pub fn folders(folder: &Path) -> Vec<String> {
 /// Returns a file of values.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn read_values(file: &Path) -> Result<String, Fatal> {
     let shown = file.display();
     let text = regular_file::read(file, VALUES_BYTES).and_then(|bytes| {

@@ -44,7 +44,7 @@ pub(super) fn read(
 ) -> Result<BundleFiles, Fatal> {
     let Some(Found { path, shown, suffix }) = find(text, base) else {
         let message = format!("`{}` does not exist", text.escape_debug());
-        let hint = match beside(text, base) {
+        let hint = match similar_path(text, base) {
             Some(near) => format!("did you mean `{near}`?"),
             None => EXPECTED.to_owned(),
         };
@@ -90,7 +90,7 @@ fn wanted(suffix: &str) -> Result<Wanted, Fatal> {
 }
 
 /// Finds an existing path with a similar last component.
-fn beside(text: &str, base: &Path) -> Option<String> {
+fn similar_path(text: &str, base: &Path) -> Option<String> {
     let path = Path::new(text);
     let folder = path.parent()?;
     let name = path.file_name()?.to_str()?;

@@ -164,7 +164,7 @@ impl Program {
     /// Runs the program to its end.
     ///
     /// # Errors
-    /// When it does not start, passes its limits, or cannot be waited for. Nothing of its process
+    /// If it does not start, passes its limits, or cannot be waited for. Nothing of its process
     /// group is left then.
     pub(super) fn run(mut self) -> Result<Finished, ProgramError> {
         let begun = Instant::now();
@@ -329,7 +329,7 @@ mod tests {
         Program::find("sh", None).unwrap().variables(&[]).arguments(&["-c", script])
     }
 
-    /// Whether a process is there, and no zombie.
+    /// Returns true if a process exists and is no zombie.
     fn is_alive(pid: &str) -> bool {
         let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
         !stat.rsplit(") ").next().unwrap_or_default().starts_with('Z')

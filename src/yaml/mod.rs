@@ -6,7 +6,7 @@
 //! ([`scanner`], [`parser`]). This is YAML 1.1; readers of YAML 1.2 differ from it in what they
 //! accept and, worse, in what they read. `tests/against_go/kubernetes_yaml.rs` compares the two.
 //!
-//! What a scalar means is decided by the reader of events.
+//! The reader of events decides the type of a scalar.
 
 mod certificate;
 mod crd_version;

@@ -110,7 +110,7 @@ fn generated_texts() {
         texts.iter().map(|(name, text)| (name.clone(), text.as_str())).collect();
     let tally = compare(&program, &texts);
 
-    // Texts that nobody can read would prove nothing, nor would a deviation that covers everything.
+    // Texts that neither can read would prove nothing, nor would a deviation that covers everything.
     let share = |count: usize| count * 100 / texts.len();
     assert!(share(tally.same) >= 30, "{} of {} are read", tally.same, texts.len());
     let intended: usize = tally.intended.values().sum();

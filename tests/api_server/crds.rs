@@ -45,7 +45,7 @@ const REMOVED: &str = "    shortNames: [lmp]
         service: {name: elsewhere, namespace: elsewhere, path: /convert}
 ";
 
-/// What the server drops, and then counts as a difference of whoever applies it.
+/// Fields that the server drops, which are then a difference for the next field manager.
 const DROPPED: &str = "        properties:\n          spec: {type: object, properties: {}}\n";
 
 /// Charts of two versions of the lamp operator.
@@ -336,7 +336,7 @@ const ROUTES: [(&str, &str); 6] = [
 ];
 
 /// In Helm's own folders, CRDs are brought by the commands of README, of UPGRADE.md and of the
-/// helmfile, whoever created them.
+/// helmfile, independent of the tool that created them.
 #[test]
 #[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
 fn printed_commands_replace_crds_of_folders() {

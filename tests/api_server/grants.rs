@@ -1,4 +1,4 @@
-//! What a CSV and the roles beside it grant, read here once more: rules of RBAC, by account.
+//! RBAC rules that a CSV and the roles in its bundle grant, by account; an independent implementation.
 
 use crate::requests::{Place, Target};
 use bundle2chart::ir;

@@ -63,9 +63,9 @@ fn what_a_csv_grants_and_nothing_else() {
     prepare(&cluster);
     cluster.apply(
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: elsewhere}\n---\n\
-         apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: nobody, namespace: elsewhere}\n",
+         apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unprivileged, namespace: elsewhere}\n",
     );
-    let nobody = cluster.client_of("elsewhere", "nobody");
+    let unprivileged = cluster.client_of("elsewhere", "unprivileged");
 
     let fixtures = charts::fixtures();
     for Release { name, namespace, chart, .. } in &fixtures {
@@ -73,7 +73,7 @@ fn what_a_csv_grants_and_nothing_else() {
         run(&cluster, &helm, "install", (name, namespace), &chart).expect_success();
     }
     delete_bindings_of_everybody(&cluster);
-    let resources = discover(&nobody);
+    let resources = discover(&unprivileged);
     assert!(resources.len() > 100, "{} resources", resources.len());
 
     let mut wrong = Vec::new();
@@ -98,7 +98,7 @@ fn what_a_csv_grants_and_nothing_else() {
                         let expected = granted(&grants, target, &place, verb, "absent")
                             || *everybody
                                 .entry(asked.clone())
-                                .or_insert_with(|| !request.send(&nobody).is_forbidden());
+                                .or_insert_with(|| !request.send(&unprivileged).is_forbidden());
                         let answer = request.send(&client);
                         sent += 1;
                         allowed += usize::from(expected);

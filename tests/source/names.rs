@@ -50,7 +50,7 @@ fn a_bare_tag_will_do_only_where_it_is_unambiguous() {
         Code::AmbiguousImage,
         &["2 matching images", "2.0"],
     );
-    // A bare tag beside the full name of another repository is that repository's.
+    // A bare tag next to the full name of another repository is that repository's.
     let mut entry = layout.store(&image("4"));
     entry["annotations"] = json!({
         "org.opencontainers.image.ref.name": "4.0", "io.containerd.image.name": "quay.io/x/y:4.0",
@@ -123,7 +123,7 @@ fn what_a_mirror_does_not_have_is_looked_for_elsewhere_only_when_asked() {
     assert_eq!(mark(fetch("1.0", false)), "1");
     assert_error(&fetch("2.0", false), Code::ImageNotFound, &["2.0"]);
     // After the last one comes the registry, and all that was tried is named.
-    let Err(found) = fetch("4.0", true) else { panic!("nobody has it") };
+    let Err(found) = fetch("4.0", true) else { panic!("no layout has it") };
     let codes: Vec<Code> = found.iter().map(|found| found.code).collect();
     assert_eq!(
         codes,

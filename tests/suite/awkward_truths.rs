@@ -144,7 +144,7 @@ fn only_roles_stay_in_kube_system() {
     assert_eq!([namespace("Role"), namespace("ServiceAccount")], ["kube-system", "night"]);
 }
 
-/// A Service of somebody else's cannot answer; its CRD stays a file that Helm installs first.
+/// A Service outside of the chart cannot answer; its CRD stays a file that Helm installs first.
 #[test]
 fn a_crd_that_another_service_converts_stays_as_it_is() {
     for (service, template) in [("kubernetes", false), ("lamp-service", true)] {
@@ -295,7 +295,7 @@ subjects:
 - {kind: Group, name: 'system:serviceaccounts:monitoring', apiGroup: rbac.authorization.k8s.io}
 ",
     );
-    // An account that somebody else makes, by the older name of the field.
+    // An account that the chart does not create, by the older name of the field.
     let account = "serviceAccountName: lamp-operator\n              containers";
     case.replace(CSV_FILE, account, "serviceAccount: lamplighter\n              containers");
     case.write(

@@ -21,7 +21,7 @@ fn refused(case: &Case, name: &str, expected: &[Code]) {
     assert_eq!(case.path("out").exists(), had_output);
     insta::assert_snapshot!(name, seen.text());
 
-    // Again beside an old chart, for a program.
+    // Again with an older chart in the output directory, for a program.
     if !had_output {
         case.write("out/old-operator/1.0.0/Chart.yaml", "name: old-operator\n");
     }

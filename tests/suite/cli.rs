@@ -92,7 +92,7 @@ fn init_writes_a_configuration_once() {
     let written = case.read("bundles.toml");
     insta::assert_snapshot!("init_again", case.run(&["init"]).text());
     assert_eq!(case.read("bundles.toml"), written);
-    // It is right but for the bundle, which nobody can know.
+    // It is valid except for the bundle's name, which cannot be known.
     insta::assert_snapshot!("init_and_build", case.run(&["build"]).text());
     assert_eq!(case.run(&["init", "-c", "no/such/folder/x.toml"]).code, Some(2));
 }

@@ -1,7 +1,7 @@
 //! Every real bundle compiles, or is refused for a known reason; every chart renders in Helm to the
 //! objects that were compiled; and what renders is what the Kubernetes API takes.
 //!
-//! The data is not part of the project: it lies in `../shared` beside a checkout, or where
+//! The data is not part of the project: it lies in `../shared` next to a checkout, or where
 //! `BUNDLE2CHART_SHARED` says. Without it the test says so and passes.
 
 use crate::support::api_schemas::ApiSchemas;

@@ -55,8 +55,8 @@ fn run(case: &Case, arguments: &[&str], code: i32) -> Seen {
     seen
 }
 
-/// The files beside the charts.
-fn beside(case: &Case) -> Vec<String> {
+/// Deployment files and other files outside of the charts.
+fn deployment_files(case: &Case) -> Vec<String> {
     let chart = |line: &&str| line.starts_with("lamp-operator/") || line.starts_with("socket-");
     case.listing("out").lines().filter(|line| !chart(line)).map(str::to_owned).collect()
 }
@@ -67,7 +67,7 @@ fn it_is_written_with_the_charts() {
     let seen = run(&case, &["build"], 0);
     assert!(seen.stderr.contains("helmfile.yaml"), "{}", seen.stderr);
     assert_eq!(
-        beside(&case),
+        deployment_files(&case),
         [
             ".bundle2chart",
             "REPORT.md",
@@ -142,7 +142,10 @@ fn what_is_no_longer_asked_for_is_removed_and_nothing_else() {
     case.write("out/argocd/project.yaml", "mine: too");
     case.write("bundles.toml", BUNDLES);
     run(&case, &["build"], 0);
-    assert_eq!(beside(&case), [".bundle2chart", "NOTES.md", "REPORT.md", "argocd/project.yaml"]);
+    assert_eq!(
+        deployment_files(&case),
+        [".bundle2chart", "NOTES.md", "REPORT.md", "argocd/project.yaml"]
+    );
     run(&case, &["build", "--check"], 0);
 }
 
@@ -151,7 +154,7 @@ fn what_is_no_longer_asked_for_is_removed_and_nothing_else() {
 fn a_partial_build_leaves_it() {
     let case = case();
     run(&case, &["build", "lamp-operator"], 0);
-    assert!(beside(&case).is_empty());
+    assert!(deployment_files(&case).is_empty());
     run(&case, &["build"], 0);
     let before = case.tree("out");
     run(&case, &["build", "lamp-operator"], 0);
@@ -186,7 +189,7 @@ fn edits_are_not_lost() {
     insta::assert_snapshot!(seen.text());
     assert_eq!(case.tree("out"), before);
     run(&case, &["build", "--replace"], 0);
-    assert_eq!(beside(&case), [".bundle2chart", "REPORT.md", "helmfile.yaml"]);
+    assert_eq!(deployment_files(&case), [".bundle2chart", "REPORT.md", "helmfile.yaml"]);
     assert!(case.read("out/helmfile.yaml").contains("lamp-operator"));
 }
 

@@ -37,7 +37,7 @@ fn load(path: &str) -> Side {
     side.unwrap_or_else(|| panic!("{path}: {found:?}"))
 }
 
-/// Runs git in the folder of a case, as somebody with a name.
+/// Runs git in the folder of a case, with a user name and an address.
 fn git(case: &Case, arguments: &[&str]) {
     let done = Command::new("git")
         .arg("-C")
@@ -707,7 +707,7 @@ fn what_cannot_be_compared_is_said() {
         assert_eq!(seen.code, Some(2), "{arguments:?}: {}", seen.stderr);
         let _ = write!(all, "$ {}\n{}\n", arguments.join(" "), seen.stderr);
     }
-    // Somebody else's chart, without helm.
+    // A third-party chart, without helm.
     let script = "PATH=/nowhere; exec \"$0\" \"$@\"";
     let seen = case.shell(script, &["diff", &one, "other"], &[]);
     let _ = write!(all, "$ PATH=/nowhere diff other\n{}\n", seen.stderr);
@@ -790,7 +790,7 @@ fn builds_report_upgrades() {
     case.remove("out/REPORT.md");
     assert_eq!(case.run(&["build", NAME]).code, Some(0));
     assert!(!case.path("out/REPORT.md").exists());
-    // What somebody else put in its place is not replaced.
+    // A foreign chart in its place is not replaced.
     case.write("out/REPORT.md", "mine\n");
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(2));

@@ -43,11 +43,11 @@ Generated from `src/diag/code.rs`.
     }
     text.push_str(
         "\n# Codes of changes\n\nRules of `bundle2chart diff`, generated from `src/diff/rules/`. Their classes mean:\n
-- **breaking**: somebody must act, or something stops. The API server or Helm rejects the upgrade, objects or manifests that
+- **breaking**: action required, or something stops. The API server or Helm rejects the upgrade, objects or manifests that
   were valid are rejected, data is lost, or something that was served no longer is.
 - **risky**: look before the upgrade. Whether it harms depends on the cluster, on values or on how the operator is used, which
   the charts do not say.
-- **info**: nobody needs to act. The change is the upgrade itself, or allows more than before.\n",
+- **info**: no action required. The change is the upgrade itself, or allows more than before.\n",
     );
     for rule in bundle2chart::diff::rules::all() {
         let _ = write!(

@@ -1,6 +1,6 @@
-//! What OLM's own renderer makes of real bundles, against what we make of them.
+//! Compares our objects of real bundles with those of OLM's own renderer.
 //!
-//! The data is not part of the project: it lies in `../shared/olm-goldens` beside a checkout, or
+//! The data is not part of the project: it lies in `../shared/olm-goldens` next to a checkout, or
 //! where `BUNDLE2CHART_SHARED` says. Without it the tests say so and pass.
 
 use crate::support::deviations::DEVIATIONS;

@@ -38,7 +38,7 @@ const SYNTAX: &[&str] = &[
     "a.b", "~/x", "a=b", "<a>", "a & b", "a | b", "a > b", "@@", "&&", "||", "**", "!=", "a!b",
 ];
 
-/// Words that are booleans, nulls or numbers to somebody.
+/// Words that are booleans, nulls or numbers to some parsers.
 #[rustfmt::skip]
 const WORDS: &[&str] = &[
     "null", "Null", "NULL", "nUll", "true", "True", "TRUE", "tRue", "false", "False", "FALSE",

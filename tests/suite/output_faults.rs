@@ -35,15 +35,15 @@ fn tree(name: &str) -> Vec<ChartFiles> {
     vec![chart("one/1.0.0"), chart("two/1.0.0")]
 }
 
-/// Files beside the charts: one in both trees, one in a folder, one in only one of them.
-fn beside(name: &str) -> DeploymentFiles {
+/// Deployment files: one in both trees, one in a folder, one in only one of them.
+fn deployment_files(name: &str) -> DeploymentFiles {
     let text = |path: &str| (path.to_owned(), format!("{name}\n").into_bytes());
     BTreeMap::from([text("all.yaml"), text("folder/part.yaml"), text(&format!("only-{name}.yaml"))])
 }
 
 fn build(out: &Path, name: &str) -> Result<Changes, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
-    let written = write(out, &tree(name), Some(&beside(name)), true, &mut diagnostics);
+    let written = write(out, &tree(name), Some(&deployment_files(name)), true, &mut diagnostics);
     assert_eq!(written.is_some(), diagnostics.is_empty(), "{diagnostics:?}");
     written.ok_or(diagnostics)
 }

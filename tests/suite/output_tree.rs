@@ -84,7 +84,7 @@ impl Home {
 
     fn write(&self, charts: &[ChartFiles]) -> Changes {
         let written = write(&self.out(), charts, false).unwrap();
-        assert_eq!(self.beside(), ["out"]);
+        assert_eq!(self.siblings(), ["out"]);
         assert!(compare(&self.out(), charts).unwrap().is_current());
         written
     }
@@ -110,7 +110,7 @@ impl Home {
         problems
     }
 
-    fn beside(&self) -> Vec<String> {
+    fn siblings(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
@@ -196,7 +196,7 @@ fn refuses_new_content_under_an_old_version_unless_told_to_replace() {
     assert_eq!(written.updated, [Path::new("lws/1.0.0")]);
     assert!(!home.out().join("lws/1.0.0/values.yaml").exists());
     assert_eq!(inode(&home.out().join("lws/1.0.0/Chart.yaml")), chart_yaml);
-    assert_eq!(home.beside(), ["out"]);
+    assert_eq!(home.siblings(), ["out"]);
     home.write(&new);
 }
 
@@ -294,7 +294,7 @@ fn replaces_and_removes_a_chart_lock_of_helm_and_no_other() {
     home.write(std::slice::from_ref(&without));
     assert!(!lock.exists());
 
-    // Anything else in it is somebody's work.
+    // Anything else in it is foreign.
     for (from, to) in [
         ("crds", "widgets"),
         ("sha256:0", "sha256:1"),
@@ -341,10 +341,10 @@ fn keeps_everything_else_in_the_output_folder_as_it_is() {
     home.write(&[lws("1.0.0")]);
     let script = home.put("tools/deep/run.sh", "#!/bin/sh\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o4751)).unwrap();
-    home.put("lws/notes.txt", "beside the versions");
+    home.put("lws/notes.txt", "next to the versions");
     symlink("nowhere/at/all", home.out().join("dangling")).unwrap();
     fs::create_dir(home.out().join("empty")).unwrap();
-    // A folder that nobody may write to, so neither fill nor empty without care.
+    // A read-only folder, which can be neither filled nor emptied as it is.
     let sealed = home.put("sealed/file", "x").parent().unwrap().to_owned();
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).unwrap();
     let before = home.everything();
@@ -389,7 +389,7 @@ fn follows_a_link_to_the_output_folder() {
         assert!(home.out().join("lws").join(version).is_dir());
     }
     assert_eq!(fs::read_link(&link).unwrap(), Path::new("out"));
-    assert_eq!(home.beside().len(), 2);
+    assert_eq!(home.siblings().len(), 2);
 }
 
 #[test]
@@ -475,14 +475,14 @@ fn recovers_what_a_killed_build_left() {
 #[test]
 fn completes_the_deployment_files_after_a_kill() {
     let home = Home::new();
-    let beside = |text: &str, more: &[&str]| -> DeploymentFiles {
+    let deployment = |text: &str, more: &[&str]| -> DeploymentFiles {
         let paths = ["all.yaml", "folder/part.yaml"].iter().chain(more);
         paths.map(|path| ((*path).to_owned(), text.into())).collect()
     };
     let write = |files| write_with(&home.out(), &[lws("1.0.0")], Some(&files), false).unwrap();
-    write(beside("old", &["gone/away.yaml"]));
+    write(deployment("old", &["gone/away.yaml"]));
     let other = Home::new();
-    write_with(&other.out(), &[lws("1.0.0")], Some(&beside("new", &[])), false).unwrap();
+    write_with(&other.out(), &[lws("1.0.0")], Some(&deployment("new", &[])), false).unwrap();
 
     // Killed when the first of the new files was in its place.
     home.put("all.yaml", "new");
@@ -490,7 +490,7 @@ fn completes_the_deployment_files_after_a_kill() {
         let text = fs::read_to_string(other.out().join(path)).unwrap();
         home.put(&format!(".bundle2chart-stage/ready/{path}"), &text);
     }
-    assert!(write(beside("new", &[])).deployment_files.is_empty());
+    assert!(write(deployment("new", &[])).deployment_files.is_empty());
     let text = |path: &str| fs::read_to_string(home.out().join(path)).unwrap();
     assert_eq!([text("all.yaml"), text("folder/part.yaml")], ["new", "new"]);
     assert!(!home.out().join("gone").exists());
@@ -566,7 +566,7 @@ fn concurrent_builds_write_one_whole_tree() {
     });
     let whole = |content| compare(&home.out(), &[build(content)]).unwrap().is_current();
     assert_eq!(["A", "B", "C", "D"].into_iter().filter(|content| whole(content)).count(), 1);
-    assert_eq!(home.beside(), ["out"]);
+    assert_eq!(home.siblings(), ["out"]);
 }
 
 #[test]

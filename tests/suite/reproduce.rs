@@ -30,7 +30,7 @@ const WAYS: &[(&str, &str)] = &[
     ("no umask", "umask 000; cd $P; $B build --out $O"),
     ("in Turkish", "export LANG=tr_TR.UTF-8 LC_ALL=tr_TR.UTF-8; cd $P; $B build --out $O"),
     ("in another zone", "export TZ=Pacific/Kiritimati LC_ALL=C; cd $P; $B build --out $O"),
-    ("as somebody else", "export HOME=/none SOURCE_DATE_EPOCH=1; cd $P; $B build --out $O"),
+    ("with another home", "export HOME=/none SOURCE_DATE_EPOCH=1; cd $P; $B build --out $O"),
     ("without environment", "cd $P; env -i $B build --out $O"),
 ];
 
@@ -195,7 +195,7 @@ fn a_check_names_every_difference_and_touches_nothing() {
     edit(&out.join(pods).join(FILE_NAME), |text| {
         format!("{text}{SHA256_OF_NOTHING}  templates/old.yaml\n")
     });
-    // Neither a chart of somebody else nor an older version is any business of a check.
+    // A check ignores foreign charts and older versions.
     fs::create_dir_all(out.join("somebody/1.0.0")).expect("a folder");
     fs::write(out.join("somebody/1.0.0/Chart.yaml"), "name: somebody").expect("a file");
 

@@ -4,8 +4,8 @@
 /// program itself, started once more.
 const MAY_OPEN: [&str; 3] = ["regular_file.rs", "source/process.rs", "jq/session.rs"];
 
-/// Ways to open a file, which wait for a named pipe and read a device for ever, and to start a
-/// program, which may run for ever.
+/// Ways to open a file, which wait for a named pipe and read a device without end, and to start a
+/// program, which may run without end.
 const OPENING: [&str; 7] = [
     "File::open",
     "fs::read(",

@@ -4,12 +4,12 @@
 //!
 //! # Classes
 //!
-//! - **breaking**: somebody must act, or something stops: the API server or Helm rejects the
+//! - **breaking**: action required, or something stops: the API server or Helm rejects the
 //!   upgrade, objects or manifests that were valid are rejected, data is lost, or something that was
 //!   served no longer is.
 //! - **risky**: look before the upgrade. Whether it harms depends on the cluster, on values or on how
 //!   the operator is used, which the charts do not say.
-//! - **info**: nobody needs to act. The change is the upgrade itself, or allows more than before.
+//! - **info**: no action required. The change is the upgrade itself, or allows more than before.
 //!
 //! The explanation of each rule says what Kubernetes, Helm or OLM does, which is why it has its
 //! class. The table of mutations in the tests (`diff/table/mutations`) holds the rules against it.

@@ -286,7 +286,7 @@ pub(super) fn charts() -> Vec<Case> {
             ..ChartFacts::default()
         })
     };
-    // A chart for which somebody sets `a`.
+    // A chart for which the value `a` is set.
     let named = |name: &str, version: &str| {
         let (name, version) = (name.to_owned(), version.to_owned());
         Of::Chart(ChartFacts { name, version, values: json!({}), ..ChartFacts::default() })

@@ -160,12 +160,12 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
 }
 
 /// Returns the RBAC rules of a ServiceAccount.
-fn rules_of<'a>(view: &View<'a>, account: &str, beside: &Manifest) -> Vec<&'a Json> {
+fn rules_of<'a>(view: &View<'a>, account: &str, picker: &Manifest) -> Vec<&'a Json> {
     let mut rules = Vec::new();
     for (_, binding) in view.of_kind("RoleBinding").chain(view.of_kind("ClusterRoleBinding")) {
         let bound = list(&binding.json, "subjects").iter().any(|subject| {
             let namespace = text(subject, "namespace");
-            let own = beside.namespace();
+            let own = picker.namespace();
             text(subject, "kind") == "ServiceAccount"
                 && text(subject, "name") == account
                 && (namespace.is_empty() || own.is_empty() || namespace == own)

@@ -55,7 +55,7 @@ pub(super) fn templates<'a>(
 }
 
 /// Adds every pod spec inside `json`. `outer` are the maps around it, the innermost last: a pod spec
-/// at the key `spec` has its labels in the map around it, and `replicas` beside the template.
+/// at the key `spec` has its labels in the map around it, and `replicas` next to the template.
 fn search<'a>(
     owner: usize,
     manifest: &Manifest,

@@ -44,13 +44,13 @@ pub(crate) struct Unread {
     pub(crate) owner: usize,
     /// JSON path in it.
     pub(crate) path: String,
-    /// What is not checked, and why.
+    /// Names what is not checked, and the reason.
     pub(crate) message: String,
-    /// What to do.
+    /// The remedy.
     pub(crate) hint: &'static str,
 }
 
-/// What KServe's controller creates.
+/// Objects that KServe's controller creates.
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
     pub(crate) pods: Vec<DerivedPods>,

@@ -88,7 +88,7 @@ impl SourceResolver {
     /// Copies images to repositories below `start`, for example `registry.example.com/mirror`.
     ///
     /// # Errors
-    /// When an image cannot be read, or the registry does not take it.
+    /// If an image cannot be read, or the registry rejects it.
     pub fn vendor_to_registry(
         &self,
         images: &[Pin<'_>],

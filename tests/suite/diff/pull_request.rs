@@ -128,7 +128,7 @@ fn earlier_versions_above_keep_are_removed() {
     let seen = case.run(&["build", "--check"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.stdout.contains(&format!("extra {NAME}/1.0.0\n")), "{}", seen.stdout);
-    // A file of somebody else keeps the directory.
+    // A foreign file keeps the directory.
     case.write(&format!("{old}/mine"), "mine");
     let seen = case.run(&["build"]);
     assert!(seen.stderr.contains("warning[foreign-file]"), "{}", seen.stderr);

@@ -203,7 +203,7 @@ fn a_proxy_is_named_in_errors_and_never_done_without() {
         let seen = project.case.shell("exec \"$0\" build -vvv", &[], &environment);
         (project, seen)
     };
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     let (project, seen) = build("http://user:canary-proxy@127.0.0.1:1", &[]);
     let words = ["lamps.example.com", "through the proxy http://127.0.0.1:1: "];
     assert_refused(&project, &seen, "registry-unreachable", &words);

@@ -138,7 +138,7 @@ fn a_range_takes_the_highest_that_upgrades_lead_from() {
     assert_eq!(chosen(&line, Some(">=1.2")), "v2.0.0");
     assert_eq!(chosen(&line, Some(">=2.1.0-0")), "v2.1.0-rc.1");
     insta::assert_snapshot!(chosen(&line, Some(">=2.1")), @"version-not-found: the channel `stable` has no version >=2.1 | it has `2.1.0-rc.1`, `2.0.0`, `1.10.0` and `1.9.0`; a range matches pre-releases (with `-`) only if it has a pre-release of the same version, as in `>=4.18.0-0`");
-    // Through skips and ranges too, but not beside the graph.
+    // Through skips and ranges too, but not outside of the graph.
     let island = contents(
         "v1.0.0\nv1.1.0: skips v1.0.0, range >=0.5.0 <1.1.0\nv0.6.0\nv1.5.0: replaces v1.6.0\nv1.6.0: replaces v1.5.0",
     );
