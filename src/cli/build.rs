@@ -51,7 +51,7 @@ impl Build {
         let lock_path = lock::path_of(&global.config);
         let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
         if self.locked {
-            diagnostics.append(not_locked(&lock, &config, &self.names, &lock_path));
+            not_locked(&lock, &config, &self.names, &lock_path, &mut diagnostics);
         }
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
@@ -67,7 +67,8 @@ impl Build {
         let directory = OutputDirectory::open(&out, mode, &mut found);
         let finish = |mut chart: ChartFiles| {
             let moved = pipeline::crds_moved(&out, &chart);
-            let (upgrade, problems) = upgrades.report(&mut chart);
+            let mut problems = Diagnostics::new();
+            let upgrade = upgrades.report(&mut chart, &mut problems);
             let mut unsuitable = Diagnostics::new();
             Finished {
                 built: BuiltChart::new(&chart, upgrade),
@@ -225,36 +226,36 @@ struct Finished {
     unsuitable: Diagnostics,
 }
 
-/// Returns an error for each bundle that is not in the lock file, and for each unused entry.
+/// Reports each bundle that is not in the lock file, or, if there is none, each unused entry.
 pub(super) fn not_locked(
     lock: &Lock,
     config: &Config,
     names: &[String],
     path: &Path,
-) -> Diagnostics {
+    diagnostics: &mut Diagnostics,
+) {
     let path = path.display();
     let stale = |message: String| {
         Diagnostic::error(Code::LockStale, message)
             .hint("run `bundle2chart lock` and commit the lock file")
     };
-    let mut found: Diagnostics = lock
-        .missing(config, names)
-        .into_iter()
-        .map(|bundle| {
-            stale(format!("`{}` is not in {path} with this source", bundle.name))
-                .at(Place::span(bundle.span.clone()))
-        })
-        .collect();
-    if names.is_empty() && found.is_empty() {
-        found.extend(lock.unused(config).into_iter().map(|entry| {
+
+    let missing = lock.missing(config, names);
+    for bundle in &missing {
+        let message = format!("`{}` is not in {path} with this source", bundle.name);
+        diagnostics.push(stale(message).at(Place::span(bundle.span.clone())));
+    }
+
+    // A renamed bundle is missing and unused: one error is enough.
+    if names.is_empty() && missing.is_empty() {
+        for entry in lock.unused(config) {
             let message = format!(
                 "{path} has an entry for `{}`, which is not in the configuration",
                 entry.name
             );
-            stale(message).at(Place::file(path.to_string()))
-        }));
+            diagnostics.push(stale(message).at(Place::file(path.to_string())));
+        }
     }
-    found
 }
 
 /// Returns the build summary: a line per chart, and a total.

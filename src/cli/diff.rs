@@ -246,11 +246,7 @@ impl Diff {
     ) -> Option<(Side, Side)> {
         let mut load = |operand: &Option<String>, revision: Option<&str>| match operand {
             None => Some(Side { label: "(none)".to_owned(), ..Side::default() }),
-            Some(operand) => {
-                let (side, found) = operands.load(operand, revision);
-                diagnostics.append(found);
-                side
-            }
+            Some(operand) => operands.load(operand, revision, diagnostics),
         };
         let (old, new) = (load(&pair.old, self.rev.as_deref()), load(&pair.new, None));
         let (old, new) = (old?, new?);

@@ -5,7 +5,7 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::config::keys::CERTIFICATES;
 use crate::config::{BundleConfig, CertificateProvider, Config, Network, Source, Watch};
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::escape;
 use crate::ir::Release;
 use crate::passes::LINTS;
@@ -65,6 +65,7 @@ impl Inspect {
         };
         let source = source::from_argument(&self.bundle);
         let mut diagnostics = Diagnostics::new();
+        let start = diagnostics.mark();
         let Some(files) = sources.fetch(&source, None, &mut diagnostics) else {
             output.diagnostics(&diagnostics);
             return Exit::Error;
@@ -94,7 +95,8 @@ impl Inspect {
             let values = compiled.unit.default_values();
             let release = Release { namespace: &compiled.namespace, values: &values };
             output.document(&objects(&compiled.unit, &release));
-            output.diagnostics(&errors_and_warnings(diagnostics));
+            diagnostics.retain_since(start, is_problem);
+            output.diagnostics(&diagnostics);
             return Exit::Clean;
         }
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
@@ -108,14 +110,14 @@ impl Inspect {
         // Bundles that cannot be compiled are still shown.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
         // The report includes the lints.
-        let others = diagnostics.into_iter().filter(|d| !LINTS.contains(&d.code)).collect();
-        output.diagnostics(&errors_and_warnings(others));
+        diagnostics.retain_since(start, |d| is_problem(d) && !LINTS.contains(&d.code));
+        output.diagnostics(&diagnostics);
         exit
     }
 }
 
-fn errors_and_warnings(diagnostics: Diagnostics) -> Diagnostics {
-    diagnostics.into_iter().filter(|d| d.severity != crate::diag::Severity::Note).collect()
+fn is_problem(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity != Severity::Note
 }
 
 /// Returns the objects as a JSON array, as the API server would receive them.

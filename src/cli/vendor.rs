@@ -48,7 +48,7 @@ impl Vendor {
         output.configured(&config);
         let path = lock::path_of(&global.config);
         let lock = diagnostics.report(lock::read(&path))?;
-        diagnostics.append(not_locked(&lock, &config, &[], &path));
+        not_locked(&lock, &config, &[], &path, diagnostics);
         if diagnostics.has_errors() {
             return None;
         }

@@ -19,7 +19,7 @@ pub struct Summary<'s> {
     pub class: Option<Class>,
     /// Number of distinct findings and notices of each class, in the order of [`Class::ALL`].
     pub counts: [usize; 3],
-    /// The class and the reason in one sentence, without a final period.
+    /// The advice about the upgrade, in one sentence without a final period.
     pub verdict: String,
     /// All groups, the worst first.
     pub groups: Vec<Group<'s>>,

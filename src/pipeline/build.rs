@@ -176,12 +176,14 @@ fn build_bundle<'c, C>(
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     let member = member(bundle, &compiled, &files);
     let charts = layout::charts(&mut compiled, bundle, &version, &origin, layout);
-    diagnostics.append(release_size::check(&charts, bundle, |changed| {
+    let compile_again = |changed: &BundleConfig| {
+        // The same findings as before: only the sizes matter.
         let compiled = compile(&files, changed, &mut Diagnostics::new());
         let charts =
             |mut compiled| layout::charts(&mut compiled, changed, &version, &origin, layout);
         compiled.map(charts).unwrap_or_default()
-    }));
+    };
+    release_size::check(&charts, bundle, compile_again, diagnostics);
     // The bundle is the largest part of memory, and no longer needed.
     drop(files);
     let Compiled { bundle: compiled_bundle, namespace, hits, patched, .. } = compiled;

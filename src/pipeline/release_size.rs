@@ -34,24 +34,21 @@ const REMEDIES: [Remedy; 4] = [
     },
 ];
 
-/// Returns a finding for each chart whose release takes most of its Secret, or does not fit.
-/// `compile` compiles the bundle with other settings; it is called only if there is such a chart.
+/// Reports each chart whose release takes most of its Secret, or does not fit. `compile` compiles the bundle with other settings; it is called only if there is such a chart.
 pub(super) fn check(
     charts: &[Chart],
     config: &BundleConfig,
     compile: impl Fn(&BundleConfig) -> Vec<Chart>,
-) -> Diagnostics {
+    diagnostics: &mut Diagnostics,
+) {
     let large: Vec<&Chart> =
         charts.iter().filter(|chart| chart.release_bytes >= chart::RELEASE_WARN).collect();
-    let Some(largest) = large.iter().map(|chart| chart.release_bytes).max() else {
-        return Diagnostics::new();
-    };
+    let Some(largest) = large.iter().map(|chart| chart.release_bytes).max() else { return };
 
     let hint = hint(largest, config, compile);
-    large
-        .into_iter()
-        .map(|chart| finding(chart).at(Place::span(config.span.clone())).hint(&hint))
-        .collect()
+    for chart in large {
+        diagnostics.push(finding(chart).at(Place::span(config.span.clone())).hint(&hint));
+    }
 }
 
 fn finding(chart: &Chart) -> Diagnostic {

@@ -135,32 +135,32 @@ impl<'a> Upgrades<'a> {
     /// Git's HEAD, else the one that the build replaces. It is gone after the build, so the report is
     /// kept as long as the chart does not change; hence `build --check` agrees with it.
     ///
-    /// The diagnostics are warnings about previous versions that cannot be compared.
-    pub fn report(&self, chart: &mut ChartFiles) -> (Option<Upgrade>, Diagnostics) {
-        match self.find(chart) {
-            Ok(Found::None) => (None, Diagnostics::new()),
-            Ok(Found::Kept(upgrade, report)) => {
-                chart.files.insert(UPGRADE_REPORT.to_owned(), report);
-                (Some(upgrade), Diagnostics::new())
-            }
-            Ok(Found::Compared(from, set)) => {
+    /// A previous version that cannot be compared is a warning.
+    pub fn report(&self, chart: &mut ChartFiles, diagnostics: &mut Diagnostics) -> Option<Upgrade> {
+        let found = self.find(chart).map_err(|problem| {
+            let mut warning = Diagnostic {
+                severity: Severity::Warning,
+                message: format!("{UPGRADE_REPORT} is not written: {}", problem.message),
+                ..*problem
+            };
+            warning.place.bundle.get_or_insert_with(|| chart.dir.display().to_string());
+            diagnostics.push(warning);
+        });
+
+        let (upgrade, report) = match found.ok()? {
+            Found::None => return None,
+            Found::Kept(upgrade, report) => (upgrade, report),
+            Found::Compared(from, set) => {
                 let upgrade = Upgrade::new(from, &set);
                 let mark = upgrade.mark();
+                // The mark must be complete, or the next build could not read it.
                 let limit = render::markdown::LIMIT - mark.len();
                 let text = format!("{}{mark}", render::markdown::render(&set, limit));
-                chart.files.insert(UPGRADE_REPORT.to_owned(), text.into_bytes());
-                (Some(upgrade), Diagnostics::new())
+                (upgrade, text.into_bytes())
             }
-            Err(problem) => {
-                let warning = Diagnostic {
-                    severity: Severity::Warning,
-                    message: format!("{UPGRADE_REPORT} is not written: {}", problem.message),
-                    ..*problem
-                };
-                let name = chart.dir.display().to_string();
-                (None, Diagnostics::from(warning).for_bundle(&name))
-            }
-        }
+        };
+        chart.files.insert(UPGRADE_REPORT.to_owned(), report);
+        Some(upgrade)
     }
 
     fn find(&self, chart: &ChartFiles) -> Result<Found, Fatal> {
@@ -197,12 +197,8 @@ impl<'a> Upgrades<'a> {
 
         let dir = chart.dir.to_str().unwrap_or(name);
         let committed = charts::read_revision(self.operands.out, "HEAD", dir).ok();
-        let inside = |tree: ChartTree| -> ChartTree {
-            let start = format!("{dir}/");
-            let path = |path: String| path.strip_prefix(&start).map(str::to_owned);
-            tree.into_iter().filter_map(|(key, content)| Some((path(key)?, content))).collect()
-        };
-        let committed = committed.map(inside).filter(|tree| tree.contains_key(FILE_NAME));
+        let committed = committed.map(|tree| charts::below(tree, dir));
+        let committed = committed.filter(|tree| tree.contains_key(FILE_NAME));
         let old = match committed {
             Some(committed) => match kept(&committed, chart) {
                 Some(kept) => return Ok(kept),

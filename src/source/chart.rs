@@ -95,6 +95,13 @@ pub fn located(path: &str, mut error: Fatal) -> Fatal {
     error
 }
 
+/// Returns the files below a directory of a tree, by their paths in it.
+pub fn below(tree: ChartTree, folder: &str) -> ChartTree {
+    let start = format!("{folder}/");
+    let path = |path: String| path.strip_prefix(&start).map(str::to_owned);
+    tree.into_iter().filter_map(|(key, content)| Some((path(key)?, content))).collect()
+}
+
 /// Reads the files of a packaged chart, without their common top directory; `None` if the file is
 /// not a chart.
 ///

@@ -5,6 +5,7 @@ mod pull_request;
 
 use crate::support::command::Case;
 use bundle2chart::config::Network;
+use bundle2chart::diag::Diagnostics;
 use bundle2chart::diff::render::{html, json, markdown, text};
 use bundle2chart::diff::summary::Summary;
 use bundle2chart::diff::{self, ChangeSet, ChartFacts, Class, Options, Side, group};
@@ -33,7 +34,8 @@ fn load(path: &str) -> Side {
         values: json!({}),
         helm: false,
     };
-    let (side, found) = operands.load(path, None);
+    let mut found = Diagnostics::new();
+    let side = operands.load(path, None, &mut found);
     side.unwrap_or_else(|| panic!("{path}: {found:?}"))
 }
 

@@ -1,0 +1,135 @@
+//! Bundles as operands: compiled with their configuration, now or as locked at a Git revision.
+
+use super::{Operands, merge};
+use crate::bundle;
+use crate::config::{BundleConfig, Source};
+use crate::diag::{Diagnostics, Fatal, Severity};
+use crate::diff::{BundleFacts, Side};
+use crate::ir::{Phase, Release};
+use crate::lock::Locked;
+use crate::pipeline::{Compiled, compile, compile_loaded, revision};
+use crate::source::{BundleFiles, Pin};
+use serde_json::Value as Json;
+
+impl Operands<'_> {
+    /// Returns a bundle of the configuration as it was locked in a Git revision: how it is compiled
+    /// now, and which image it was then. Nothing when the lock was not committed then, or does not
+    /// have it.
+    pub(super) fn locked_at(
+        &self,
+        name: &str,
+        revision: &str,
+    ) -> Result<Option<(BundleConfig, Locked)>, Fatal> {
+        let known = self.config.and_then(|config| config.bundles.iter().find(|b| b.name == name));
+        let (Some(known), Some(lock)) = (known, self.lock) else { return Ok(None) };
+        let Some(lock) = revision::lock_at(lock, revision)? else { return Ok(None) };
+        let entry = lock.bundles.iter().find(|entry| entry.name == name);
+        let Some((entry, pin)) = entry.and_then(|entry| Some((entry, entry.pin()?))) else {
+            return Ok(None);
+        };
+        let source = match &known.source {
+            // The catalog query must be the same as at the revision.
+            source if pin.is_catalog && lock.entry(known) == Some(entry) => source.clone(),
+            _ if pin.is_catalog => return Ok(None),
+            source => {
+                Source::Image { reference: pin.reference.to_owned(), span: source.span().clone() }
+            }
+        };
+        Ok(Some((BundleConfig { source, ..known.clone() }, entry.clone())))
+    }
+
+    /// Compiles a bundle, with its configuration if it is configured.
+    pub(super) fn bundle(
+        &self,
+        source: &Source,
+        pin: Option<Pin<'_>>,
+        known: Option<&BundleConfig>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Side> {
+        let text = source.text();
+        let mut files = self.sources.fetch(source, pin, diagnostics)?;
+        let start = diagnostics.mark();
+        if matches!(source, Source::Manifests(_)) && known.is_none() {
+            let side = self.manifests(&files, source, diagnostics);
+            diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+            return side;
+        }
+
+        let loaded = bundle::load(&files, diagnostics)?;
+
+        // The bundle may be configured: by its repository with another tag or digest, or its package.
+        let repository = |text: &str| {
+            let end = text.rfind('/').map_or(0, |slash| slash + 1);
+            let tag = text[end..].find([':', '@']).map_or(text.len(), |at| end + at);
+            text[..tag].to_owned()
+        };
+        let bundles = self.config.map(|config| config.bundles.as_slice()).unwrap_or_default();
+        let known = known
+            .or_else(|| bundles.iter().find(|b| repository(b.source.text()) == repository(text)))
+            .or_else(|| bundles.iter().find(|bundle| bundle.name == loaded.package));
+        let settings = match known {
+            Some(known) => BundleConfig { source: source.clone(), ..known.clone() },
+            None => BundleConfig::new(&loaded.package, source.clone()),
+        };
+
+        files.overlays = self.sources.overlays(&settings.overlays, diagnostics);
+        let compiled = compile_loaded(loaded.clone(), &files, &settings, diagnostics);
+        // Lints of either side are not what `diff` is asked for.
+        diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+        let compiled = compiled?;
+
+        let objects = self.objects(&compiled);
+        let label = format!("{} {}", loaded.package, loaded.csv.version);
+        let mut values = compiled.unit.default_values();
+        merge(&mut values, &self.values);
+        let release = Release { namespace: self.namespace, values: &values };
+
+        let csv = &loaded.csv;
+        let related = csv.object.at(&["spec", "relatedImages"]).map(|images| release.value(images));
+        let bundle = BundleFacts {
+            csv: csv.name().to_owned(),
+            replaces: csv.spec_text("replaces").to_owned(),
+            skips: csv.skips().into_iter().map(str::to_owned).collect(),
+            skip_range: csv.annotation("olm.skipRange").unwrap_or_default().to_owned(),
+            install_modes: Some(csv.install_modes.iter().map(|m| m.as_str().to_owned()).collect()),
+            watch: None,
+            requires: Some(loaded.requirements.texts()),
+            min_kube_version: Some(match csv.spec_text("minKubeVersion") {
+                "" => "any".to_owned(),
+                version => version.to_owned(),
+            }),
+            related_images: Some(related.unwrap_or(Json::Array(Vec::new()))),
+        };
+
+        Some(Side {
+            bundle,
+            package: loaded.package,
+            operator_version: loaded.csv.version,
+            ..Side::new(label, objects, self.namespace, None)
+        })
+    }
+
+    /// Compiles manifests as they are, because only one of the two sides may be a `[[chart]]` of the
+    /// configuration.
+    fn manifests(
+        &self,
+        files: &BundleFiles,
+        source: &Source,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Side> {
+        let settings = BundleConfig::new("manifests", source.clone());
+        let compiled = compile(files, &settings, diagnostics)?;
+        let objects = self.objects(&compiled);
+        Some(Side::new(source.text().to_owned(), objects, self.namespace, None))
+    }
+
+    /// Returns the objects of the operator's release.
+    fn objects(&self, compiled: &Compiled) -> Vec<Json> {
+        let mut values = compiled.unit.default_values();
+        merge(&mut values, &self.values);
+        let release = Release { namespace: self.namespace, values: &values };
+        // Objects of later phases are in a separate chart.
+        let objects = compiled.unit.objects.iter().filter(|object| object.phase != Phase::Operand);
+        objects.filter_map(|object| release.object(object)).collect()
+    }
+}

@@ -1,0 +1,53 @@
+//! Values of charts, joined as Helm does it.
+
+use crate::diag::{Code, Diagnostic, Fatal, Place};
+use crate::ir::Release;
+use crate::source::chart as charts;
+use serde_json::{Map, Value as Json};
+
+/// Values over values, as Helm joins them: maps key by key, null removes.
+pub fn merge(under: &mut Json, over: &Json) {
+    match (under, over) {
+        (Json::Object(under), Json::Object(over)) => {
+            for (key, value) in over {
+                match (under.get_mut(key), value) {
+                    (_, Json::Null) => {
+                        under.shift_remove(key);
+                    }
+                    (Some(place), value) => merge(place, value),
+                    (None, value) => {
+                        under.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+        }
+        (_, Json::Null) => {}
+        (under, over) => *under = over.clone(),
+    }
+}
+
+/// Reads files of values, the later over the earlier.
+///
+/// # Errors
+/// When a file cannot be read or is no map.
+pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Fatal> {
+    let mut values = Json::Object(Map::new());
+    for file in files {
+        let shown = file.display().to_string();
+        let text = charts::read_values(file)?;
+        let wrong = |why: String| -> Fatal {
+            Diagnostic::error(Code::SourceUnreadable, format!("`{shown}`: {why}"))
+                .at(Place::file(&shown))
+                .hint("write one YAML mapping, as for `helm install --values`")
+                .into()
+        };
+        let mut documents = crate::yaml::parse(&text).map_err(wrong)?;
+        let release = Release::LITERAL;
+        match documents.pop().map(|document| release.value(&document)) {
+            None => {}
+            Some(over @ Json::Object(_)) if documents.is_empty() => merge(&mut values, &over),
+            Some(_) => return Err(wrong("values must be one mapping".to_owned())),
+        }
+    }
+    Ok(values)
+}
