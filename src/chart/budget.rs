@@ -86,6 +86,7 @@ pub(super) fn release_bytes(
         apply_method: "ssa",
     };
 
+    // Most releases are far below the limit, which a fast compression shows, too.
     if large {
         let upper_bound = document.size(FAST);
         if upper_bound < WARN {

@@ -308,6 +308,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let items = if added + removed + changed + renamed == 0 {
         Vec::new()
     } else {
+        // Helm creates a renamed object and deletes the old one.
         vec![format!(
             "{} created, {} changed, {} deleted",
             added + renamed,

@@ -65,6 +65,8 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
                 return;
             }
 
+            // Lists of maps are compared by the key that strategic merge patches use, others as a
+            // whole.
             let maps = |items: &[Json]| items.iter().all(Json::is_object);
             if !maps(before) || !maps(after) {
                 found.push(Edit::changed(path, old, new));
@@ -120,6 +122,8 @@ fn walk_items(
         }
     }
 
+    // Items that are on both sides in another order; added and removed ones do not change the order
+    // of the others.
     if !kept.is_sorted() {
         let labels = |names: &[Vec<(String, String)>]| {
             names.iter().map(|name| Json::String(Step::Item(name.clone()).label())).collect()

@@ -29,6 +29,7 @@ pub(super) fn objects(
         if services.peek().is_none() {
             continue;
         }
+
         for service in services {
             let mut spec = Map::from_iter([
                 ("group".to_owned(), Value::text(&service.group)),

@@ -86,6 +86,7 @@ impl Certificates<'_> {
                 ),
             ),
             ("usages", Value::texts(["server auth"])),
+            // As OLM's generator for cert-manager: 2 years, renewed a day before the end.
             ("duration", Value::text("17520h0m0s")),
             ("renewBefore", Value::text("24h0m0s")),
             ("issuerRef", issuer),

@@ -26,6 +26,7 @@ pub(super) fn deployment(
     if let Some(label) = &entry.label {
         metadata.insert("labels".to_owned(), label.clone());
     }
+
     let mut spec = entry.spec.as_map().cloned().unwrap_or_default();
     spec.insert("revisionHistoryLimit".to_owned(), Value::from(1));
     let template = spec.map_at("template");
@@ -33,6 +34,7 @@ pub(super) fn deployment(
     if template_metadata.get("creationTimestamp").is_some_and(Value::is_null) {
         template_metadata.shift_remove("creationTimestamp");
     }
+
     let own = template_metadata.get("annotations").and_then(Value::as_map).cloned();
     let mut annotations = bundle
         .csv
@@ -45,6 +47,7 @@ pub(super) fn deployment(
     annotations.insert("olm.targetNamespaces".to_owned(), targets.annotation());
     annotations.insert("olm.operatorNamespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
     template_metadata.insert("annotations".to_owned(), Value::from(annotations));
+
     if operator_condition_rule(bundle).is_some() {
         name_operator_condition(template, bundle.csv.name());
     }

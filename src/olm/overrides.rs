@@ -13,6 +13,7 @@ pub(super) fn apply(config: &PodConfig, deployment: &mut Object) {
         return;
     }
     annotate(deployment.metadata_mut(), config);
+
     let template = deployment
         .root
         .get_mut("spec")
@@ -23,6 +24,7 @@ pub(super) fn apply(config: &PodConfig, deployment: &mut Object) {
     if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
         annotate(metadata, config);
     }
+
     let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
     replace_named(pod, "volumes", &config.volumes);
     add_new(pod, "tolerations", &config.tolerations);

@@ -303,6 +303,7 @@ impl Validator {
             schemas(key).iter().filter(|part| Self::inside(part, value, path).is_empty())
         };
         if !schemas("anyOf").is_empty() && fitting("anyOf").next().is_none() {
+            // The branch with the fewest errors is most likely the intended one.
             let closest = schemas("anyOf").iter().map(|part| Self::inside(part, value, path));
             let closest = closest.min_by_key(Vec::len).unwrap_or_default();
             let why =

@@ -392,6 +392,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         "Image of the routing sidecar of the decode pods.",
     );
 
+    // The sidecar has the port of requests; the engine listens behind it.
     let mut args = vec![
         format!("--port={}", super::topology::SERVING_PORT),
         format!("--{}={}", config.profile.sidecar_engine_port, workload.engine_port()),

@@ -358,6 +358,8 @@ fn layers(
         layers.push(Layer { descriptor: descriptor.clone(), compression, diff_id: None, name });
     }
 
+    // Sizes are those of the manifest, so that a too large image is rejected before its layers are
+    // read.
     if size > limits.stored_bytes {
         let limit = in_bytes(limits.stored_bytes);
         let message =

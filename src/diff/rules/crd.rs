@@ -177,6 +177,8 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
 
     match (rest, &edit.old, &edit.new) {
         ([], Some(old), None) => {
+            // The API server rejects a CRD without a version that is in its
+            // `status.storedVersions`.
             if flag(Some(old), "storage") {
                 findings.push(found(&STORED_REMOVED, format!("{name} was the storage version")));
             } else if flag(Some(old), "served") {

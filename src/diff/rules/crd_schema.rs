@@ -165,6 +165,7 @@ fn locate(steps: &[Step], start: usize) -> SchemaLocation {
                 location.field.push_str(if keyword == "items" { "[]" } else { ".*" });
                 at += 1;
             }
+            // `not` has a schema, the others have a list of schemas, so they take an index, too.
             "allOf" | "anyOf" | "oneOf" | "not" if steps.len() > at + 1 => {
                 location.combined = true;
                 at += if keyword == "not" { 1 } else { 2 };
@@ -360,6 +361,8 @@ fn keyword_finding(
     let int_or_string = |schema| flag(schema, "x-kubernetes-int-or-string");
     let free = |schema| flag(schema, "x-kubernetes-preserve-unknown-fields");
     let tells = |rule: &'static Rule, reason: String| Some(found(rule, reason));
+
+    // A constraint that Kubernetes has anyway rejects only values that never worked.
     if ["pattern", "minLength", "maxLength"].contains(&keyword) && new.is_some() {
         let reference =
             crd_reference::judge(context.old, context.new, parent, &location.field, keyword);
@@ -484,6 +487,7 @@ fn keyword_finding(
         ("additionalProperties", Some(_), Some(Json::Bool(false))) => {
             tells(&PROPERTY_REMOVED, format!("{field}: additional properties no longer allowed"))
         }
+        // Unknown fields are kept on both sides, but the new properties are validated.
         ("properties", None, Some(_)) if free(before) && free(after) => {
             tells(&CHANGED, format!("{field}: new properties, which are validated"))
         }

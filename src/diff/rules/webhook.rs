@@ -240,6 +240,7 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             };
             let gained: Vec<Request<'_>> =
                 part.into_iter().filter(|request| !held.include(request)).collect();
+            // Requests for core objects can stop the whole cluster, others those for one API.
             if gained.iter().any(|[group, ..]| is_core(group)) && !held.core {
                 let reason = format!("now also intercepts {}", listed(&targets(&gained), 5));
                 findings.push(found(&CORE, reason));
@@ -262,6 +263,7 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             findings.extend(lost.map(|reason| found(&SELECTOR, reason)));
         }
         ["timeoutSeconds"] => {
+            // The API server's default is 10 seconds.
             let seconds =
                 |webhook: &Json| webhook.get("timeoutSeconds").and_then(Json::as_i64).unwrap_or(10);
             let (old, new) = (seconds(before), seconds(after));
@@ -270,6 +272,8 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             }
         }
         ["clientConfig", "service" | "url", ..] | ["clientConfig"] => {
+            // cert-manager and operators write `caBundle`, so charts leave it out or have a
+            // placeholder.
             let target = |webhook: &Json| {
                 let config = webhook.get("clientConfig");
                 let mut config = config.cloned().unwrap_or_default();

@@ -216,6 +216,8 @@ pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
             pods_near(view, monitor)
         };
         let selected: Vec<_> = pods.iter().filter(|(labels, ..)| selects(wanted, labels)).collect();
+
+        // The pods may be in other manifests, so only labels that look mistyped are reported.
         if selected.is_empty() {
             let named = |pods: &Json| {
                 let endpoints = list(spec, "podMetricsEndpoints");
@@ -231,6 +233,8 @@ pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
             }
             continue;
         }
+
+        // Controllers add ports to completed pods.
         if selected.iter().any(|(_, template, _)| template.is_some_and(|t| t.completed)) {
             continue;
         }

@@ -36,12 +36,14 @@ pub(super) fn walk(
     let mut name_bytes = 0;
     let mut files = 0_u64;
 
+    // From the last layer to the first, so that replaced files are known before they are read.
     for layer in image.layers.iter().rev() {
         let mut own = Seen::default();
         let visit = &mut |entry: &mut Entry<'_>| {
             let (path, climbs) = normalise(&entry.path);
             let inside = is_below(&path, &folder);
             if !inside && path != folder && !is_below(&folder, &path) {
+                // A whiteout next to the folder can remove it.
                 let whites_out = split(&path).1.starts_with(b".wh.");
                 if !(whites_out && reaches(&path, &folder)) {
                     return Ok(());

@@ -80,6 +80,8 @@ fn fetch(
         let message = format!("the token server of {} is {}, {why}", shown(registry), shown(realm));
         Failure::UnsafeRealm(message, host)
     };
+
+    // User information in the URL would be sent as credentials, so such a realm is rejected.
     let parsed: Option<Uri> = realm.parse().ok().filter(|uri: &Uri| {
         uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
             && uri.scheme_str().is_some_and(|scheme| scheme == "https" || scheme == "http")
@@ -91,6 +93,8 @@ fn fetch(
     if !is_https(&realm) && is_https(registry) {
         return Err(unsafe_realm(&realm, "which is not HTTPS"));
     }
+
+    // Only requests with credentials are limited to trusted hosts: others have no secrets.
     let authority = |uri: &Uri| uri.authority().map(|a| a.as_str().to_ascii_lowercase());
     let is_own = authority(&realm) == authority(registry);
     let is_trusted = authority(&realm).is_some_and(|host| purpose.trusted.contains(&host));
@@ -101,6 +105,8 @@ fn fetch(
     let mut form = vec![("scope", purpose.scope)];
     form.extend(service.map(|service| ("service", service)));
     let (method, uri, authorization, body) = match login {
+        // An identity token is exchanged with the OAuth2 form of the token endpoint, a password
+        // with Basic and GET; not every registry has both.
         Some(Login::Identity(token)) => {
             form.push(("grant_type", "refresh_token"));
             form.push(("client_id", "bundle2chart"));
@@ -149,6 +155,7 @@ fn fetch(
         }
         _ => return Err(Failure::Refused(format!("{place} returned {}", response.status))),
     }
+
     let mut text = Vec::new();
     TimeLimited::new(response.body, purpose.patience, TOKEN_BYTES)
         .take(TOKEN_BYTES)
@@ -156,6 +163,8 @@ fn fetch(
         .map_err(|error| broken(&place, &error))?;
     let answer: Answer = serde_json::from_slice(&text)
         .map_err(|_| Failure::Refused(format!("{place} returned an invalid token response")))?;
+
+    // The token becomes a header, so it must not contain line breaks.
     let token = answer
         .token
         .or(answer.access_token)
