@@ -27,4 +27,5 @@ pub use images::images;
 pub use lock::lock;
 pub use selection::check_bundle_names;
 pub use settings_changed::{crds_moved, watch_changed};
+#[cfg(feature = "cli")]
 pub(crate) use threads::COMPILER_STACK;

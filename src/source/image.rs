@@ -34,6 +34,7 @@ const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+j
 const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
 
 /// Media types of manifests and indexes.
+#[cfg(feature = "registry")]
 pub(super) const MANIFEST_TYPES: [&str; 4] =
     [OCI_INDEX, OCI_MANIFEST, DOCKER_INDEX, DOCKER_MANIFEST];
 
@@ -42,6 +43,7 @@ const DEEPEST_INDEX: usize = 8;
 
 /// Returns true for descriptors of manifests and indexes, which registries store separately from
 /// blobs.
+#[cfg(feature = "registry")]
 pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
     let media_type = descriptor.media_type().to_string();
     MANIFEST_TYPES.contains(&media_type.as_str())
