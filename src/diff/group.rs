@@ -83,7 +83,8 @@ impl<'s> Group<'s> {
     pub fn extent(&self) -> String {
         let objects: IndexSet<&Identity> =
             self.places.iter().map(|place| &place.object.id).collect();
-        let noun = if self.is_schema() { "CRDs" } else { "objects" };
+        let is_crd = |id: &&Identity| id.kind == "CustomResourceDefinition";
+        let noun = if objects.iter().all(is_crd) { "CRDs" } else { "objects" };
         let within = match objects.first() {
             Some(id) if objects.len() == 1 => format!("in {}", label(id)),
             _ => format!("in {} {noun}", objects.len()),

@@ -16,6 +16,9 @@ pub struct Step {
     pub title: &'static str,
     /// Affected objects, images or values; never empty.
     pub items: Vec<String>,
+    /// The findings that the items are, as indices in [`groups`] of the change set; empty for items
+    /// that are not findings.
+    pub findings: Vec<usize>,
     /// Commands to copy, with placeholders in capitals.
     pub commands: Vec<String>,
 }
@@ -51,9 +54,9 @@ pub(super) fn plan(set: &ChangeSet, unconditional: UnconditionalSteps) -> Vec<St
 
     let UnconditionalSteps { images, crds, take_over, delete, upgrade, restart } = unconditional;
     let mut steps = vec![
-        step("final", "Back up: these changes cannot be rolled back", one_way(&groups)),
-        step("check", "Fix what these breaking changes affect", breaking(&groups)),
-        step("access", "Review the new RBAC permissions", access(&groups)),
+        of_findings("final", "Back up: these changes cannot be rolled back", &groups, is_one_way),
+        of_findings("check", "Fix what these breaking changes affect", &groups, is_breaking),
+        of_findings("access", "Review the new RBAC permissions", &groups, is_access),
         step("values", "Update your values files", values(set)),
         images,
         crds,
@@ -61,46 +64,47 @@ pub(super) fn plan(set: &ChangeSet, unconditional: UnconditionalSteps) -> Vec<St
         delete,
         upgrade,
         restart,
-        step("watch", "Monitor after the upgrade", watch(&groups)),
+        of_findings("watch", "Monitor after the upgrade", &groups, is_watched),
     ];
     steps.retain(|step| !step.items.is_empty());
     steps
 }
 
 fn step(id: &'static str, title: &'static str, items: Vec<String>) -> Step {
-    Step { id, title, items, commands: Vec::new() }
+    Step { id, title, items, findings: Vec::new(), commands: Vec::new() }
 }
 
-/// Returns one item per group of findings that is wanted, with its extent.
-fn items_with(groups: &[Group<'_>], wanted: impl Fn(&Rule) -> bool) -> Vec<String> {
-    let found = groups.iter().filter(|group| wanted(group.rule));
-    found.map(|group| format!("{} ({})", group.reason, group.extent())).collect()
+/// Returns a step with one item per group of findings that is wanted, with its extent.
+fn of_findings(
+    id: &'static str,
+    title: &'static str,
+    groups: &[Group<'_>],
+    wanted: impl Fn(&Rule) -> bool,
+) -> Step {
+    let found = groups.iter().enumerate().filter(|(_, group)| wanted(group.rule));
+    let item = |group: &Group<'_>| format!("{} ({})", group.reason, group.extent());
+    let (findings, items) = found.map(|(index, group)| (index, item(group))).unzip();
+    Step { findings, ..step(id, title, items) }
 }
 
-/// Returns one item per group of findings with these codes.
-fn with_codes(groups: &[Group<'_>], codes: &[&str]) -> Vec<String> {
-    items_with(groups, |rule| codes.contains(&rule.code))
+fn is_one_way(rule: &Rule) -> bool {
+    [
+        "crd-storage-moved",
+        "crd-stored-version-removed",
+        "crd-removed",
+        "crd-scope-changed",
+        "crd-property-removed",
+        "crd-free-fields-pruned",
+        "crd-unknown-fields-pruned",
+        "crd-placement-left-templates",
+        "data-removed",
+    ]
+    .contains(&rule.code)
 }
 
-fn one_way(groups: &[Group<'_>]) -> Vec<String> {
-    with_codes(
-        groups,
-        &[
-            "crd-storage-moved",
-            "crd-stored-version-removed",
-            "crd-removed",
-            "crd-scope-changed",
-            "crd-property-removed",
-            "crd-free-fields-pruned",
-            "crd-unknown-fields-pruned",
-            "crd-placement-left-templates",
-            "data-removed",
-        ],
-    )
-}
-
-/// Returns changes that would fail the upgrade, and breaking changes without their own step.
-fn breaking(groups: &[Group<'_>]) -> Vec<String> {
+/// Returns true for changes that would fail the upgrade, and for breaking changes without their own
+/// step.
+fn is_breaking(rule: &Rule) -> bool {
     let elsewhere = |code: &str| {
         code.starts_with("value-")
             || code == "immutable-field"
@@ -115,13 +119,11 @@ fn breaking(groups: &[Group<'_>]) -> Vec<String> {
     };
     // The only risky change that can fail the upgrade itself.
     let stored = |code: &str| code == "crd-unserved-version-removed";
-    items_with(groups, |rule| {
-        stored(rule.code) || (rule.class == Class::Breaking && !elsewhere(rule.code))
-    })
+    stored(rule.code) || (rule.class == Class::Breaking && !elsewhere(rule.code))
 }
 
 fn values(set: &ChangeSet) -> Vec<String> {
-    let codes = ["value-removed", "value-renamed", "value-type-changed"];
+    let codes = ["value-removed", "value-renamed", "value-type-changed", "value-narrowed"];
     let changes = set.changes().flat_map(|(_, change)| &change.findings);
     let found = changes.filter(|finding| codes.contains(&finding.rule.code));
     found.map(|finding| finding.reason.clone()).collect()
@@ -276,18 +278,16 @@ fn shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn access(groups: &[Group<'_>]) -> Vec<String> {
-    with_codes(
-        groups,
-        &[
-            "rbac-escalation",
-            "rbac-secrets",
-            "rbac-wildcard",
-            "rbac-cluster-scope",
-            "rbac-widened",
-            "rbac-subject-added",
-        ],
-    )
+fn is_access(rule: &Rule) -> bool {
+    [
+        "rbac-escalation",
+        "rbac-secrets",
+        "rbac-wildcard",
+        "rbac-cluster-scope",
+        "rbac-widened",
+        "rbac-subject-added",
+    ]
+    .contains(&rule.code)
 }
 
 /// Returns the step with the upgrade command and the number of changed objects.
@@ -365,23 +365,21 @@ fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     items
 }
 
-fn watch(groups: &[Group<'_>]) -> Vec<String> {
-    with_codes(
-        groups,
-        &[
-            "webhook-on-core-added",
-            "webhook-added",
-            "webhook-policy-hardened",
-            "webhook-selector-removed",
-            "webhook-rules-widened",
-            "crd-conversion-changed",
-            "network-policy-added",
-            "network-policy-changed",
-            "service-selector-changed",
-            "container-removed",
-            "replicas-lowered",
-            "probe-removed",
-            "memory-limit-lowered",
-        ],
-    )
+fn is_watched(rule: &Rule) -> bool {
+    [
+        "webhook-on-core-added",
+        "webhook-added",
+        "webhook-policy-hardened",
+        "webhook-selector-removed",
+        "webhook-rules-widened",
+        "crd-conversion-changed",
+        "network-policy-added",
+        "network-policy-changed",
+        "service-selector-changed",
+        "container-removed",
+        "replicas-lowered",
+        "probe-removed",
+        "memory-limit-lowered",
+    ]
+    .contains(&rule.code)
 }

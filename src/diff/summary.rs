@@ -25,6 +25,9 @@ pub struct Summary<'s> {
     pub groups: Vec<Group<'s>>,
     /// Indices in `groups` of the findings that matter most.
     pub most_important: Vec<usize>,
+    /// The number of each group in reports: the ones that matter most come first, then the others in
+    /// their order.
+    pub numbers: Vec<usize>,
 }
 
 impl<'s> Summary<'s> {
@@ -38,7 +41,9 @@ impl<'s> Summary<'s> {
             let groups = groups.iter().filter(|group| group.class() == class).count();
             groups + set.notices.iter().filter(|notice| notice.rule.class == class).count()
         });
-        let mut summary = Summary { class, counts, verdict: String::new(), groups, most_important };
+        let numbers = numbers(groups.len(), &most_important);
+        let verdict = String::new();
+        let mut summary = Summary { class, counts, verdict, groups, most_important, numbers };
         summary.verdict = summary.verdict(set);
         summary
     }
@@ -118,6 +123,14 @@ pub(super) fn rounds(groups: &[Group<'_>]) -> Vec<(usize, usize)> {
     rounds
 }
 
+/// Returns the number of each of `count` groups, of which the first ones come first.
+fn numbers(count: usize, first: &[usize]) -> Vec<usize> {
+    let rest = (0..count).filter(|index| !first.contains(index));
+    let mut order: Vec<(usize, usize)> = first.iter().copied().chain(rest).zip(1..).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, number)| number).collect()
+}
+
 /// Returns the findings that matter most: of every rule one, before any has a second one.
 fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
     let serious = groups.iter().take_while(|group| group.class() != Class::Info).count();
@@ -159,6 +172,12 @@ mod tests {
         assert!(codes.contains(&"crd-enum-narrowed"), "{codes:?}");
         assert_eq!(codes.first(), Some(&"crd-property-removed"));
         assert_eq!(summary.more_like(0), 5);
+        // The five are numbered first: two of the ten are among them.
+        let first: Vec<usize> = summary.top().map(|(index, _)| summary.numbers[index]).collect();
+        assert_eq!(first, [1, 2, 3, 4, 5]);
+        let mut numbers = summary.numbers.clone();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=summary.groups.len()).collect::<Vec<_>>());
         assert_eq!(
             summary.verdict,
             "breaking: act before this upgrade, because stored data can be lost and objects can be \

@@ -186,6 +186,17 @@ fn all_renderers_say_the_same() {
                 assert!(report.contains(group.rule.code), "{name}: {}", group.rule.code);
             }
             assert!(brief.contains(group.rule.code), "{name}: {}", group.rule.code);
+            // The default text names each change outside of metadata and schemas, where several
+            // findings may share a line.
+            if group.is_named() && !group.is_schema() {
+                for part in reason.split([' ', ':', '[', ']']) {
+                    assert!(brief.contains(part), "{name}: {part} of {reason}: {brief}");
+                }
+                for place in group.places.iter().take(3) {
+                    let object = visible(&group::label(&place.object.id));
+                    assert!(said(&brief, &object), "{name}: {object}: {brief}");
+                }
+            }
             for place in &group.places {
                 let object = visible(&group::label(&place.object.id));
                 let path = match &place.schema {
@@ -212,8 +223,8 @@ fn all_renderers_say_the_same() {
             }
         }
         for step in &set.plan {
-            for said in [&text, &brief, &markdown, &page] {
-                assert!(said.contains(step.title), "{name}: {}", step.title);
+            for report in [&text, &brief, &markdown, &page] {
+                assert!(said(report, step.title), "{name}: {}", step.title);
             }
         }
         assert_eq!(document["plan"].as_array().expect("a plan").len(), set.plan.len());
@@ -434,6 +445,8 @@ fn markdown_tells_something_of_everything_and_most_of_what_matters() {
     let left: usize = left.split(' ').next().expect("a number").parse().expect("a number");
     assert!(text.contains(&format!("{left} `crd-type-changed`. ")), "{text}");
     assert!(text.contains("field0: type `string` → `integer`"));
+    // Each object is named, also one whose findings are like many others.
+    assert!(text.contains("told.g"), "{text}");
     assert!(text.contains("+r.io/a:integer"), "{text}");
     // A long plan is cut too.
     let many = |verb: &str| {
@@ -476,8 +489,11 @@ fn text_cuts_values_on_terminals_only_and_names_never() {
     assert!(!value(&cut) && cut.contains('…'), "{cut}");
     let whole = text::render(&set, text::Style { cut: false, ..style });
     assert!(value(&whole) && !whole.contains('…'), "{whole}");
-    for text in [&cut, &whole] {
-        assert!(text.contains(&format!("Deployment/{name}\n")), "{text}");
+    // Without -v there are no values, and names are not cut either.
+    let brief = text::render(&set, text::Style { full: false, ..style });
+    assert!(!brief.contains("aaaa…") && !value(&brief), "{brief}");
+    for text in [&cut, &whole, &brief] {
+        assert!(text.contains(&format!("Deployment/{name}")), "{text}");
         assert!(text.contains("2 breaking, 0 risky, 1 info: 2 changes"), "{text}");
         let command = format!("$ kubectl --namespace NAMESPACE delete deployment {name}\n");
         assert!(text.contains(&command), "{text}");

@@ -3,7 +3,7 @@
 //! All content is in the page itself; the script only filters. The content security policy allows
 //! only the page's own style and script, by digest.
 
-use super::{Sign, fields, is_short, lines, more_like, totals, values as values_of};
+use super::{Sign, fields, is_short, lines, more_like, title, totals, values as values_of};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::summary::Summary;
 use crate::diff::{Action, Change, ChangeSet, Class, Finding};
@@ -28,20 +28,15 @@ const ITEMS: usize = 5;
 
 /// Renders a change set as an HTML page.
 pub fn render(set: &ChangeSet) -> String {
-    let title = format!("{} → {}", set.old, set.new);
     let mut body = String::new();
     let summary = Summary::of(set);
-    chart(set, &summary, "", &mut body);
-    page(&title, &body, &kinds(&summary.groups), summary.counts)
+    let filters = filters(&summary.groups, summary.counts);
+    chart(set, &summary, "", &filters, &mut body);
+    page(&title(set), &body, !summary.groups.is_empty())
 }
 
-/// Returns a page with this title and body. The script filters the findings by class and kind.
-pub(super) fn page(
-    title: &str,
-    body: &str,
-    kinds: &BTreeMap<&str, usize>,
-    classes: [usize; 3],
-) -> String {
+/// Returns a page with this title and body. With findings, it has the script that filters them.
+pub(super) fn page(title: &str, body: &str, has_findings: bool) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -55,14 +50,10 @@ pub(super) fn page(
 
     // Styles and the script are inline, so that the report is one file; the policy above allows
     // them by digest, and nothing that a manifest could smuggle in.
-    if !kinds.is_empty() {
-        filters(kinds, classes, &mut page);
-    }
-
     page.push_str("<main>\n");
     page.push_str(body);
     page.push_str("</main>\n");
-    if !kinds.is_empty() {
+    if has_findings {
         let _ = writeln!(page, "<script>{SCRIPT}</script>");
     }
     page.push_str("</body>\n</html>\n");
@@ -70,7 +61,7 @@ pub(super) fn page(
 }
 
 /// Returns the number of findings by kind of object.
-pub(super) fn kinds<'s>(groups: &[Group<'s>]) -> BTreeMap<&'s str, usize> {
+fn kinds<'s>(groups: &[Group<'s>]) -> BTreeMap<&'s str, usize> {
     let mut kinds = BTreeMap::new();
     for group in groups {
         for kind in kinds_of(group) {
@@ -84,11 +75,16 @@ fn kinds_of<'s>(group: &Group<'s>) -> std::collections::BTreeSet<&'s str> {
     group.places.iter().map(|place| place.object.id.kind.as_str()).collect()
 }
 
-/// Appends the report on one comparison: the first screen, the plan and all findings. `prefix` makes
-/// link targets unique among several comparisons.
-pub(super) fn chart(set: &ChangeSet, summary: &Summary<'_>, prefix: &str, page: &mut String) {
-    let title = format!("{} → {}", set.old, set.new);
-    let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title));
+/// Appends the report on one comparison: the first screen, the plan, the filters and all findings.
+/// `prefix` makes link targets unique among several comparisons.
+pub(super) fn chart(
+    set: &ChangeSet,
+    summary: &Summary<'_>,
+    prefix: &str,
+    filters: &str,
+    page: &mut String,
+) {
+    let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title(set)));
     for Finding { rule, reason } in &set.notices {
         let _ = writeln!(
             page,
@@ -125,8 +121,9 @@ pub(super) fn chart(set: &ChangeSet, summary: &Summary<'_>, prefix: &str, page: 
     }
 
     most_important(summary, prefix, page);
-    plan(set, page);
+    plan(set, prefix, page);
     page.push_str("<section>\n<h2>Changes</h2>\n");
+    page.push_str(filters);
     for (index, group) in summary.groups.iter().enumerate() {
         finding(group, &format!("{prefix}finding-{}", index + 1), page);
     }
@@ -142,7 +139,7 @@ fn most_important(summary: &Summary<'_>, prefix: &str, page: &mut String) {
         let class = group.class().as_str();
         let _ = writeln!(
             page,
-            "<li><b class=\"{class}\">{class}</b> {} <span class=\"dim\">{}{}</span> \
+            "<li><b class=\"{class}\">{class}</b> {} <span class=\"dim\">({}){}</span> \
              <a href=\"#{prefix}finding-{}\">details</a></li>",
             with_code(group.reason),
             with_code(&group.extent()),
@@ -158,7 +155,12 @@ fn digest(content: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content.as_bytes())))
 }
 
-fn filters(kinds: &BTreeMap<&str, usize>, classes: [usize; 3], page: &mut String) {
+/// Returns the form that filters findings; empty without any.
+pub(super) fn filters(groups: &[Group<'_>], classes: [usize; 3]) -> String {
+    let mut page = String::new();
+    if groups.is_empty() {
+        return page;
+    }
     page.push_str("<form id=\"filters\" hidden>\n");
     for (class, count) in Class::ALL.into_iter().zip(classes) {
         let name = class.as_str();
@@ -169,7 +171,7 @@ fn filters(kinds: &BTreeMap<&str, usize>, classes: [usize; 3], page: &mut String
     }
 
     page.push_str("<label>Kind <select name=\"kind\"><option value=\"\">all</option>\n");
-    for (kind, count) in kinds {
+    for (kind, count) in kinds(groups) {
         let kind = text(kind);
         let _ = writeln!(page, "<option value=\"{kind}\">{kind} ({count})</option>");
     }
@@ -181,6 +183,7 @@ fn filters(kinds: &BTreeMap<&str, usize>, classes: [usize; 3], page: &mut String
          <button type=\"button\" id=\"close\">Close all</button>\n\
          <output id=\"shown\" class=\"dim\" title=\"Keys: j next, k previous, / search, 1 2 3 classes, o open all, c close all\"></output>\n</form>\n",
     );
+    page
 }
 
 /// Appends a finding, closed, with its places.
@@ -190,7 +193,7 @@ fn finding(group: &Group<'_>, id: &str, page: &mut String) {
     let _ = writeln!(
         page,
         "<details class=\"finding {class}\" id=\"{id}\" data-class=\"{class}\" data-kinds=\"{}\" data-places=\"{}\">\n\
-         <summary><b>{class}</b> {} <span class=\"dim\">{}</span></summary>\n\
+         <summary><b>{class}</b> {} <span class=\"dim\">({})</span></summary>\n\
          <p><code>{}</code> {}</p>",
         kinds.join(" "),
         group.places.len(),
@@ -279,25 +282,34 @@ fn sides(change: &Change, page: &mut String) {
     page.push_str("</div>\n");
 }
 
-fn plan(set: &ChangeSet, page: &mut String) {
+/// Appends the plan. Items that are findings link to them.
+fn plan(set: &ChangeSet, prefix: &str, page: &mut String) {
     if set.plan.is_empty() {
         return;
     }
 
     page.push_str("<section class=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
     for step in &set.plan {
-        let _ = writeln!(page, "<li><b>{}</b>\n<ul>", text(step.title));
-        for item in step.items.iter().take(ITEMS) {
-            let _ = writeln!(page, "<li>{}</li>", with_code(item));
-        }
+        let _ = writeln!(page, "<li><b>{}</b>\n<ul>", with_code(step.title));
+        let item = |(position, item): (usize, &String)| match step.findings.get(position) {
+            Some(index) => {
+                format!(
+                    "<li><a href=\"#{prefix}finding-{}\">{}</a></li>\n",
+                    index + 1,
+                    with_code(item)
+                )
+            }
+            None => format!("<li>{}</li>\n", with_code(item)),
+        };
+        let items: Vec<String> = step.items.iter().enumerate().map(item).collect();
+        let (shown, folded) = items.split_at(items.len().min(ITEMS));
+        page.push_str(&shown.concat());
 
         // Folded, not dropped: a page has no size limit.
-        if step.items.len() > ITEMS {
-            let more = step.items.len() - ITEMS;
+        if !folded.is_empty() {
+            let more = folded.len();
             let _ = writeln!(page, "<li><details><summary>{more} more</summary>\n<ul>");
-            for item in step.items.iter().skip(ITEMS) {
-                let _ = writeln!(page, "<li>{}</li>", with_code(item));
-            }
+            page.push_str(&folded.concat());
             page.push_str("</ul>\n</details></li>\n");
         }
         page.push_str("</ul>\n");

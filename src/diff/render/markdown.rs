@@ -1,7 +1,7 @@
 //! Markdown format for pull requests: the first screen, one fold per finding; limited to the size of a
 //! comment.
 
-use super::{fields, headline, lines, more_like, totals, values};
+use super::{fields, headline, lines, more_like, title, totals, values};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::plan::Step;
 use crate::diff::summary::{self, Summary};
@@ -41,7 +41,7 @@ const DETAILS: [Detail; 4] = [
 
 /// Renders a change set as Markdown of at most `limit` bytes.
 pub fn render(set: &ChangeSet, limit: usize) -> String {
-    let head = format!("# {} → {}\n\n", markdown::text(&set.old), markdown::text(&set.new));
+    let head = format!("# {}\n\n", markdown::text(&title(set)));
     let body = body(set, &Summary::of(set), limit.saturating_sub(head.len()));
     format!("{head}{body}")
 }
@@ -302,6 +302,7 @@ fn plan(steps: &[Step], most: usize) -> String {
             let _ = writeln!(text, "\n   {fence}sh\n   {command}\n   {fence}");
         }
     }
+    text.push('\n');
     text
 }
 

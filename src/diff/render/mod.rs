@@ -3,6 +3,7 @@
 //! that do not fit, and report it; JSON has all.
 
 pub mod html;
+mod joined;
 pub mod json;
 pub mod markdown;
 pub mod report;
@@ -137,6 +138,16 @@ fn spell(value: &Json) -> String {
         Json::Array(items) => items.iter().map(item).collect::<Vec<_>>().join("\n"),
         other => other.to_string(),
     }
+}
+
+/// Returns the two versions, with their name once if it is the same: `widget-operator 1.0.0 → 1.1.0`.
+pub(super) fn title(set: &ChangeSet) -> String {
+    let name = |label: &str| label.rsplit_once(' ').map(|(name, _)| name.to_owned());
+    let new = match set.new.rsplit_once(' ') {
+        Some((same, version)) if name(&set.old).as_deref() == Some(same) => version,
+        _ => &set.new,
+    };
+    format!("{} → {new}", set.old)
 }
 
 /// Returns the values files of a report; empty without.

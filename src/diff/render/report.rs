@@ -1,7 +1,7 @@
 //! Reports on several comparisons: all charts since a Git revision, or one chart with the values of
 //! several environments. With one comparison they are the reports of the other modules.
 
-use super::{counts, html, json, markdown, text};
+use super::{counts, html, json, markdown, text, title};
 use crate::diff::group::Group;
 use crate::diff::summary::Summary;
 use crate::diff::{ChangeSet, Class, harm};
@@ -124,7 +124,7 @@ impl Report {
         for Comparison { name, set } in &self.comparisons {
             let summary = Summary::of(set);
             let screen = markdown::first_screen(set, &summary);
-            let title = format!("{} → {}", escaped::text(&set.old), escaped::text(&set.new));
+            let title = escaped::text(&title(set));
             let text = format!("## {}\n\n{title}\n\n{screen}", escaped::text(name));
             if used + text.len() > room {
                 omitted.push(name.clone());
@@ -175,10 +175,9 @@ impl Report {
             let class = summary.class.map_or("", Class::as_str);
             let _ = writeln!(
                 out,
-                "| {} | {} → {} | {class} | {} | {} | {} |",
+                "| {} | {} | {class} | {} | {} | {} |",
                 escaped::text(name),
-                escaped::text(&set.old),
-                escaped::text(&set.new),
+                escaped::text(&title(set)),
                 summary.count(Class::Breaking),
                 summary.count(Class::Risky),
                 summary.count(Class::Info),
@@ -248,7 +247,8 @@ impl Report {
                 "<section class=\"chart\" id=\"chart-{number}\">\n<h2>{}</h2>\n",
                 escape::html(&comparison.name)
             );
-            html::chart(&comparison.set, summary, &format!("chart-{number}-"), &mut body);
+            let prefix = format!("chart-{number}-");
+            html::chart(&comparison.set, summary, &prefix, "", &mut body);
             body.push_str("</section>\n");
         }
 
@@ -256,6 +256,7 @@ impl Report {
             summaries.iter().flat_map(|summary| summary.groups.iter().cloned()).collect();
         let classes =
             Class::ALL.map(|class| summaries.iter().map(|summary| summary.count(class)).sum());
-        html::page(&self.title(), &body, &html::kinds(&groups), classes)
+        let filters = html::filters(&groups, classes);
+        html::page(&self.title(), &format!("{filters}{body}"), !groups.is_empty())
     }
 }

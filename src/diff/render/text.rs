@@ -1,10 +1,15 @@
-//! Text format for terminals: verdict, findings that matter most, plan, all findings.
+//! Text format for terminals: verdict, findings that matter most, plan, all other findings.
+//!
+//! Each finding is written once and has a number, which the plan refers to.
 
-use super::{Sign, fields, headline, lines, more_like, totals, values};
+use super::joined::joined;
+use super::{Sign, fields, headline, lines, more_like, title as heading_of, totals, values};
+use crate::diag::listed;
 use crate::diff::group::{Group, Place, label};
 use crate::diff::path::Path;
+use crate::diff::plan::Step;
 use crate::diff::summary::Summary;
-use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange, Rule};
+use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
 use crate::escape::{self, visible};
 use indexmap::IndexMap;
 use std::fmt::Write as _;
@@ -22,15 +27,19 @@ pub struct Style {
     pub cut: bool,
 }
 
-/// Maximum number of findings of one rule that are shown.
+/// Maximum number of lines for findings of one rule in schemas; other findings are all written.
 const ALIKE: usize = 3;
+/// Maximum number of fields of schemas in a line that several findings share.
+const FIELDS: usize = 12;
 /// Maximum number of objects and of fields per object that are named for a finding.
 const NAMED: usize = 3;
 /// Maximum number of objects that are named for an informational finding.
 const OBJECTS: usize = 20;
 /// Maximum number of items of a step of the plan.
 const ITEMS: usize = 3;
-/// Maximum number of characters of a finding outside of the details.
+/// Maximum number of characters of a step of the plan that is a paragraph.
+const STEP: usize = 260;
+/// Maximum number of characters of a finding that is written in full elsewhere.
 const HEADLINE: usize = 200;
 
 struct Writer {
@@ -48,7 +57,7 @@ const YELLOW: &str = "33";
 pub fn render(set: &ChangeSet, style: Style) -> String {
     let summary = Summary::of(set);
     let mut writer = Writer { out: String::new(), style };
-    writer.words(0, "", &format!("{} → {}", set.old, set.new), BOLD);
+    writer.words(0, "", &heading_of(set), BOLD);
     writer.notices(set);
     let colour = summary.class.map_or("", colour_of);
     writer.words(0, "", &summary.verdict, colour);
@@ -63,7 +72,7 @@ pub fn render(set: &ChangeSet, style: Style) -> String {
     writer.words(0, "", &totals(set, &summary), "");
     writer.ignored(set);
     writer.most_important(&summary);
-    writer.plan(set);
+    writer.plan(set, &summary);
     for class in [Class::Breaking, Class::Risky] {
         writer.class(set, &summary, class);
     }
@@ -134,7 +143,7 @@ impl Writer {
     fn notices(&mut self, set: &ChangeSet) {
         for Finding { rule, reason } in &set.notices {
             let class = rule.class.as_str();
-            let text = format!("{class}: {}: {reason}. {}", rule.code, rule.todo);
+            let text = format!("{class}[{}]: {reason}. {}", rule.code, rule.todo);
             self.words(0, "", &text, colour_of(rule.class));
         }
     }
@@ -154,52 +163,112 @@ impl Writer {
         self.line(0, text, colour);
     }
 
-    /// Returns a finding for the first screen.
-    fn brief(&self, text: &str) -> String {
-        if self.style.full { text.to_owned() } else { cut(text, HEADLINE) }
-    }
-
+    /// Writes the findings that matter most. They are complete, unless the details follow.
     fn most_important(&mut self, summary: &Summary<'_>) {
         if summary.most_important.is_empty() {
             return;
         }
         self.heading("what matters most", BOLD);
-        for (number, (index, group)) in summary.top().enumerate() {
-            let class = group.class().as_str();
-            let more = more_like(summary, index, group);
+        let top: Vec<(usize, &Group<'_>)> = summary.top().collect();
+        for (position, (index, group)) in top.iter().enumerate() {
+            let (class, rule) = (group.class(), group.rule);
+            let first = format!("{}. {}[{}]:", position + 1, class.as_str(), rule.code);
+            let more = more_like(summary, *index, group);
             let extent = group.extent();
-            let room = HEADLINE.saturating_sub(extent.chars().count());
-            let reason = if self.style.full { group.reason } else { &cut(group.reason, room) };
-            let text = format!("{class}: {reason} ({extent}){more}");
-            self.words(2, &format!("{}.", number + 1), &text, colour_of(group.class()));
+            if self.style.full {
+                let room = HEADLINE.saturating_sub(extent.chars().count());
+                let text = format!("{} ({extent}){more}", cut(group.reason, room));
+                self.words(2, &first, &text, colour_of(class));
+                continue;
+            }
+
+            self.words(2, &first, &format!("{} ({extent}){more}", group.reason), colour_of(class));
+            self.places(group);
+            // What to do is the same for all findings of a rule, so it is written after the last one.
+            let next = top.get(position + 1).map(|(_, next)| next.rule.code);
+            if next != Some(rule.code) {
+                self.todo(group);
+            }
         }
     }
 
-    /// Writes the findings of a class by rule.
+    /// Writes what to do about findings of a rule.
+    fn todo(&mut self, group: &Group<'_>) {
+        let rule = group.rule;
+        if rule.class != Class::Info && rule.todo != "Nothing." {
+            self.words(4, "→", rule.todo, "");
+        }
+    }
+
+    /// Writes the findings of a class by rule: all, or the ones that are not written above.
     fn class(&mut self, set: &ChangeSet, summary: &Summary<'_>, class: Class) {
-        let groups: Vec<&Group<'_>> = summary.of_class(class).map(|(_, group)| group).collect();
+        let is_above = |index: usize| !self.style.full && summary.most_important.contains(&index);
+        let groups: Vec<(usize, &Group<'_>)> = summary.of_class(class).collect();
         if groups.is_empty() {
             return;
         }
-        self.heading(&counted(set, summary, class), &format!("{BOLD};{}", colour_of(class)));
-        for alike in groups.chunk_by(|one, other| one.rule.code == other.rule.code) {
-            let most =
-                if self.style.full || alike.len() <= ALIKE + 1 { alike.len() } else { ALIKE };
-            let (shown, omitted) = alike.split_at(most);
-            for group in shown {
-                let first = format!("{}:", group.rule.code);
-                self.words(2, &first, &headline(group), colour_of(class));
-                self.places(group);
+        let notices = set.notices.iter().filter(|notice| notice.rule.class == class).count();
+        let above = notices + groups.iter().filter(|(index, _)| is_above(*index)).count();
+        let heading = counted(class, summary.count(class), above);
+        let groups: Vec<(usize, &Group<'_>)> =
+            groups.into_iter().filter(|(index, _)| !is_above(*index)).collect();
+        if groups.is_empty() {
+            return;
+        }
+        self.heading(&heading, &format!("{BOLD};{}", colour_of(class)));
+
+        for alike in groups.chunk_by(|(_, one), (_, other)| one.rule.code == other.rule.code) {
+            let numbers: Vec<usize> = alike
+                .iter()
+                .map(|(index, _)| summary.numbers.get(*index).copied().unwrap_or_default())
+                .collect();
+            let alike: Vec<&Group<'_>> = alike.iter().map(|(_, group)| *group).collect();
+            if self.style.full {
+                for (number, group) in numbers.iter().zip(&alike) {
+                    let first = format!("{number}. {}:", group.rule.code);
+                    self.words(2, &first, &headline(group), colour_of(class));
+                    self.places(group);
+                }
+            } else {
+                self.alike(&alike, &numbers, colour_of(class));
             }
 
-            let Some(rule) = alike.first().map(|group| group.rule) else { continue };
-            if !omitted.is_empty() {
-                let text = format!("… and {} more {} (-v shows all)", omitted.len(), rule.code);
-                self.line(4, &text, DIM);
+            // Written above if a finding of the rule is there.
+            let first = alike.first().filter(|group| {
+                self.style.full || !summary.top().any(|(_, top)| top.rule.code == group.rule.code)
+            });
+            if let Some(group) = first {
+                self.todo(group);
             }
-            if class != Class::Info && rule.todo != "Nothing." {
-                self.words(4, "→", rule.todo, "");
+        }
+    }
+
+    /// Writes findings of one rule, several in a line where they differ in a field only.
+    fn alike(&mut self, alike: &[&Group<'_>], numbers: &[usize], colour: &str) {
+        let is_schema = alike.iter().all(|group| group.is_schema());
+        let lines = joined(alike, if is_schema { FIELDS } else { usize::MAX });
+        let most = if is_schema && lines.len() > ALIKE + 1 { ALIKE } else { lines.len() };
+        let (shown, omitted) = lines.split_at(most);
+        let numbers = |members: &[usize]| {
+            let numbers = members.iter().filter_map(|member| numbers.get(*member).copied());
+            ranges(numbers.collect())
+        };
+        for line in shown {
+            let first = format!("{}. {}:", numbers(&line.members), line.group.rule.code);
+            let extent = line.group.extent();
+            self.words(2, &first, &format!("{} ({extent})", line.reason), colour);
+            // A line of several findings names their fields.
+            if line.members.len() == 1 {
+                self.places(&line.group);
             }
+        }
+
+        let omitted: Vec<usize> =
+            omitted.iter().flat_map(|line| line.members.iter().copied()).collect();
+        if let Some(group) = alike.first().filter(|_| !omitted.is_empty()) {
+            let (count, code) = (omitted.len(), group.rule.code);
+            let text = format!("… and {count} more {code} ({}; -v shows all)", numbers(&omitted));
+            self.line(4, &text, DIM);
         }
     }
 
@@ -212,24 +281,30 @@ impl Writer {
             }
             return;
         }
-        if let [place] = group.places.as_slice() {
-            if let Some(path) = unnamed_path(place) {
-                self.path(path);
-            }
+        if group.places.len() == 1 {
             return;
         }
 
         let objects = group.by_object();
         let named = match objects.as_slice() {
-            [(_, places)] => self.named(places).trim_start_matches(": ").to_owned(),
+            [(_, places)] => self.named(places),
             objects => {
                 let counted = objects.iter().map(|(object, places)| {
-                    format!("{} ({})", label(&object.id), fields(places).len().max(places.len()))
+                    let places = match fields(places).len() {
+                        0 => places.len(),
+                        fields => fields,
+                    };
+                    match places {
+                        1 => label(&object.id),
+                        more => format!("{} ({more})", label(&object.id)),
+                    }
                 });
-                crate::diag::listed(&counted.collect::<Vec<_>>(), NAMED)
+                listed(&counted.collect::<Vec<_>>(), NAMED)
             }
         };
-        self.words(4, "", &named, DIM);
+        if !named.is_empty() {
+            self.words(4, "", &named, DIM);
+        }
     }
 
     /// Returns the first fields or paths of the places in one object.
@@ -240,10 +315,7 @@ impl Writer {
             fields => fields,
         };
         let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
-        match names.len() {
-            0 => String::new(),
-            _ => format!(": {}", crate::diag::listed(&names, NAMED)),
-        }
+        listed(&names, NAMED)
     }
 
     fn path(&mut self, path: &Path) {
@@ -274,7 +346,8 @@ impl Writer {
         if groups.is_empty() {
             return;
         }
-        self.heading(&counted(set, summary, Class::Info), BOLD);
+        let above = set.notices.iter().filter(|notice| notice.rule.class == Class::Info).count();
+        self.heading(&counted(Class::Info, summary.count(Class::Info), above), BOLD);
         let (named, by_rule): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
             groups.into_iter().partition(|group| group.is_named() && !group.is_schema());
         for alike in named.chunk_by(|one, other| one.rule.code == other.rule.code) {
@@ -285,12 +358,12 @@ impl Writer {
             let Some(group) = alike.first() else { continue };
             let changes: usize = alike.iter().map(|group| group.places.len()).sum();
             let reasons: Vec<String> = match group.is_named() {
-                true => alike.iter().map(|group| group.reason.to_owned()).collect(),
+                true => joined(alike, NAMED).into_iter().map(|line| line.reason).collect(),
                 false => Vec::new(),
             };
             let named = match reasons.is_empty() {
                 true => String::new(),
-                false => format!(": {}", crate::diag::listed(&reasons, NAMED)),
+                false => format!(": {}", listed(&reasons, NAMED)),
             };
             let code = group.rule.code;
             let noun = if changes == 1 { "change" } else { "changes" };
@@ -298,48 +371,31 @@ impl Writer {
         }
     }
 
-    /// Writes informational findings of one rule: a line for each, or for each kind of object where
-    /// there are many.
+    /// Writes informational findings of one rule: a paragraph for each set of objects.
     fn named_info(&mut self, alike: &[&Group<'_>]) {
-        let first = |rule: &Rule| format!("{}:", rule.code);
-        let mut kinds: IndexMap<&str, Vec<(&str, String)>> = IndexMap::new();
-        for group in alike {
-            let objects = group.by_object();
+        let mut paragraphs: IndexMap<String, IndexMap<String, Vec<String>>> = IndexMap::new();
+        for line in joined(alike, usize::MAX) {
+            let objects = line.group.by_object();
             let labels: Vec<String> = objects.iter().map(|(object, _)| label(&object.id)).collect();
-            let labels = crate::diag::listed(&labels, OBJECTS);
-            if alike.len() <= ALIKE {
-                self.words(2, &first(group.rule), &format!("{} (in {labels})", group.reason), "");
-                if let Some(path) = group.places.first().and_then(unnamed_path) {
-                    self.path(path);
+            // The container is written once.
+            let (part, rest) = match line.reason.split_once(": ") {
+                Some((part, rest)) if part.starts_with("container ") => {
+                    (format!("{part}: "), rest.to_owned())
                 }
-                continue;
-            }
-            let kind = objects.first().map_or("", |(object, _)| object.id.kind.as_str());
-            kinds.entry(kind).or_default().push((group.reason, labels));
+                _ => (String::new(), line.reason),
+            };
+            let parts = paragraphs.entry(listed(&labels, OBJECTS)).or_default();
+            parts.entry(part).or_default().push(rest);
         }
 
-        // Many findings of one rule are listed per kind of object. Objects are named once if all
-        // reasons are about the same ones.
-        for (kind, reasons) in kinds {
-            let Some(group) = alike.first() else { return };
-            let same = reasons
-                .iter()
-                .all(|(_, labels)| Some(labels) == reasons.first().map(|(_, first)| first));
-            let all: Vec<String> = match same {
-                true => reasons.iter().map(|(reason, _)| (*reason).to_owned()).collect(),
-                false => reasons
-                    .iter()
-                    .map(|(reason, labels)| format!("{reason} (in {labels})"))
-                    .collect(),
-            };
-
-            let text = match reasons.first() {
-                Some((_, labels)) if same => {
-                    format!("{} in {labels}: {}", all.len(), all.join("; "))
-                }
-                _ => format!("{} in {kind}: {}", all.len(), all.join("; ")),
-            };
-            self.words(2, &first(group.rule), &text, "");
+        for (labels, parts) in paragraphs {
+            let Some(code) = alike.first().map(|group| group.rule.code) else { return };
+            let parts: Vec<String> = parts
+                .into_iter()
+                .map(|(part, reasons)| format!("{part}{}", reasons.join("; ")))
+                .collect();
+            let text = format!("{} (in {labels})", parts.join("; "));
+            self.words(2, &format!("{code}:"), &text, "");
         }
     }
 
@@ -356,21 +412,20 @@ impl Writer {
         }
     }
 
-    fn plan(&mut self, set: &ChangeSet) {
+    fn plan(&mut self, set: &ChangeSet, summary: &Summary<'_>) {
         if set.plan.is_empty() {
             return;
         }
         let _ = writeln!(self.out);
         self.line(0, "plan", BOLD);
         for (number, step) in set.plan.iter().enumerate() {
-            self.words(2, &format!("{}.", number + 1), step.title, BOLD);
-            let most = if self.style.full { usize::MAX } else { ITEMS };
-            for item in step.items.iter().take(most) {
-                self.words(5, "-", &self.brief(item), "");
-            }
-            if step.items.len() > most {
-                let more = step.items.len() - most;
-                self.line(5, &format!("… {more} more (-v shows all)"), DIM);
+            let first = format!("{}.", number + 1);
+            match self.paragraph(step, summary) {
+                Some(text) => self.words(2, &first, &format!("{}: {text}", step.title), ""),
+                None => {
+                    self.words(2, &first, step.title, "");
+                    self.items(step);
+                }
             }
             for command in &step.commands {
                 // Not wrapped, so that it can be copied.
@@ -378,20 +433,62 @@ impl Writer {
             }
         }
     }
+
+    /// Returns the items of a step as the end of a sentence, if it is short: findings by their
+    /// numbers, other items by name.
+    fn paragraph(&self, step: &Step, summary: &Summary<'_>) -> Option<String> {
+        if self.style.full {
+            return None;
+        }
+        if !step.findings.is_empty() {
+            let number = |index: &usize| summary.numbers.get(*index).copied();
+            let numbers: Vec<usize> = step.findings.iter().filter_map(number).collect();
+            let noun = if numbers.len() == 1 { "finding" } else { "findings" };
+            return Some(format!("{noun} {}", ranges(numbers)));
+        }
+        let shown: Vec<&str> = step.items.iter().take(ITEMS).map(String::as_str).collect();
+        let more = match step.items.len() - shown.len() {
+            0 => String::new(),
+            more => format!("; {more} more (-v shows all)"),
+        };
+        let text = format!("{}{more}", shown.join("; "));
+        (step.title.chars().count() + text.chars().count() <= STEP).then_some(text)
+    }
+
+    /// Writes the items of a step as a list.
+    fn items(&mut self, step: &Step) {
+        let most = if self.style.full { usize::MAX } else { ITEMS };
+        for item in step.items.iter().take(most) {
+            let item = if self.style.full { item.clone() } else { cut(item, HEADLINE) };
+            self.words(5, "-", &item, "");
+        }
+        if step.items.len() > most {
+            let more = step.items.len() - most;
+            self.line(5, &format!("… {more} more (-v shows all)"), DIM);
+        }
+    }
 }
 
 /// Returns the heading of a class: its name and the number of findings.
-fn counted(set: &ChangeSet, summary: &Summary<'_>, class: Class) -> String {
-    let above = set.notices.iter().filter(|notice| notice.rule.class == class).count();
-    let above = if above == 0 { String::new() } else { format!(", {above} of them above") };
-    format!("{} ({}{above})", class.as_str(), summary.count(class))
+fn counted(class: Class, count: usize, above: usize) -> String {
+    let above = match above {
+        0 => String::new(),
+        above => format!(", {above} of them above"),
+    };
+    format!("{} ({count}{above})", class.as_str())
 }
 
-/// Returns the path of a change if its reason does not name the field.
-fn unnamed_path<'p>(place: &'p Place<'_>) -> Option<&'p Path> {
-    let path = &place.change.path;
-    let last = path.steps().last()?.label();
-    (place.schema.is_none() && !place.finding.reason.contains(&last)).then_some(path)
+/// Returns numbers with ranges: `1, 2 and 6–14`.
+fn ranges(mut numbers: Vec<usize>) -> String {
+    numbers.sort_unstable();
+    let mut texts: Vec<String> = Vec::new();
+    for run in numbers.chunk_by(|one, next| one + 1 == *next) {
+        match run {
+            [first, .., last] if first + 1 < *last => texts.push(format!("{first}–{last}")),
+            run => texts.extend(run.iter().map(usize::to_string)),
+        }
+    }
+    listed(&texts, usize::MAX)
 }
 
 fn title(object: &ObjectChange) -> String {

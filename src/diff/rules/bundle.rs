@@ -65,6 +65,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             let image = new.get("image").unwrap_or(&Json::Null);
             image::added(&context.label(), image, findings);
         }
+        (["relatedImages", "[]"], Some(_), None) => image::removed(&context.label(), findings),
         _ => {}
     }
 }

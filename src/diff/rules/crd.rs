@@ -99,11 +99,12 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
                 (true, false) => "; Helm deletes it, with all objects of the API",
                 _ => "; Helm keeps it in the cluster without a controller",
             };
-            findings.push(found(&REMOVED, format!("served {}{fate}", listed(&served, 4))));
+            findings
+                .push(found(&REMOVED, format!("CRD removed, served {}{fate}", listed(&served, 4))));
         }
         ([], None, Some(_)) => {
             let served = versions(edit.new.as_ref());
-            findings.push(found(&ADDED, format!("serves {}", listed(&served, 4))));
+            findings.push(found(&ADDED, format!("new CRD, serves {}", listed(&served, 4))));
         }
         (["spec", "scope"], Some(old), Some(new)) => {
             findings.push(found(&SCOPE, format!("spec.scope: {} → {}", plain(old), plain(new))));
@@ -113,11 +114,9 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         }
         (["spec", "names", "shortNames"], Some(old), new) => {
             let gone = not_in(old, new.as_ref().unwrap_or(&Json::Null));
-            let gone: Vec<String> = gone.into_iter().map(plain).collect();
-            if !gone.is_empty() {
-                let reason = format!("spec.names.shortNames: {} removed", listed(&gone, 5));
-                findings.push(found(&SHORT_NAME, reason));
-            }
+            findings.extend(gone.into_iter().map(|name| {
+                found(&SHORT_NAME, format!("spec.names.shortNames[{}]: removed", plain(name)))
+            }));
         }
         (["spec", "names", "singular"], Some(_), _) => {
             findings.push(found(&SHORT_NAME, context.change()));
@@ -203,6 +202,15 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
         }
         (["deprecated"], _, Some(Json::Bool(true))) => {
             findings.push(found(&DEPRECATED, format!("{name} is deprecated")));
+        }
+        // The message is the vendor's text, and the values show it.
+        (["deprecationWarning"], old, new) => {
+            let change = match (old, new) {
+                (None, _) => "added",
+                (_, None) => "removed",
+                _ => "changed",
+            };
+            findings.push(found(&DEPRECATED, format!("{}: {change}", context.label())));
         }
         (["subresources", ..], Some(old), None) if rest.len() <= 2 => {
             let names: Vec<String> = match rest {

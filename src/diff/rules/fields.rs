@@ -49,6 +49,8 @@ enum When {
     Limited,
     /// The number, percentage or quantity is lower.
     Lowered,
+    /// The number is lower, and the new part does not have this field, which makes up for it.
+    LoweredWithout(&'static str),
     /// The number, percentage or quantity is higher.
     Raised,
     /// The old list or map has an item that the new one does not have.
@@ -157,7 +159,11 @@ impl Part<'_> {
             // A map that is new, such as a probe, lowers nothing.
             let parents = steps.split_last().map_or(&[][..], |(_, parents)| parents);
             let held = |part| parents.iter().try_fold(part, child).is_some();
-            if field.when == When::Lowered && !(held(self.old) && held(self.new)) {
+            let lowers = matches!(field.when, When::Lowered | When::LoweredWithout(_));
+            if lowers && !(held(self.old) && held(self.new)) {
+                continue;
+            }
+            if matches!(field.when, When::LoweredWithout(other) if self.new.get(other).is_some()) {
                 continue;
             }
             let default: Option<Json> = serde_json::from_str(field.default).ok();
@@ -166,10 +172,17 @@ impl Part<'_> {
             let Some(findings) = nearest().touching(&path).and_then(|at| judged.get_mut(at)) else {
                 continue;
             };
-            // The first row of a field decides.
+            // The first row of a field decides, and a row of a parent that is new or removed: the
+            // fields of a new probe are no changes of their own.
             let shown = format!("{}{}", self.label, keys.join("."));
+            let is_parent = |reason: &str| {
+                let parents = (1..keys.len()).filter_map(|length| keys.get(..length));
+                let mut parents = parents.map(|keys| format!("{}{}:", self.label, keys.join(".")));
+                parents.any(|parent| reason.starts_with(&parent))
+            };
             let decided = findings.iter().any(|finding| {
-                finding.reason.strip_prefix(&shown).is_some_and(|rest| rest.starts_with([':', '.']))
+                let below = finding.reason.strip_prefix(&shown);
+                below.is_some_and(|rest| rest.starts_with([':', '.'])) || is_parent(&finding.reason)
             });
             if !decided {
                 findings.push(found(field.rule, format!("{shown}: {change}")));
@@ -234,7 +247,9 @@ impl When {
                 (None, Some(_)) => before.is_none(),
                 _ => false,
             },
-            When::Lowered => numbers.is_some_and(|(before, after)| after < before),
+            When::Lowered | When::LoweredWithout(_) => {
+                numbers.is_some_and(|(before, after)| after < before)
+            }
             When::Raised => numbers.is_some_and(|(before, after)| after > before),
             When::Loses => return items(before, after).map(|gone| format!("removed {gone}")),
             When::Gains => return items(after, before).map(|came| format!("added {came}")),

@@ -101,8 +101,7 @@ pub(super) fn judge(place: &str, old: &Json, new: &Json, usage: Use, findings: &
         let same_tag = before.tag == after.tag;
         let part = |image: &Image<'_>| {
             let digest = image.digest.filter(|_| same_tag);
-            let part = digest.or(image.tag).or(image.digest).unwrap_or("no tag");
-            part.chars().take(19).collect::<String>()
+            shortened(digest.or(image.tag).or(image.digest).unwrap_or("no tag"))
         };
         let reason = format!("{place}: {} → {}", part(&before), part(&after));
         let older = is_older(before.tag, after.tag);
@@ -162,9 +161,9 @@ pub(super) fn judge_versions(
         match known {
             Some(old) if old != image => {
                 let text = |image: &str| Json::String(image.to_owned());
-                judge(&format!("{place} {key}"), &text(old), &text(image), Use::Operand, findings);
+                judge(&format!("{place}[{key}]"), &text(old), &text(image), Use::Operand, findings);
             }
-            None => findings.push(found(&OPERAND_IMAGE, format!("{place}: new image for {key}"))),
+            None => findings.push(found(&OPERAND_IMAGE, format!("{place}[{key}]: new image"))),
             _ => {}
         }
     }
@@ -189,7 +188,21 @@ fn versions(value: &Json) -> Option<Vec<(&str, &str)>> {
 
 /// Adds the finding for a new operand image.
 pub(super) fn added(place: &str, image: &Json, findings: &mut Vec<Finding>) {
-    findings.push(found(&OPERAND_IMAGE, format!("{place}: new image {}", display_value(image))));
+    let image = image.as_str().map(parse).map_or(String::new(), |image| match image.digest {
+        Some(digest) => format!(" {}@{}", image.repository, shortened(digest)),
+        None => format!(" {}:{}", image.repository, image.tag.unwrap_or("latest")),
+    });
+    findings.push(found(&OPERAND_IMAGE, format!("{place}: new image{image}")));
+}
+
+/// Adds the finding for an operand image that is no longer listed.
+pub(super) fn removed(place: &str, findings: &mut Vec<Finding>) {
+    findings.push(found(&OPERAND_IMAGE, format!("{place}: removed")));
+}
+
+/// Returns the start of a digest or tag, as container tools show it.
+fn shortened(part: &str) -> String {
+    part.chars().take(19).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{RuleContext, Sides, found, listed, rules};
 use crate::diff::identity::Pair;
 use crate::diff::{Finding, Identity, Rule};
 use grants::{Grant, Grants, grants_of, role_grants};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -176,7 +176,7 @@ fn losses(
     findings: &mut Vec<Finding>,
 ) {
     if access.after.is_empty() {
-        let reason = format!("no longer allows to {}; the chart does not bind it", summary(lost));
+        let reason = format!("no longer grants: {}; the chart does not bind it", summary(lost));
         findings.push(found(&UNBOUND, reason));
         return;
     }
@@ -301,13 +301,35 @@ fn summary(grants: &[&Grant<'_>]) -> String {
         .into_iter()
         .map(|(verbs, targets)| {
             let verbs = verb_phrase(&verbs);
-            format!("{verbs} {}", listed(&targets, 6))
+            format!("{verbs} {}", listed(&with_subresources(targets), 6))
         })
         .collect();
     match parts.len().saturating_sub(6) {
         0 => parts.join("; "),
         more => format!("{}; and {more} more permissions", parts[..6].join("; ")),
     }
+}
+
+/// Returns sorted targets, with subresources at their resource:
+/// `deployments.apps (and /scale, /status)`.
+fn with_subresources(targets: Vec<String>) -> Vec<String> {
+    let mut resources: IndexMap<String, Vec<String>> = IndexMap::new();
+    for target in targets {
+        // URLs begin with a slash.
+        match target.find('/').filter(|at| *at > 0).map(|at| target.split_at(at)) {
+            Some((resource, sub)) if resources.contains_key(resource) => {
+                resources.entry(resource.to_owned()).or_default().push(sub.to_owned());
+            }
+            _ => {
+                resources.entry(target).or_default();
+            }
+        }
+    }
+    let text = |(resource, subs): (String, Vec<String>)| match subs.is_empty() {
+        true => resource,
+        false => format!("{resource} (and {})", subs.join(", ")),
+    };
+    resources.into_iter().map(text).collect()
 }
 
 /// Returns verbs as a phrase, in the order of the usual ones.

@@ -39,8 +39,14 @@ pub(super) fn judge(
     let of = |object, release| at(object, template).and_then(|pod| watched(pod, release));
     let (Some(before), Some(after)) = (of(old, old_release), of(new, new_release)) else { return };
     let Some(finding) = change("watches", &before, &after) else { return };
-    let path: Vec<Step> = template.iter().map(|key| Step::Key((*key).to_owned())).collect();
-    if let Some(findings) = Nearest::of(edits).to(&path).and_then(|at| judged.get_mut(at)) {
+    let keys = |rest: &[&str]| -> Vec<Step> {
+        template.iter().chain(rest).map(|key| Step::Key((*key).to_owned())).collect()
+    };
+    let nearest = Nearest::of(edits);
+    let cause = nearest
+        .touching(&keys(&["metadata", "annotations", "olm.targetNamespaces"]))
+        .or_else(|| nearest.to(&keys(&["spec", "containers"])));
+    if let Some(findings) = cause.and_then(|at| judged.get_mut(at)) {
         findings.push(finding);
     }
 }

@@ -140,6 +140,9 @@ fn container(
         (["env" | "envFrom"] | ["env", "[]"], Some(_), None) => {
             findings.push(found(&ENV_REMOVED, format!("{label} removed")));
         }
+        (["env", "[]"], None, Some(new)) => {
+            findings.push(found(&ENV, format!("{label}: added {}", source_of(new))));
+        }
         (["env" | "envFrom", rest @ ..], ..) if rest != ["[order]"] => {
             findings.push(found(&ENV, context.change()));
         }
@@ -148,6 +151,22 @@ fn container(
         }
         _ => {}
     }
+}
+
+/// Returns the value of an environment variable: `"info"`, or its source: `from fieldRef
+/// metadata.name`.
+fn source_of(variable: &Json) -> String {
+    let Some(source) = variable.get("valueFrom").and_then(Json::as_object) else {
+        let value = variable.get("value").and_then(Json::as_str).unwrap_or_default();
+        return format!("\"{}\"", plain(&Json::String(value.to_owned())));
+    };
+    let text = |(kind, source): (&String, &Json)| {
+        let keys = ["name", "key", "fieldPath", "resource"].into_iter();
+        let parts: Vec<String> = keys.filter_map(|key| source.get(key)).map(plain).collect();
+        format!("{kind} {}", parts.join("/"))
+    };
+    let sources: Vec<String> = source.iter().map(text).collect();
+    format!("from {}", listed(&sources, 2))
 }
 
 /// Flags that only change logs and versions.

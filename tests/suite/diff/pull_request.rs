@@ -5,6 +5,8 @@ use super::{FIXTURES, NAME, built, config, git};
 use crate::support::command::Case;
 use bundle2chart::diff::render::markdown;
 use serde_json::{Value as Json, json};
+use std::path::Path;
+use walkdir::WalkDir;
 
 const OTHER: &str = "pod-group-operator";
 
@@ -98,7 +100,7 @@ fn the_flat_layout_has_reports_that_stay() {
     let case = repository("[output]\nlayout = \"flat\"\n");
     let upgrade = format!("out/{NAME}/UPGRADE.md");
     let report = case.read(&upgrade);
-    assert!(report.starts_with(&format!("# {NAME} 1.0.0 → {NAME} 1.1.0\n")), "{report}");
+    assert!(report.starts_with(&format!("# {NAME} 1.0.0 → 1.1.0\n")), "{report}");
     assert!(case.read("out/REPORT.md").contains(&format!("[1.0.0]({NAME}/UPGRADE.md)")));
     let before = case.tree("out");
     for committed in [false, true] {
@@ -143,6 +145,70 @@ fn earlier_versions_above_keep_are_removed() {
     assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{}", seen.stderr);
 }
 
+/// Writes a bundle of a version that the fixtures do not have, made of 1.1.0.
+fn later_bundle(case: &Case, version: &str) -> String {
+    let folder = Path::new(FIXTURES).join(NAME).join("1.1.0");
+    for entry in WalkDir::new(&folder) {
+        let entry = entry.expect("a fixture");
+        if entry.file_type().is_file() {
+            let path = entry.path().strip_prefix(&folder).expect("below").display().to_string();
+            let text = std::fs::read_to_string(entry.path()).expect("text");
+            case.write(&format!("later/{version}/{path}"), text.replace("1.1.0", version));
+        }
+    }
+    format!("[[bundle]]\nname = \"{NAME}\"\npath = \"later/{version}\"\n")
+}
+
+#[test]
+fn the_newest_versions_stay_whichever_is_built() {
+    let case = built();
+    let keep = |count: u32, bundle: &str| format!("[output]\nkeep = {count}\n{bundle}");
+    let versions = |chart: &str| -> Vec<String> {
+        let mut versions: Vec<String> = std::fs::read_dir(case.path(&format!("out/{chart}")))
+            .expect("a directory")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        versions.sort();
+        versions
+    };
+    let charts = [NAME.to_owned(), format!("{NAME}-crds"), format!("{NAME}-operands")];
+    let charts: Vec<&String> =
+        charts.iter().filter(|chart| case.path(&format!("out/{chart}")).is_dir()).collect();
+    assert!(charts.len() > 1, "{charts:?}");
+
+    // Two of three: the earliest goes, of each chart of the bundle.
+    let later = later_bundle(&case, "1.2.0");
+    case.write("bundles.toml", keep(2, &later));
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    for chart in &charts {
+        assert_eq!(versions(chart), ["1.1.0", "1.2.0"], "{chart}");
+        assert!(seen.stderr.contains(&format!("{chart}/1.0.0  removed")), "{}", seen.stderr);
+    }
+    // The reports compare with the version that stays.
+    let upgrade = case.read(&format!("out/{NAME}/1.2.0/UPGRADE.md"));
+    assert!(upgrade.starts_with(&format!("# {NAME} 1.1.0 → 1.2.0\n")), "{upgrade}");
+    assert!(case.read("out/REPORT.md").contains(&format!("[1.1.0]({NAME}/1.2.0/UPGRADE.md)")));
+    let seen = case.run(&["build", "--check"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{}", seen.stderr);
+
+    // A later version than the one that is built is never removed.
+    case.write("bundles.toml", keep(1, &config("1.1.0", "")));
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert_eq!(versions(NAME), ["1.1.0", "1.2.0"]);
+
+    // Neither is a version with an edited file.
+    let edited = format!("out/{NAME}/1.1.0/values.yaml");
+    case.write(&edited, format!("{}# mine\n", case.read(&edited)));
+    case.write("bundles.toml", keep(1, &later));
+    let seen = case.run(&["build"]);
+    assert!(seen.stderr.contains("warning[foreign-file]"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("values.yaml"), "{}", seen.stderr);
+    assert_eq!(versions(NAME), ["1.1.0", "1.2.0"]);
+    assert!(case.read(&edited).ends_with("# mine\n"));
+}
+
 #[test]
 fn versions_that_head_does_not_have_need_no_replace() {
     let case = repository("");
@@ -161,6 +227,21 @@ fn versions_that_head_does_not_have_need_no_replace() {
     assert_eq!(case.run(&["build", "--replace"]).code, Some(0));
     // Changed since HEAD: replaced again without the option.
     case.write("bundles.toml", &changed);
+    assert_eq!(case.run(&["build"]).code, Some(0));
+    // In the flat layout, too.
+    let flat = repository("[output]\nlayout = \"flat\"\n");
+    let changed = format!("[output]\nlayout = \"flat\"\n{changed}");
+    flat.write("bundles.toml", &changed);
+    let seen = flat.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    // Directories that Git ignores have no released versions to compare with.
+    case.write(".gitignore", "out/\n");
+    git(&case, &["rm", "-r", "--cached", "--quiet", "out"]);
+    git(&case, &["add", ".gitignore"]);
+    git(&case, &["commit", "--quiet", "-m", "ignored"]);
+    case.write("bundles.toml", config("1.1.0", ""));
+    assert_eq!(case.run(&["build"]).code, Some(2));
+    case.write("bundles.toml", &changed.replace("[output]\nlayout = \"flat\"\n", ""));
     assert_eq!(case.run(&["build"]).code, Some(0));
     // Without Git every version counts as released.
     std::fs::remove_dir_all(case.path(".git")).expect("removed");

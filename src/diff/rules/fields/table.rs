@@ -2,7 +2,9 @@
 
 use super::super::rules;
 use super::Of::{Container, Every, Kinds, Pod};
-use super::When::{Added, Changed, From, Gains, Limited, Loses, Lowered, Raised, Removed, To};
+use super::When::{
+    Added, Changed, From, Gains, Limited, Loses, Lowered, LoweredWithout, Raised, Removed, To,
+};
 use super::{Field, Of, When};
 use crate::diff::Rule;
 
@@ -307,7 +309,14 @@ pub(super) static FIELDS: &[Field] = &[
     row(Container, &["livenessProbe"], "", Added, &PROBE),
     row(Container, &["readinessProbe"], "", Added, &PROBE),
     row(Container, &["startupProbe"], "", Added, &PROBE),
-    row(Container, &["livenessProbe", "initialDelaySeconds"], "0", Lowered, &PROBE_TIGHTER),
+    // Liveness probes wait for the startup probe.
+    row(
+        Container,
+        &["livenessProbe", "initialDelaySeconds"],
+        "0",
+        LoweredWithout("startupProbe"),
+        &PROBE_TIGHTER,
+    ),
     row(Container, &["livenessProbe", "timeoutSeconds"], "1", Lowered, &PROBE_TIGHTER),
     row(Container, &["livenessProbe", "periodSeconds"], "10", Lowered, &PROBE_TIGHTER),
     row(Container, &["livenessProbe", "failureThreshold"], "3", Lowered, &PROBE_TIGHTER),

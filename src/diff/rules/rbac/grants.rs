@@ -22,12 +22,14 @@ impl Grant<'_> {
         self.verb == "*" || self.group == "*" || self.resource.contains('*')
     }
 
-    /// Returns the permission without its verb: `deployments.apps`.
+    /// Returns the permission without its verb, as `kubectl describe clusterrole` writes it:
+    /// `deployments.apps/scale`.
     pub(super) fn target(&self) -> String {
-        let mut target = match (self.url, self.group) {
-            (true, _) | (_, "") => self.resource.to_owned(),
-            (_, "*") if self.resource == "*" => "everything".to_owned(),
-            (_, group) => format!("{}.{group}", self.resource),
+        let mut target = match (self.url, self.group, self.resource.split_once('/')) {
+            (true, ..) | (_, "", _) => self.resource.to_owned(),
+            (_, "*", _) if self.resource == "*" => "everything".to_owned(),
+            (_, group, Some((resource, sub))) => format!("{resource}.{group}/{sub}"),
+            (_, group, None) => format!("{}.{group}", self.resource),
         };
         if !self.name.is_empty() {
             target.push_str(&format!(" `{}`", self.name));

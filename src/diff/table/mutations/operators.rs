@@ -332,6 +332,24 @@ fn probes() -> Vec<Mutation> {
         )
         .from(vec![set("container/args/1", json!("--metrics-bind-address=:9440"))]),
         risky(
+            "a liveness probe that starts at once",
+            vec![set("container/livenessProbe/initialDelaySeconds", json!(0))],
+            "probe-tightened",
+            "a container that is slow to start is restarted",
+        ),
+        info(
+            "a startup probe in place of the delay of a liveness probe",
+            vec![
+                set("container/livenessProbe/initialDelaySeconds", json!(0)),
+                set(
+                    "container/startupProbe",
+                    json!({"httpGet": {"path": "/healthz", "port": "health"}}),
+                ),
+            ],
+            "probe-changed",
+            "liveness probes wait for the startup probe",
+        ),
+        risky(
             "an impatient liveness probe",
             vec![set("container/livenessProbe/failureThreshold", json!(1))],
             "probe-tightened",
