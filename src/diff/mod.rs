@@ -18,6 +18,7 @@ mod side;
 pub mod summary;
 pub mod tree;
 pub mod values;
+mod values_schema;
 
 pub use crate::ir::field_path::{self as path, Path};
 pub use crate::ir::{Identity, Ignore, Pattern};
@@ -243,6 +244,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     if old.chart.is_some() && new.chart.is_some() {
         old.add_chart();
         new.add_chart();
+        values_schema::add(&mut old, &mut new);
     }
     side::add_bundles(&mut old, &mut new);
     redact::redact(&mut old, &mut new);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 const MOST: usize = 20;
 
 /// The schema for a key of a map.
-enum Next<'s> {
+pub(super) enum Next<'s> {
     /// The key has this schema.
     Schema(&'s Json),
     /// Any value is allowed.
@@ -20,7 +20,8 @@ enum Next<'s> {
 /// Maximum number of `$ref` to follow within the schema.
 const MOST_REFERENCES: usize = 20;
 
-fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+/// Returns a schema, or the one that it refers to.
+pub(super) fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     let mut schema = schema;
     for _ in 0..MOST_REFERENCES {
         let pointer = schema.get("$ref").and_then(Json::as_str).and_then(|r| r.strip_prefix('#'));
@@ -32,7 +33,8 @@ fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     schema
 }
 
-fn next<'s>(schema: &'s Json, key: &str) -> Next<'s> {
+/// Returns the schema for a key of a map with this schema.
+pub(super) fn next<'s>(schema: &'s Json, key: &str) -> Next<'s> {
     let properties = schema.get("properties").and_then(Json::as_object);
     if let Some(property) = properties.and_then(|properties| properties.get(key)) {
         return Next::Schema(property);

@@ -1,9 +1,10 @@
 //! Rules on the chart itself: values, placement of CRDs, supported Kubernetes versions.
 
-use super::{RuleContext, display_value, found, rules};
+use super::fields::plain;
+use super::{RuleContext, display_value, found, listed, not_in, rules};
 use crate::diff::path::{Path, Step};
 use crate::diff::tree::Edit;
-use crate::diff::{Finding, Identity, Placement, values};
+use crate::diff::{Finding, Identity, Placement, values, values_schema};
 use crate::ir::stable_key;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -26,6 +27,10 @@ rules! {
         "Type of a value changed."
         "Values of the old type are rejected or rendered wrong."
         "Change the value in your values files.";
+    VALUE_NARROWED "value-narrowed" Breaking
+        "Schema of a value allows less."
+        "Helm checks values against values.schema.json of the chart before it renders anything, so an upgrade with a value that the new schema rejects fails."
+        "Check the value in your values files.";
     VALUE_DEFAULT "value-default-changed" Info
         "Default of a value changed."
         "It affects releases that do not set the value; the changes of objects are listed separately."
@@ -71,7 +76,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
                 return;
             }
             let old = old.as_ref().map_or("any".to_owned(), display_value);
-            findings.push(found(&KUBE, format!("{old} → {}", display_value(new))));
+            findings.push(found(&KUBE, format!("kubeVersion: {old} → {}", display_value(new))));
         }
         (["crds", name], Some(_), Some(new)) => {
             let kept = |name: &str| {
@@ -93,6 +98,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             findings.push(found(rule, format!("`{name}`")));
         }
         (["values", ..], ..) => value(context, findings),
+        ([values_schema::KEY, path, keyword], ..) => narrowed(context, path, keyword, findings),
         _ => {}
     }
 }
@@ -165,6 +171,56 @@ fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         }
         (None, None) => {}
     }
+}
+
+/// Adds the finding for a keyword of values.schema.json that allows less than before.
+fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: &mut Vec<Finding>) {
+    let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
+    let shown = |value: Option<&Json>| value.map_or("none".to_owned(), plain);
+    let quoted = |list: &[&Json]| -> String {
+        listed(&list.iter().map(|value| display_value(value)).collect::<Vec<_>>(), 6)
+    };
+    let items = |list: Option<&'_ Json>| list.and_then(Json::as_array).cloned().unwrap_or_default();
+    let (rule, change) = match (keyword, old) {
+        (values_schema::REMOVED, _) => (&VALUE_REMOVED, format!("`{path}` removed")),
+        (values_schema::REQUIRED, _) => {
+            (&VALUE_NARROWED, format!("`{path}`: required, and the chart has no default"))
+        }
+        (values_schema::CLOSED, _) if path.is_empty() => {
+            (&VALUE_NARROWED, "unknown values are rejected now".to_owned())
+        }
+        (values_schema::CLOSED, _) => {
+            (&VALUE_NARROWED, format!("`{path}`: unknown keys are rejected now"))
+        }
+        ("enum", Some(old)) => {
+            let gone = not_in(old, new.unwrap_or(&Json::Null));
+            (&VALUE_NARROWED, format!("`{path}`: {} no longer allowed", quoted(&gone)))
+        }
+        ("enum", None) => {
+            let allowed = items(new);
+            let allowed = quoted(&allowed.iter().collect::<Vec<_>>());
+            (&VALUE_NARROWED, format!("`{path}`: only {allowed} allowed now"))
+        }
+        _ => {
+            let (old, new) = (shown(old), shown(new));
+            (&VALUE_NARROWED, format!("`{path}`: {keyword} {old} → {new}"))
+        }
+    };
+
+    // Values that the user gave decide.
+    let given = context.sides.new.chart.as_ref().map(|chart| &chart.given);
+    let given = given.filter(|given| given.as_object().is_some_and(|map| !map.is_empty()));
+    let is_plain = !path.contains(['*', '[']) && !path.is_empty();
+    let at = |given| super::at(given, &path.split('.').collect::<Vec<_>>());
+    let fits = given.is_some_and(|given| match keyword {
+        values_schema::REQUIRED => is_plain && at(given).is_some(),
+        values_schema::CLOSED => values::refused(context.sides.new).is_empty(),
+        _ => is_plain && at(given).is_none(),
+    });
+    findings.push(match fits {
+        true => found(&VALUE_DEFAULT, format!("{change}; your values are not affected")),
+        false => found(rule, change),
+    });
 }
 
 /// Returns the keys of the edit's value up to the first list, which a values file replaces as a

@@ -25,6 +25,10 @@ rules! {
         "Failure policy of a webhook changed to Fail."
         "Matching objects cannot be written while the webhook is unavailable."
         "Run the webhook with more than one replica.";
+    RELAXED "webhook-policy-relaxed" Risky
+        "Failure policy of a webhook changed to Ignore."
+        "While the webhook is unavailable, matching objects are written without its validation and defaulting. Risky, because policies may rely on it, as with a removed webhook."
+        "Check whether something relies on the webhook.";
     WIDENED "webhook-rules-widened" Risky
         "Webhook rules widened."
         "More requests depend on the webhook."
@@ -227,6 +231,8 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             let policy = |webhook| text(webhook, "failurePolicy", "Fail");
             if policy(before) == "Ignore" && policy(after) == "Fail" {
                 findings.push(found(&POLICY, "failurePolicy: Ignore → Fail"));
+            } else if policy(before) == "Fail" && policy(after) == "Ignore" {
+                findings.push(found(&RELAXED, "failurePolicy: Fail → Ignore"));
             }
         }
         ["rules", ..] | ["matchPolicy"] => {

@@ -1,0 +1,214 @@
+//! Tightenings of `values.schema.json`: values that Helm accepts for the old chart and rejects for
+//! the new one.
+//!
+//! Only tightenings become part of the pseudo-objects of both charts, so that a schema that allows
+//! more, or has other descriptions, is no difference.
+
+use super::path::{Path, Step};
+use super::values::{Next, next, resolved};
+use super::{CHART_KIND, ChartFacts, Side};
+use serde_json::{Value as Json, json};
+
+/// Key of the pseudo-object of a chart with the tightened values.
+pub(super) const KEY: &str = "valuesSchema";
+
+/// Keyword for a value that the new schema does not have.
+pub(super) const REMOVED: &str = "removed";
+/// Keyword for a value that the new schema requires, and for which the chart has no default.
+pub(super) const REQUIRED: &str = "required";
+/// Keyword for maps that no longer accept unknown keys.
+pub(super) const CLOSED: &str = "additionalProperties";
+
+/// Maximum depth of a schema, which may refer to itself.
+const DEPTH: usize = 32;
+
+/// Numeric keywords, and true for those that allow less with a higher number.
+const BOUNDS: [(&str, bool); 10] = [
+    ("minimum", true),
+    ("exclusiveMinimum", true),
+    ("minLength", true),
+    ("minItems", true),
+    ("minProperties", true),
+    ("maximum", false),
+    ("exclusiveMaximum", false),
+    ("maxLength", false),
+    ("maxItems", false),
+    ("maxProperties", false),
+];
+
+/// Adds the tightened keywords to the pseudo-objects of both charts, by the path of the value.
+pub(super) fn add(old: &mut Side, new: &mut Side) {
+    let (Some(before), Some(after)) = (&old.chart, &new.chart) else { return };
+    if !after.schema.is_object() {
+        return;
+    }
+    let mut comparison = Comparison { before, after, found: Vec::new() };
+    comparison.walk(&before.schema, &after.schema, &mut Vec::new());
+    let found = comparison.found;
+    if found.is_empty() {
+        return;
+    }
+
+    for (side, is_new) in [(old, false), (new, true)] {
+        let charts = side.objects.iter_mut().filter(|(id, _)| id.kind == CHART_KIND);
+        for (_, object) in charts.filter(|(id, _)| super::is_description(id)) {
+            let mut schema = json!({});
+            for Tightening { path, keyword, old, new } in &found {
+                // A path on both sides, so that the keyword is what differs.
+                if schema.get(path).is_none() {
+                    schema[path] = json!({});
+                }
+                if let Some(value) = if is_new { new } else { old } {
+                    schema[path][keyword] = value.clone();
+                }
+            }
+            object[KEY] = schema;
+        }
+    }
+}
+
+/// A keyword that allows less than before.
+struct Tightening {
+    /// The value, such as `a.b`; empty for all values.
+    path: String,
+    keyword: &'static str,
+    old: Option<Json>,
+    new: Option<Json>,
+}
+
+struct Comparison<'c> {
+    before: &'c ChartFacts,
+    after: &'c ChartFacts,
+    found: Vec<Tightening>,
+}
+
+impl Comparison<'_> {
+    /// Compares the schemas of the value at `keys`, and of all values below it.
+    fn walk(&mut self, old: &Json, new: &Json, keys: &mut Vec<Step>) {
+        if keys.len() > DEPTH {
+            return;
+        }
+        let old = resolved(&self.before.schema, old);
+        let new = resolved(&self.after.schema, new);
+        self.keywords(old, new, keys);
+        self.required(old, new, keys);
+
+        let (open, closed) = (Json::Bool(true), Json::Bool(false));
+        let rest = |schema: &'_ Json| schema.get(CLOSED).cloned().unwrap_or_else(|| open.clone());
+        if rest(old) != closed && rest(new) == closed {
+            self.push(keys, CLOSED, Some(rest(old)), Some(closed.clone()));
+        }
+        if rest(old).is_object() && rest(new).is_object() {
+            keys.push(key("*"));
+            self.walk(&rest(old), &rest(new), keys);
+            keys.pop();
+        }
+        if let (Some(before), Some(after)) = (old.get("items"), new.get("items")) {
+            keys.push(Step::Item(Vec::new()));
+            self.walk(before, after, keys);
+            keys.pop();
+        }
+
+        for (name, schema) in old.get("properties").and_then(Json::as_object).into_iter().flatten()
+        {
+            keys.push(key(name));
+            match next(new, name) {
+                Next::Schema(below) => self.walk(schema, below, keys),
+                // A value with a default is found as an edit of the default.
+                Next::Unknown
+                    if rest(new) == closed && self.default(self.before, keys).is_none() =>
+                {
+                    self.push(keys, REMOVED, Some(Json::Bool(false)), Some(Json::Bool(true)));
+                }
+                Next::Any | Next::Unknown => {}
+            }
+            keys.pop();
+        }
+    }
+
+    /// Compares the keywords about the value itself.
+    fn keywords(&mut self, old: &Json, new: &Json, keys: &[Step]) {
+        let (before, after) = (old.get("type"), new.get("type"));
+        // Another type of the default is an edit of the default.
+        let kind = |chart| self.default(chart, keys).map(std::mem::discriminant);
+        let same_default = kind(self.before).zip(kind(self.after)).is_none_or(|(a, b)| a == b);
+        if same_default && after.is_some_and(|after| !covers(after, before)) {
+            self.push(keys, "type", before.cloned(), after.cloned());
+        }
+
+        if let Some(after) = new.get("enum").and_then(Json::as_array) {
+            let before = old.get("enum").and_then(Json::as_array);
+            if before.is_none_or(|before| before.iter().any(|value| !after.contains(value))) {
+                self.push(keys, "enum", old.get("enum").cloned(), new.get("enum").cloned());
+            }
+        }
+        for keyword in ["pattern", "const"] {
+            if new.get(keyword).is_some() && old.get(keyword) != new.get(keyword) {
+                self.push(keys, keyword, old.get(keyword).cloned(), new.get(keyword).cloned());
+            }
+        }
+        for (keyword, higher_is_less) in BOUNDS {
+            let number = |schema: &Json| schema.get(keyword).and_then(Json::as_f64);
+            let Some(after) = number(new) else { continue };
+            let tighter = number(old)
+                .is_none_or(|before| if higher_is_less { after > before } else { after < before });
+            if tighter {
+                self.push(keys, keyword, old.get(keyword).cloned(), new.get(keyword).cloned());
+            }
+        }
+    }
+
+    /// Compares the required keys of a map. A default of the chart fulfils the requirement.
+    fn required(&mut self, old: &Json, new: &Json, keys: &mut Vec<Step>) {
+        let names = |schema: &Json| -> Vec<String> {
+            let list = schema.get(REQUIRED).and_then(Json::as_array).into_iter().flatten();
+            list.filter_map(Json::as_str).map(str::to_owned).collect()
+        };
+        let before = names(old);
+        for name in names(new).iter().filter(|name| !before.contains(name)) {
+            keys.push(key(name));
+            if self.default(self.after, keys).is_none() {
+                self.push(keys, REQUIRED, Some(Json::Bool(false)), Some(Json::Bool(true)));
+            }
+            keys.pop();
+        }
+    }
+
+    /// Returns the default of a value.
+    fn default<'d>(&self, chart: &'d ChartFacts, keys: &[Step]) -> Option<&'d Json> {
+        keys.iter()
+            .try_fold(&chart.values, |value, step| match step {
+                Step::Key(key) => value.get(key),
+                _ => None,
+            })
+            .filter(|value| !value.is_null())
+    }
+
+    fn push(&mut self, keys: &[Step], keyword: &'static str, old: Option<Json>, new: Option<Json>) {
+        let path = Path(keys.to_vec()).to_string().trim_start_matches('.').to_owned();
+        self.found.push(Tightening { path, keyword, old, new });
+    }
+}
+
+fn key(name: &str) -> Step {
+    Step::Key(name.to_owned())
+}
+
+/// Returns true if the types of `new` include those of `old`. Null removes a default before the
+/// schema is checked, so losing it loses nothing.
+fn covers(new: &Json, old: Option<&Json>) -> bool {
+    let kinds = |kinds: &Json| -> Vec<String> {
+        let list = match kinds {
+            Json::Array(list) => list.iter().filter_map(Json::as_str).collect(),
+            other => Vec::from_iter(other.as_str()),
+        };
+        list.into_iter().map(str::to_owned).collect()
+    };
+    let new = kinds(new);
+    let has = |kind: &String| {
+        kind == "null"
+            || new.contains(kind)
+            || (kind == "integer" && new.iter().any(|kind| kind == "number"))
+    };
+    old.is_some_and(|old| kinds(old).iter().all(has))
+}
