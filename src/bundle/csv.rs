@@ -3,7 +3,7 @@
 use super::typed;
 use super::{ApiServiceDescription, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Object, Origin, Value, push_key};
+use crate::ir::{Object, Origin, UpgradeEdges, Value, push_key};
 use indexmap::IndexMap;
 
 /// A CSV and a checked view of it. Users' objects inside (rules, deployment specs) stay the trees
@@ -175,6 +175,15 @@ impl ClusterServiceVersion {
     pub fn skips(&self) -> Vec<&str> {
         let list = self.object.at(&["spec", "skips"]).and_then(Value::as_seq);
         list.unwrap_or_default().iter().filter_map(Value::as_str).collect()
+    }
+
+    /// Returns the edges that lead to this version, as it states them itself.
+    pub fn edges(&self) -> UpgradeEdges {
+        UpgradeEdges {
+            replaces: self.spec_text("replaces").to_owned(),
+            skips: self.skips().into_iter().map(str::to_owned).collect(),
+            skip_range: self.annotation("olm.skipRange").unwrap_or_default().to_owned(),
+        }
     }
 
     /// Returns true if `mode` is supported.

@@ -75,6 +75,7 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
     positions.locate(diagnostics.since(start));
 
     csv.filter(|_| !diagnostics.has_errors_since(start)).map(|csv| Bundle {
+        edges: files.edges.clone().unwrap_or_else(|| csv.edges()),
         package,
         annotations,
         requirements,

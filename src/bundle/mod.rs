@@ -23,7 +23,7 @@ pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements, served_apis};
 pub use typed::{TypeCheck, TypeMismatch, api_version, check_object};
 
-use crate::ir::Object;
+use crate::ir::{Object, UpgradeEdges};
 use crate::source::ImageIdentity;
 use indexmap::IndexMap;
 
@@ -45,6 +45,9 @@ pub struct Bundle {
     pub objects: Vec<Object>,
     /// The image that it came in, when it came in one.
     pub image: Option<ImageIdentity>,
+    /// The edges that lead to it in the vendor's upgrade graph: those of its catalog, which OLM uses,
+    /// else those of the ClusterServiceVersion.
+    pub edges: UpgradeEdges,
     /// Bytes of all manifests.
     pub manifest_bytes: usize,
     /// Names of files in metadata/ other than annotations.yaml.

@@ -123,13 +123,13 @@ fn annotations(description: &Description<'_>) -> Map {
 /// Returns the facts of the bundle that `diff` compares: the vendor's upgrade path, install modes and
 /// dependencies.
 fn upgrade_facts(bundle: &Bundle) -> Map {
-    let csv = &bundle.csv;
+    let (csv, edges) = (&bundle.csv, &bundle.edges);
     let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     let facts = [
         ("install-modes", modes.join(",")),
-        ("replaces", csv.spec_text("replaces").to_owned()),
-        ("skips", csv.skips().join(",")),
-        ("skip-range", csv.annotation("olm.skipRange").unwrap_or_default().to_owned()),
+        ("replaces", edges.replaces.clone()),
+        ("skips", edges.skips.join(",")),
+        ("skip-range", edges.skip_range.clone()),
         ("requires", bundle.requirements.texts().join("; ")),
     ];
     let facts = facts.into_iter().filter(|(_, text)| !text.is_empty());

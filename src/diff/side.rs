@@ -1,7 +1,7 @@
 //! One side of a comparison: the objects of a chart or a bundle.
 
 use super::Identity;
-use crate::ir::CRD_VERSION;
+use crate::ir::{CRD_VERSION, UpgradeEdges};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -68,12 +68,8 @@ pub struct ChartFacts {
 pub struct BundleFacts {
     /// Name of the ClusterServiceVersion; empty if unknown.
     pub csv: String,
-    /// `spec.replaces`: the ClusterServiceVersion before it in the vendor's upgrade path.
-    pub replaces: String,
-    /// `spec.skips`
-    pub skips: Vec<String>,
-    /// The annotation `olm.skipRange`.
-    pub skip_range: String,
+    /// The edges that lead to it in the vendor's upgrade graph.
+    pub edges: UpgradeEdges,
     /// Supported install modes.
     pub install_modes: Option<Vec<String>>,
     /// Namespaces that the operator was compiled to watch: `all`, `own`, or names.

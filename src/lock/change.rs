@@ -89,6 +89,11 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     if only_decided {
         return format!("{} unchanged: package and install mode recorded", new.csv_version);
     }
+    let only_edges =
+        old.edges != new.edges && Locked { edges: old.edges.clone(), ..new.clone() } == *old;
+    if only_edges {
+        return format!("{} unchanged: upgrade path of the catalog recorded", new.csv_version);
+    }
     let what = match (old.bytes.digest() == new.bytes.digest(), &new.bytes) {
         (true, _) if !same_origin => "same content from another source",
         (true, _) if old.config_hash != new.config_hash => "same content, different configuration",
@@ -139,6 +144,7 @@ mod tests {
             bytes,
             csv: "a.v1".to_owned(),
             csv_version: version.to_owned(),
+            edges: None,
             decisions: Decisions::default(),
         }
     }

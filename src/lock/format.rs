@@ -2,6 +2,7 @@
 
 use super::{Bytes, Decisions, Lock, Locked, LockedImage};
 use crate::config::Watch;
+use crate::ir::UpgradeEdges;
 use crate::source::ImageIdentity;
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -11,8 +12,9 @@ use std::ops::Range;
 pub(super) const VERSION: u32 = 1;
 
 /// Revision of additions to the format of one version. Files of a later revision are read, but not
-/// written, because that would lose the additions. Revision 1 added `package` and `watch`.
-pub(super) const REVISION: u32 = 1;
+/// written, because that would lose the additions. Revision 1 added `package` and `watch`, revision 2
+/// `replaces`, `skips` and `skip-range` of bundles of a catalog.
+pub(super) const REVISION: u32 = 2;
 
 const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
                     edit it.\n";
@@ -57,6 +59,9 @@ struct Entry {
     layers: Option<Vec<Blob>>,
     csv: String,
     csv_version: String,
+    replaces: Option<String>,
+    skips: Option<Vec<String>>,
+    skip_range: Option<String>,
     package: Option<String>,
     watch: Option<LockedWatch>,
 }
@@ -153,10 +158,17 @@ impl Entry {
             (None, Some(image)) => Bytes::Image(image),
             (None, None) => return Err(missing("image")),
         };
+        // All keys are written together.
+        let edges = self.skips.map(|skips| UpgradeEdges {
+            replaces: self.replaces.unwrap_or_default(),
+            skips,
+            skip_range: self.skip_range.unwrap_or_default(),
+        });
         Ok(Locked {
             name: self.name.into_inner(),
             config_hash: self.config_hash,
             bytes,
+            edges,
             csv: self.csv,
             csv_version: self.csv_version,
             decisions: Decisions { package: self.package, watch: self.watch.map(Watch::from) },
@@ -185,7 +197,10 @@ fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
 
 /// Returns the text of a lock file: the same for the same lock.
 pub(super) fn text(lock: &Lock) -> String {
-    let mut text = format!("{HEAD}version = {VERSION}\nrevision = {REVISION}\n");
+    // Earlier versions of the program can write a lock that has no additions that they lose.
+    let has_edges = lock.bundles.iter().any(|entry| entry.edges.is_some());
+    let revision = if has_edges { REVISION } else { 1 };
+    let mut text = format!("{HEAD}version = {VERSION}\nrevision = {revision}\n");
     for entry in &lock.bundles {
         let _ = entry.write(&mut text);
     }
@@ -229,6 +244,12 @@ impl Locked {
 
         writeln!(text, "csv = {}", quoted(&self.csv))?;
         writeln!(text, "csv-version = {}", quoted(&self.csv_version))?;
+        if let Some(UpgradeEdges { replaces, skips, skip_range }) = &self.edges {
+            let skips: Vec<String> = skips.iter().map(|csv| quoted(csv)).collect();
+            writeln!(text, "replaces = {}", quoted(replaces))?;
+            writeln!(text, "skips = [{}]", skips.join(", "))?;
+            writeln!(text, "skip-range = {}", quoted(skip_range))?;
+        }
         if let Some(package) = &self.decisions.package {
             writeln!(text, "package = {}", quoted(package))?;
         }
@@ -266,6 +287,7 @@ mod tests {
             bytes: Bytes::Image(image(name, index)),
             csv: format!("{name}.v1"),
             csv_version: "1.0.0".to_owned(),
+            edges: None,
             decisions: Decisions {
                 package: Some(name.to_owned()),
                 watch: Some(match name {
@@ -289,8 +311,26 @@ mod tests {
         let read = parse(&text(&lock())).unwrap_or_else(|fault| panic!("{}", fault.message));
         assert_eq!(read.lock, lock());
         assert_eq!(text(&read.lock), text(&lock()));
-        assert_eq!(read.revision, REVISION);
+        assert_eq!(read.revision, 1);
         assert!(parse(&text(&Lock::default())).is_ok_and(|read| read.lock == Lock::default()));
+    }
+
+    #[test]
+    fn edges_of_a_catalog_are_an_addition_of_revision_2() {
+        let mut lock = lock();
+        lock.bundles[0].edges = Some(UpgradeEdges {
+            replaces: "a.v0".to_owned(),
+            skips: vec!["a.v0.1".to_owned(), "a.v0.2".to_owned()],
+            skip_range: ">=0.3.0 <1.0.0".to_owned(),
+        });
+        // The first version of a channel has none, which is another fact than none recorded.
+        lock.bundles[1].edges = Some(UpgradeEdges::default());
+        let text = text(&lock);
+        let lines = "replaces = \"a.v0\"\nskips = [\"a.v0.1\", \"a.v0.2\"]\n\
+                     skip-range = \">=0.3.0 <1.0.0\"\n";
+        assert!(text.contains(lines), "{text}");
+        let read = parse(&text).unwrap_or_else(|fault| panic!("{}", fault.message));
+        assert_eq!((read.lock, read.revision), (lock, REVISION));
     }
 
     #[test]

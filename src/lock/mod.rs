@@ -14,6 +14,7 @@ pub use file::{parse, path_of, read, write};
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, VersionRequest, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::UpgradeEdges;
 use crate::source::{BundleFiles, ImageIdentity, Pin, digest_of_parts};
 
 /// The lock file.
@@ -36,6 +37,9 @@ pub struct Locked {
     pub csv: String,
     /// Version of the ClusterServiceVersion.
     pub csv_version: String,
+    /// The edges that lead to the bundle in its catalog, which is not read for a locked image. Lock
+    /// files of revisions before 2 do not have them.
+    pub edges: Option<UpgradeEdges>,
     /// The recorded decisions.
     pub decisions: Decisions,
 }
@@ -107,10 +111,13 @@ impl Locked {
                 catalog: files.catalog.as_ref().map(image),
             },
         };
+        // Without an image, the catalog is a file that is read with every build.
+        let is_image = files.image.is_some() || files.catalog.is_some();
         Some(Locked {
             name: config.name.clone(),
             config_hash,
             bytes,
+            edges: files.edges.clone().filter(|_| is_image),
             csv: bundle.csv.name().to_owned(),
             csv_version: bundle.csv.version.clone(),
             decisions: Decisions::of(config, bundle),
@@ -130,7 +137,12 @@ impl Locked {
             Bytes::Image(image) => (image, false),
             Bytes::Embedded { catalog, .. } => (catalog.as_ref()?, true),
         };
-        Some(Pin { reference: &image.reference, digest: &image.identity.digest, is_catalog })
+        Some(Pin {
+            reference: &image.reference,
+            digest: &image.identity.digest,
+            is_catalog,
+            edges: self.edges.as_ref(),
+        })
     }
 
     /// Reports an error if the files differ from the locked ones. Images are read by digest, so

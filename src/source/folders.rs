@@ -176,6 +176,7 @@ impl Decided {
             image: None,
             reference: None,
             catalog: None,
+            edges: None,
             overlays: Vec::new(),
         })
     }

@@ -52,6 +52,7 @@ pub use vendor::Vendored;
 
 use crate::config::{Manifests, Mirror, Network, Source, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, SourceText, Span};
+use crate::ir::UpgradeEdges;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -77,6 +78,8 @@ pub struct BundleFiles {
     pub reference: Option<String>,
     /// The image of the catalog, when the bundle came in that.
     pub catalog: Option<ImageIdentity>,
+    /// The edges that lead to the bundle in the catalog that it was selected from.
+    pub edges: Option<UpgradeEdges>,
     /// Overlay files of the configuration, in its order.
     pub overlays: Vec<OverlayFile>,
 }

@@ -10,6 +10,7 @@ use super::registry::Client;
 use super::{ARGUMENT, BundleFiles, failure, local, mirror, own_manifests};
 use crate::config::{CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span};
+use crate::ir::UpgradeEdges;
 use oci_spec::image::{Descriptor, Digest};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
@@ -35,6 +36,8 @@ pub struct Pin<'p> {
     pub digest: &'p str,
     /// True for the image of a catalog that embeds the bundle, false for the bundle's own image.
     pub is_catalog: bool,
+    /// The edges that lead to the bundle in its catalog, which is not read for a pinned image.
+    pub edges: Option<&'p UpgradeEdges>,
 }
 
 /// An image that was found, and its blobs.
@@ -103,7 +106,9 @@ impl SourceResolver {
         };
         let files = diagnostics.report(outcome);
         diagnostics.since(start).iter_mut().for_each(|found| place(found, span));
-        files
+        // The image of a bundle that a catalog named at an earlier revision.
+        let edges = pin.and_then(|pin| pin.edges).cloned();
+        files.map(|files| BundleFiles { edges, ..files })
     }
 
     fn fetch_from_catalog(
@@ -112,13 +117,17 @@ impl SourceResolver {
         pin: Option<Pin<'_>>,
         diagnostics: &mut Diagnostics,
     ) -> Option<BundleFiles> {
-        let (reference, digest) = match pin {
-            Some(pin) if !pin.is_catalog => (pin.reference.to_owned(), Some(pin.digest)),
+        let (reference, digest, edges) = match pin {
+            Some(pin) if !pin.is_catalog => {
+                (pin.reference.to_owned(), Some(pin.digest), pin.edges.cloned())
+            }
             catalog => {
                 let digest = catalog.map(|pin| pin.digest);
                 match catalog::select(wanted, self, digest, diagnostics)? {
                     Selected { image: None, objects, .. } => return objects,
-                    Selected { image: Some(reference), .. } => (reference, None),
+                    Selected { image: Some(reference), edges, .. } => {
+                        (reference, None, Some(edges))
+                    }
                 }
             }
         };
@@ -128,7 +137,7 @@ impl SourceResolver {
         let files = diagnostics.report(read);
         let span = &wanted.catalog.span;
         diagnostics.since(start).iter_mut().for_each(|found| place(found, span));
-        files.map(|files| BundleFiles { reference: Some(reference), ..files })
+        files.map(|files| BundleFiles { reference: Some(reference), edges, ..files })
     }
 
     fn read_image(

@@ -1,8 +1,8 @@
 //! Rules on the two sides as a whole: different packages, downgrades, skipped versions.
 
 use super::{display_value, found, rules};
-use crate::diff::{BundleFacts, Finding, Side};
-use crate::ir::VersionRange;
+use crate::diff::{Finding, Side};
+use crate::ir::{UpgradeEdges, VersionRange};
 use serde_json::json;
 
 rules! {
@@ -53,7 +53,7 @@ fn skipped(old: &Side, new: &Side) -> Option<String> {
     if before.csv.is_empty() || before.csv == after.csv {
         return None;
     }
-    let BundleFacts { replaces, skips, skip_range, .. } = after;
+    let UpgradeEdges { replaces, skips, skip_range } = &after.edges;
     let named = [replaces].into_iter().chain(skips).any(|csv| *csv == before.csv);
     if named || in_range(skip_range, &old.operator_version) {
         return None;

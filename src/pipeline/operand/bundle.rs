@@ -88,9 +88,7 @@ impl Operands<'_> {
         let related = csv.object.at(&["spec", "relatedImages"]).map(|images| release.value(images));
         let bundle = BundleFacts {
             csv: csv.name().to_owned(),
-            replaces: csv.spec_text("replaces").to_owned(),
-            skips: csv.skips().into_iter().map(str::to_owned).collect(),
-            skip_range: csv.annotation("olm.skipRange").unwrap_or_default().to_owned(),
+            edges: loaded.edges.clone(),
             install_modes: Some(csv.install_modes.iter().map(|m| m.as_str().to_owned()).collect()),
             watch: None,
             requires: Some(loaded.requirements.texts()),

@@ -4,7 +4,7 @@ use super::{Operands, merge};
 use crate::chart::CRDS_SUBCHART;
 use crate::diag::{Code, Diagnostic, Fatal, Place};
 use crate::diff::{BundleFacts, ChartFacts, Placement, Side};
-use crate::ir::Release;
+use crate::ir::{Release, UpgradeEdges};
 use crate::source::chart::{self as charts, ChartTree};
 use crate::yaml::render;
 use serde_json::{Map, Value as Json};
@@ -176,9 +176,11 @@ fn bundle_facts(annotation: impl Fn(&str) -> Option<String>) -> BundleFacts {
     let modes = annotation("install-modes").map(|_| list("install-modes", ","));
     BundleFacts {
         csv: text("csv"),
-        replaces: text("replaces"),
-        skips: list("skips", ","),
-        skip_range: text("skip-range"),
+        edges: UpgradeEdges {
+            replaces: text("replaces"),
+            skips: list("skips", ","),
+            skip_range: text("skip-range"),
+        },
         watch: annotation("watch"),
         // Both annotations came with the same version, and dependencies are optional.
         requires: modes.as_ref().map(|_| list("requires", ";")),

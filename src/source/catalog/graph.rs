@@ -5,7 +5,7 @@ use super::objects::{Bundle, Entry};
 use crate::config::{CatalogSource, VersionRequest};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Fatal, Place, Span};
-use crate::ir::VersionRange;
+use crate::ir::{UpgradeEdges, VersionRange};
 use semver::Version;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,7 @@ pub(super) struct Choice<'c> {
     pub(super) channel: &'c str,
     pub(super) bundle: &'c Bundle,
     pub(super) version: Version,
+    pub(super) edges: UpgradeEdges,
 }
 
 /// Selects the bundle that the configuration requests.
@@ -34,7 +35,9 @@ pub(super) fn choose<'c>(
         Some(wanted) => channel.find(&wanted.request, &wanted.span)?,
     };
     match version(bundle) {
-        Ok(version) => Ok(Choice { channel: name, bundle, version }),
+        Ok(version) => {
+            Ok(Choice { channel: name, bundle, version, edges: edges(entries, &bundle.name) })
+        }
         Err(why) => Err(Diagnostic::error(
             Code::CatalogInvalid,
             format!("the bundle `{}` has no valid version: {why}", bundle.name),
@@ -88,6 +91,23 @@ fn channel<'c>(
                 .into())
         }
     }
+}
+
+/// Returns the edges that lead to a bundle in a channel. A bundle that is listed more than once has
+/// all of them, as in OLM.
+fn edges(entries: &[Entry], bundle: &str) -> UpgradeEdges {
+    let mut edges = UpgradeEdges::default();
+    for entry in entries.iter().filter(|entry| entry.name == bundle) {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        if edges.replaces.is_empty() {
+            edges.replaces = text(&entry.replaces);
+        }
+        if edges.skip_range.is_empty() {
+            edges.skip_range = text(&entry.skip_range);
+        }
+        edges.skips.extend(entry.skips.iter().flatten().cloned());
+    }
+    edges
 }
 
 /// Returns the version that a bundle states.

@@ -20,6 +20,7 @@ use super::resolver::{self, SourceResolver};
 use super::{BundleFiles, ImageIdentity, failure};
 use crate::config::CatalogSource;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
+use crate::ir::UpgradeEdges;
 use contents::Contents;
 use place::{Catalog, Item};
 use std::io;
@@ -41,6 +42,8 @@ pub struct Selected {
     pub objects: Option<BundleFiles>,
     /// The catalog's image, if a registry or a mirror has it.
     pub catalog: Option<ImageIdentity>,
+    /// The edges that lead to the bundle in the channel.
+    pub edges: UpgradeEdges,
 }
 
 /// Selects the bundle that `source` requests. Reads only the catalog; with a digest, the catalog
@@ -96,7 +99,8 @@ fn select_in(
         }
         None => {
             let files = read_embedded(catalog, &contents, &choice, limits)?;
-            Some(BundleFiles { catalog: identity.clone(), ..files })
+            let edges = Some(choice.edges.clone());
+            Some(BundleFiles { catalog: identity.clone(), edges, ..files })
         }
     };
 
@@ -108,6 +112,7 @@ fn select_in(
         image,
         objects,
         catalog: identity,
+        edges: choice.edges.clone(),
     };
 
     Ok(selected)

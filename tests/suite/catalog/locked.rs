@@ -3,7 +3,7 @@
 use super::fixture::*;
 use crate::support::command::Case;
 use crate::support::image::{Image, Layer, Layout};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn a_lock_keeps_the_bundle_when_the_catalog_moves_on() {
@@ -31,6 +31,74 @@ fn a_lock_keeps_the_bundle_when_the_catalog_moves_on() {
     configure(&case, "channel = \"stable\"");
     let seen = case.run(&["build", "--locked"]);
     assert!(seen.stderr.contains("error[lock-stale]"), "{}", seen.text());
+}
+
+/// The upgrade path is the catalog's, and charts and lock keep it: `diff` needs no catalog.
+#[test]
+fn the_edges_of_a_catalog_are_in_the_lock_and_in_the_chart() {
+    let case = case(&[]);
+    let entry = |version: &str, more: Value| {
+        let mut entry = json!({ "name": format!("lamp-operator.v{version}") });
+        entry.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        entry
+    };
+    let channel = |entries: &[Value]| {
+        json!({ "schema": "olm.channel", "package": "lamp-operator", "name": "stable",
+                "entries": entries })
+    };
+    // 1.2.2 is the head: it has no edges, and the bundle's own CSV states none.
+    let first = channel(&[entry("1.2.2", json!({}))]);
+    case.write("catalog/index.json", as_json(&[package(), first, bundle("1.2.2")]));
+    assert_eq!(built(&case), "1.2.2");
+
+    // 1.2.3 replaces a version that was never installed.
+    let next = channel(&[
+        entry(
+            "1.2.3",
+            json!({ "replaces": "lamp-operator.v1.2.2-1", "skips": ["lamp-operator.v1.2.1"],
+                               "skipRange": ">=1.0.0 <1.2.1" }),
+        ),
+        entry("1.2.2-1", json!({ "replaces": "lamp-operator.v1.2.2" })),
+        entry("1.2.2", json!({})),
+    ]);
+    let objects = [package(), next, bundle("1.2.2"), bundle("1.2.3")];
+    case.write("catalog/index.json", as_json(&objects));
+    let seen = case.run(&["lock", "--upgrade", "lamp-operator"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let lock = case.read("bundles.lock");
+    for line in [
+        "replaces = \"lamp-operator.v1.2.2-1\"",
+        "skips = [\"lamp-operator.v1.2.1\"]",
+        "skip-range = \">=1.0.0 <1.2.1\"",
+    ] {
+        assert!(lock.contains(line), "{line}: {lock}");
+    }
+
+    // From here on nobody needs the catalog.
+    case.remove("catalog/index.json");
+    let seen = case.run(&["build", "--locked", "--offline"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let chart = case.read("out/lamp-operator/1.2.3/Chart.yaml");
+    assert!(chart.contains("bundle2chart/replaces: lamp-operator.v1.2.2-1\n"), "{chart}");
+    assert!(chart.contains("bundle2chart/skips: lamp-operator.v1.2.1\n"), "{chart}");
+    let seen =
+        case.run(&["diff", "lamp-operator@1.2.2", "lamp-operator@1.2.3", "--fail-on", "risky"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.text());
+    assert!(seen.stdout.contains("risky[upgrade-path-skipped]"), "{}", seen.stdout);
+    assert_eq!(case.read("bundles.lock"), lock);
+
+    // With the edge, nothing is skipped.
+    let direct = channel(&[
+        entry("1.2.3", json!({ "replaces": "lamp-operator.v1.2.2" })),
+        entry("1.2.2", json!({})),
+    ]);
+    let objects = [package(), direct, bundle("1.2.2"), bundle("1.2.3")];
+    case.write("catalog/index.json", as_json(&objects));
+    let seen = case.run(&["lock", "--upgrade", "lamp-operator"]);
+    assert!(seen.stdout.contains("upgrade path of the catalog recorded"), "{}", seen.text());
+    assert_eq!(case.run(&["build", "--replace"]).code, Some(0));
+    let seen = case.run(&["diff", "lamp-operator@1.2.2", "lamp-operator@1.2.3"]);
+    assert!(!seen.stdout.contains("upgrade-path-skipped"), "{}", seen.stdout);
 }
 
 #[test]

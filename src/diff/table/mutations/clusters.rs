@@ -18,11 +18,11 @@ fn webhooks() -> Vec<Mutation> {
             "webhook-policy-hardened",
             "widgets cannot be written while it is down",
         ),
-        info(
+        risky(
             "failures no longer block requests",
             vec![set("webhook/failurePolicy", json!("Ignore"))],
-            "field-changed",
-            "requests are accepted while it is down",
+            "webhook-policy-relaxed",
+            "while it is down, objects are accepted that it would reject",
         )
         .from(vec![set("webhook/failurePolicy", json!("Fail"))]),
         risky(
@@ -613,7 +613,9 @@ fn bundles() -> Vec<Mutation> {
             "a version skipped",
             vec![
                 Patch::Facts(new_version),
-                Patch::Facts(|side| side.bundle.replaces = "widget-operator.v1.5.0".to_owned()),
+                Patch::Facts(|side| {
+                    side.bundle.edges.replaces = "widget-operator.v1.5.0".to_owned()
+                }),
             ],
             "upgrade-path-skipped",
             "OLM would install 1.5.0 first",
@@ -623,7 +625,9 @@ fn bundles() -> Vec<Mutation> {
             "the version that it replaces",
             vec![
                 Patch::Facts(new_version),
-                Patch::Facts(|side| side.bundle.replaces = "widget-operator.v1.4.0".to_owned()),
+                Patch::Facts(|side| {
+                    side.bundle.edges.replaces = "widget-operator.v1.4.0".to_owned()
+                }),
             ],
             "",
             "it is a step of the vendor's upgrade path",
@@ -634,8 +638,8 @@ fn bundles() -> Vec<Mutation> {
             vec![
                 Patch::Facts(new_version),
                 Patch::Facts(|side| {
-                    side.bundle.replaces = "widget-operator.v1.5.0".to_owned();
-                    side.bundle.skip_range = ">=1.3.0 <1.6.0".to_owned();
+                    side.bundle.edges.replaces = "widget-operator.v1.5.0".to_owned();
+                    side.bundle.edges.skip_range = ">=1.3.0 <1.6.0".to_owned();
                 }),
             ],
             "",
@@ -647,8 +651,8 @@ fn bundles() -> Vec<Mutation> {
             vec![
                 Patch::Facts(new_version),
                 Patch::Facts(|side| {
-                    side.bundle.replaces = "widget-operator.v1.5.0".to_owned();
-                    side.bundle.skips = vec!["widget-operator.v1.4.0".to_owned()];
+                    side.bundle.edges.replaces = "widget-operator.v1.5.0".to_owned();
+                    side.bundle.edges.skips = vec!["widget-operator.v1.4.0".to_owned()];
                 }),
             ],
             "",
@@ -660,7 +664,7 @@ fn bundles() -> Vec<Mutation> {
             vec![
                 Patch::Facts(new_version),
                 Patch::Facts(|side| {
-                    side.bundle.skip_range = ">=1.5.0 <v1.6.0".to_owned();
+                    side.bundle.edges.skip_range = ">=1.5.0 <v1.6.0".to_owned();
                 }),
             ],
             "upgrade-path-skipped",
@@ -794,6 +798,12 @@ fn chart(side: &mut Side) {
         version: "1.4.0".to_owned(),
         kube_version: ">=1.25.0-0".to_owned(),
         values: json!({"replicas": 2, "logLevel": "info"}),
+        schema: json!({"type": "object", "additionalProperties": false, "properties": {
+            "replicas": {"type": "integer", "maximum": 5},
+            "logLevel": {"type": "string", "enum": ["info", "error", "debug"]},
+            "tag": {"type": ["string", "integer"]},
+            "labels": {"type": "object"},
+        }}),
         ..ChartFacts::default()
     });
 }
@@ -821,7 +831,10 @@ fn charts() -> Vec<Mutation> {
         .from(start()),
         breaking(
             "a value removed",
-            vec![Patch::Facts(|side| facts(side).values = json!({"replicas": 2}))],
+            vec![Patch::Facts(|side| {
+                facts(side).values = json!({"replicas": 2});
+                facts(side).schema["properties"].as_object_mut().expect("a map").remove("logLevel");
+            })],
             "value-removed",
             "values files that set it are rejected or have no effect",
         )
@@ -842,6 +855,98 @@ fn charts() -> Vec<Mutation> {
             })],
             "value-default-changed",
             "its effects are changes of objects",
+        )
+        .from(start()),
+        breaking(
+            "a value with fewer choices in values.schema.json",
+            vec![Patch::Facts(|side| {
+                facts(side).schema["properties"]["logLevel"]["enum"] = json!(["info", "error"]);
+            })],
+            "value-narrowed",
+            "Helm rejects values files with the choice that is gone",
+        )
+        .from(start()),
+        breaking(
+            "a value with fewer types in values.schema.json",
+            vec![Patch::Facts(|side| {
+                facts(side).schema["properties"]["tag"]["type"] = json!("integer");
+            })],
+            "value-narrowed",
+            "Helm rejects values files with a string",
+        )
+        .from(start()),
+        breaking(
+            "a pattern for a value in values.schema.json",
+            vec![Patch::Facts(|side| {
+                facts(side).schema["properties"]["tag"]["pattern"] = json!("^v");
+            })],
+            "value-narrowed",
+            "Helm rejects values that do not match",
+        )
+        .from(start()),
+        breaking(
+            "a lower maximum of a value in values.schema.json",
+            vec![Patch::Facts(|side| {
+                facts(side).schema["properties"]["replicas"]["maximum"] = json!(3);
+            })],
+            "value-narrowed",
+            "Helm rejects higher numbers",
+        )
+        .from(start()),
+        breaking(
+            "a required value without a default",
+            vec![Patch::Facts(|side| facts(side).schema["required"] = json!(["tag"]))],
+            "value-narrowed",
+            "Helm rejects all values files without it",
+        )
+        .from(start()),
+        breaking(
+            "a value without a default that values.schema.json no longer has",
+            vec![Patch::Facts(|side| {
+                facts(side).schema["properties"] = json!({"replicas": {"type": "integer"},
+                    "logLevel": {"type": "string", "enum": ["info", "error", "debug"]},
+                    "labels": {"type": "object"}});
+            })],
+            "value-removed",
+            "the schema is closed, so Helm rejects values files with it",
+        )
+        .from(start()),
+        breaking(
+            "a map that accepted any key",
+            vec![Patch::Facts(|side| {
+                facts(side).schema["properties"]["labels"]["additionalProperties"] = json!(false);
+            })],
+            "value-narrowed",
+            "Helm rejects values files with keys of their own",
+        )
+        .from(start()),
+        info(
+            "fewer types of a value that the given values do not set",
+            vec![Patch::Facts(|side| {
+                facts(side).schema["properties"]["tag"]["type"] = json!("integer");
+                facts(side).given = json!({"replicas": 3});
+            })],
+            "value-default-changed",
+            "the values of this release are accepted as before",
+        )
+        .from(start()),
+        info(
+            "a required value with a default",
+            vec![Patch::Facts(|side| facts(side).schema["required"] = json!(["replicas"]))],
+            "",
+            "the default fulfils the requirement",
+        )
+        .from(start()),
+        info(
+            "more choices, types and keys in values.schema.json",
+            vec![Patch::Facts(|side| {
+                let properties = &mut facts(side).schema["properties"];
+                properties["logLevel"]["enum"] = json!(["info", "error", "debug", "trace"]);
+                properties["replicas"] = json!({"type": ["integer", "string"], "maximum": 9});
+                properties["tag"] = json!({"description": "Image tag"});
+            })],
+            "",
+            "all values that were accepted still are",
         )
         .from(start()),
         info(
