@@ -248,6 +248,7 @@ fn an_operator_does_not_watch_all_namespaces_in_silence() {
         bytes: Bytes::Embedded { digest: String::new(), catalog: None },
         csv: before.csv.name().to_owned(),
         csv_version: before.csv.version.clone(),
+        edges: None,
         decisions,
     };
     let lock = Lock { bundles: vec![entry] };

@@ -37,8 +37,10 @@ const NAMED: usize = 3;
 const OBJECTS: usize = 20;
 /// Maximum number of items of a step of the plan.
 const ITEMS: usize = 3;
-/// Maximum number of characters of a step of the plan that is a paragraph.
+/// Maximum number of characters of a step of the plan that is a paragraph, and of each of its items:
+/// longer ones, such as images with digests, are on a line of their own.
 const STEP: usize = 260;
+const SHORT_ITEM: usize = 80;
 /// Maximum number of characters of a finding that is written in full elsewhere.
 const HEADLINE: usize = 200;
 
@@ -447,6 +449,9 @@ impl Writer {
             return Some(format!("{noun} {}", ranges(numbers)));
         }
         let shown: Vec<&str> = step.items.iter().take(ITEMS).map(String::as_str).collect();
+        if shown.iter().any(|item| item.chars().count() > SHORT_ITEM) {
+            return None;
+        }
         let more = match step.items.len() - shown.len() {
             0 => String::new(),
             more => format!("; {more} more (-v shows all)"),

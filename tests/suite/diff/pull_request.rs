@@ -163,28 +163,21 @@ fn later_bundle(case: &Case, version: &str) -> String {
 fn the_newest_versions_stay_whichever_is_built() {
     let case = built();
     let keep = |count: u32, bundle: &str| format!("[output]\nkeep = {count}\n{bundle}");
-    let versions = |chart: &str| -> Vec<String> {
-        let mut versions: Vec<String> = std::fs::read_dir(case.path(&format!("out/{chart}")))
+    let versions = || -> Vec<String> {
+        let mut versions: Vec<String> = std::fs::read_dir(case.path(&format!("out/{NAME}")))
             .expect("a directory")
             .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
             .collect();
         versions.sort();
         versions
     };
-    let charts = [NAME.to_owned(), format!("{NAME}-crds"), format!("{NAME}-operands")];
-    let charts: Vec<&String> =
-        charts.iter().filter(|chart| case.path(&format!("out/{chart}")).is_dir()).collect();
-    assert!(charts.len() > 1, "{charts:?}");
-
-    // Two of three: the earliest goes, of each chart of the bundle.
+    // Two of three: the earliest goes.
     let later = later_bundle(&case, "1.2.0");
     case.write("bundles.toml", keep(2, &later));
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(0), "{}", seen.stderr);
-    for chart in &charts {
-        assert_eq!(versions(chart), ["1.1.0", "1.2.0"], "{chart}");
-        assert!(seen.stderr.contains(&format!("{chart}/1.0.0  removed")), "{}", seen.stderr);
-    }
+    assert_eq!(versions(), ["1.1.0", "1.2.0"]);
+    assert!(seen.stderr.contains(&format!("{NAME}/1.0.0  removed")), "{}", seen.stderr);
     // The reports compare with the version that stays.
     let upgrade = case.read(&format!("out/{NAME}/1.2.0/UPGRADE.md"));
     assert!(upgrade.starts_with(&format!("# {NAME} 1.1.0 → 1.2.0\n")), "{upgrade}");
@@ -196,7 +189,7 @@ fn the_newest_versions_stay_whichever_is_built() {
     case.write("bundles.toml", keep(1, &config("1.1.0", "")));
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(0), "{}", seen.stderr);
-    assert_eq!(versions(NAME), ["1.1.0", "1.2.0"]);
+    assert_eq!(versions(), ["1.1.0", "1.2.0"]);
 
     // Neither is a version with an edited file.
     let edited = format!("out/{NAME}/1.1.0/values.yaml");
@@ -205,7 +198,7 @@ fn the_newest_versions_stay_whichever_is_built() {
     let seen = case.run(&["build"]);
     assert!(seen.stderr.contains("warning[foreign-file]"), "{}", seen.stderr);
     assert!(seen.stderr.contains("values.yaml"), "{}", seen.stderr);
-    assert_eq!(versions(NAME), ["1.1.0", "1.2.0"]);
+    assert_eq!(versions(), ["1.1.0", "1.2.0"]);
     assert!(case.read(&edited).ends_with("# mine\n"));
 }
 

@@ -119,7 +119,7 @@ fn definitions() -> Vec<Mutation> {
         info(
             "a deprecation warning",
             vec![set(&at("versions/1/deprecationWarning"), json!("use v1"))],
-            "field-changed",
+            "crd-version-deprecated",
             "it is the text of the warning",
         ),
         breaking(
