@@ -464,8 +464,7 @@ impl Writer {
     fn items(&mut self, step: &Step) {
         let most = if self.style.full { usize::MAX } else { ITEMS };
         for item in step.items.iter().take(most) {
-            let item = if self.style.full { item.clone() } else { cut(item, HEADLINE) };
-            self.words(5, "-", &item, "");
+            self.words(5, "-", item, "");
         }
         if step.items.len() > most {
             let more = step.items.len() - most;

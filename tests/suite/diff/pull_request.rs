@@ -234,7 +234,7 @@ fn versions_that_head_does_not_have_need_no_replace() {
     git(&case, &["commit", "--quiet", "-m", "ignored"]);
     case.write("bundles.toml", config("1.1.0", ""));
     assert_eq!(case.run(&["build"]).code, Some(2));
-    case.write("bundles.toml", &changed.replace("[output]\nlayout = \"flat\"\n", ""));
+    case.write("bundles.toml", changed.replace("[output]\nlayout = \"flat\"\n", ""));
     assert_eq!(case.run(&["build"]).code, Some(0));
     // Without Git every version counts as released.
     std::fs::remove_dir_all(case.path(".git")).expect("removed");
