@@ -87,6 +87,8 @@ pub mod jq;
 #[doc(hidden)]
 pub mod olm;
 #[doc(hidden)]
+pub mod outdated;
+#[doc(hidden)]
 pub mod overlay;
 #[doc(hidden)]
 pub mod package;

@@ -20,6 +20,7 @@ mod selection;
 mod settings_changed;
 mod threads;
 pub mod upgrade;
+mod upgrade_step;
 
 pub use build::{Build, build, build_with};
 pub use compile::{Compiled, Hits, compile, compile_loaded};

@@ -19,6 +19,10 @@ pub(super) struct LockCommand {
     /// Resolve the tags of these bundles again [default: all].
     #[arg(long, value_name = "NAME", num_args = 0..)]
     upgrade: Option<Vec<String>>,
+    /// With --upgrade, lock what bundles.toml selects, even if the catalog's upgrade path has required
+    /// versions before it. Without, stop at the next required version.
+    #[arg(long, requires = "upgrade")]
+    latest: bool,
     /// Do not write anything; exit with 1 if the lock file would change.
     #[arg(long)]
     check: bool,
@@ -68,7 +72,7 @@ impl LockCommand {
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
         let sources = SourceResolver::of(&config, access(global));
         let jobs = jobs.map_or(1, Into::into);
-        let entries = pipeline::lock(&sources, &old, &needed, jobs, diagnostics);
+        let entries = pipeline::lock(&sources, &old, &needed, self.latest, jobs, diagnostics);
         if diagnostics.has_errors() {
             return None;
         }

@@ -11,6 +11,7 @@ mod images;
 mod init;
 mod inspect;
 mod lock;
+mod outdated;
 mod output;
 mod package;
 mod push;
@@ -78,6 +79,8 @@ enum Command {
     Init,
     /// Resolve tags to digests and write bundles.lock.
     Lock(lock::LockCommand),
+    /// Show which locked bundles have newer versions.
+    Outdated(outdated::Outdated),
     /// Copy the locked images to a directory or a registry.
     Vendor(vendor::Vendor),
     /// Compile bundles to Helm charts.
@@ -182,6 +185,7 @@ fn run(cli: &Cli) -> ExitCode {
         Command::Init => init::run(&cli.global.config, &mut output),
         Command::Build(build) => build.run(&cli.global, &mut output),
         Command::Lock(lock) => lock.run(&cli.global, &mut output),
+        Command::Outdated(outdated) => outdated.run(&cli.global, &mut output),
         Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
         Command::Package(package) => package.run(&cli.global, &mut output),
         Command::Push(push) => push.run(&cli.global, &mut output),

@@ -279,6 +279,9 @@ codes! {
         "The tag of a chart exists in the registry with another digest."
         "A released chart must not change: clusters that install it by tag would get another one. Raise `chart-version` of the bundle in bundles.toml to give the new content its own tag. `push --replace` moves the tag; use it only if the old chart was never installed. A chart that was packaged with `helm package` always has another digest, because such packages contain the time of packaging.";
     // --- source: catalogs -----------------------------------------------------------------
+    UpgradePath "upgrade-path"
+        "Steps of a catalog's upgrade path between the locked and the selected version."
+        "The entries of a channel say which versions an operator version may replace (`replaces`, `skips`, `skipRange`), because it can only migrate the data of these. OLM installs each required version in turn. `lock --upgrade` therefore stops at the next required version: install it, then upgrade again. `--latest`, or an exact `version` in bundles.toml, selects the version at once.";
     NotACatalog "not-a-catalog"
         "The source is not a file-based catalog."
         "A catalog is a directory of JSON and YAML files with olm.package, olm.channel and olm.bundle objects, or an image whose label operators.operatorframework.io.index.configs.v1 names such a directory.";

@@ -2,6 +2,7 @@
 
 use super::compile::check_package;
 use super::threads::for_each;
+use super::upgrade_step;
 use crate::bundle;
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
@@ -9,11 +10,13 @@ use crate::lock::{Lock, Locked};
 use crate::source::SourceResolver;
 
 /// Locks bundles to what their sources lead to now, on up to `jobs` threads. Decisions that `old`
-/// records of a bundle are kept, and conflicts with them are reported.
+/// records of a bundle are kept, and conflicts with them are reported. Bundles that `old` has move one
+/// required step along the upgrade path of their catalog, or with `latest` all the way.
 pub fn lock(
     sources: &SourceResolver,
     old: &Lock,
     bundles: &[&BundleConfig],
+    latest: bool,
     jobs: usize,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Locked> {
@@ -29,7 +32,8 @@ pub fn lock(
         |bundle| bundle.name.as_str(),
         diagnostics,
         |config, diagnostics| {
-            let files = sources.fetch(&config.source, None, diagnostics)?;
+            let source = upgrade_step::source(config, old, latest, sources, diagnostics)?;
+            let files = sources.fetch(&source, None, diagnostics)?;
             let start = diagnostics.mark();
             let bundle = bundle::load(&files, diagnostics);
             if let Some(bundle) = &bundle {

@@ -140,6 +140,20 @@ impl Layout {
         self.find(&self.index(limits)?, wanted, limits, diagnostics)
     }
 
+    /// Returns the tags of the images that are named after one of `repositories`.
+    pub(super) fn tags(
+        &self,
+        repositories: &[&str],
+        limits: &Limits,
+    ) -> Result<Vec<String>, Fatal> {
+        let index = self.index(limits)?;
+        let tag = |name: &str| {
+            let (repository, tag) = name.rsplit_once(':')?;
+            repositories.contains(&repository).then(|| tag.to_owned())
+        };
+        Ok(index.manifests().iter().flat_map(names).filter_map(tag).collect())
+    }
+
     fn index(&self, limits: &Limits) -> Result<ImageIndex, Fatal> {
         #[derive(Deserialize)]
         struct Marker {

@@ -34,6 +34,7 @@ mod registry;
 #[path = "registry_disabled.rs"]
 mod registry;
 mod resolver;
+mod tags;
 mod tarball;
 mod tree;
 mod vendor;

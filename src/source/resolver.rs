@@ -225,6 +225,11 @@ impl SourceResolver {
         Ok(Located { blobs: Box::new(repository), root })
     }
 
+    /// Returns the mirrors of the configuration.
+    pub(super) fn mirrors(&self) -> &[Mirror] {
+        &self.mirrors
+    }
+
     pub(super) fn client(&self) -> Result<&Client, Fatal> {
         let made = self.client.get_or_init(|| {
             Client::new(&self.registries, self.base.clone(), &self.network, self.access.clone())
@@ -241,7 +246,7 @@ fn is_argument(span: &Span) -> bool {
 /// Returns true if a finding means that the image is not available there, in contrast to an invalid
 /// image. Registries deny access to missing images without credentials, and proxies answer for
 /// registries that are down.
-fn is_absence(found: &Diagnostic) -> bool {
+pub(super) fn is_absence(found: &Diagnostic) -> bool {
     use Code::{ImageNotFound, Offline, RegistryDenied, RegistryFailed, RegistryUnreachable};
     matches!(
         found.code,

@@ -2,6 +2,7 @@
 
 use super::contents::Contents;
 use super::objects::{Bundle, Entry};
+use super::upgrades::Installed;
 use crate::config::{CatalogSource, VersionRequest};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Fatal, Place, Span};
@@ -289,6 +290,82 @@ fn around<'v>(versions: &[&'v Version], wanted: &Version) -> Vec<&'v Version> {
     versions.iter().skip(start).take(MOST_LISTED).copied().collect()
 }
 
+/// A step of an upgrade path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Name of the bundle.
+    pub bundle: String,
+    /// Version of the bundle.
+    pub version: Version,
+    /// The versions of the channel that the step leaves out, lowest first.
+    pub skips: Vec<Version>,
+}
+
+/// Returns the steps from an installed bundle to the bundle `target` of a channel: in each step the
+/// highest version that may replace the last one (operator-controller: successors) and from which
+/// upgrades lead to the target. `None` if there is no such path.
+pub(super) fn path(
+    contents: &Contents,
+    channel: &str,
+    installed: &Installed,
+    target: &str,
+) -> Option<Vec<Step>> {
+    let (name, entries) = contents.channels.get_key_value(channel)?;
+    let versions = Channel { name, entries, contents }.versions();
+    let leading = leading_to(entries, &versions, vec![target]);
+    let (mut at, mut version) = (installed.csv.as_str(), installed.version.as_ref());
+    let mut visited = BTreeSet::new();
+    let mut steps = Vec::new();
+
+    while at != target {
+        visited.insert(at);
+        let next = entries
+            .iter()
+            .filter(|entry| leading.contains(entry.name.as_str()))
+            .filter(|entry| !visited.contains(entry.name.as_str()))
+            .filter_map(|entry| Some((versions.get(entry.name.as_str())?, entry)))
+            .filter(|(own, entry)| replaces(entry, own, at, version))
+            .max_by_key(|(own, _)| *own);
+        let (own, entry) = next?;
+        let is_between =
+            |other: &&Version| version.is_some_and(|from| *other > from && *other < own);
+        let mut skips: Vec<Version> = versions.values().filter(is_between).cloned().collect();
+        skips.sort_unstable();
+        steps.push(Step { bundle: entry.name.clone(), version: own.clone(), skips });
+        (at, version) = (entry.name.as_str(), Some(own));
+    }
+
+    Some(steps)
+}
+
+/// Returns true if an entry of version `own` may replace the bundle `name`: it names it, or its range
+/// has the bundle's version, which must be lower.
+fn replaces(entry: &Entry, own: &Version, name: &str, version: Option<&Version>) -> bool {
+    let mut names = entry.replaces.iter().chain(entry.skips.iter().flatten());
+    if names.any(|other| other == name) {
+        return true;
+    }
+    version.is_some_and(|version| {
+        version < own && range(entry).is_some_and(|range| range.contains(version))
+    })
+}
+
+/// Returns the highest version in any channel that is not a pre-release, and the channel; of several
+/// channels the default one, or the first.
+pub(super) fn newest(contents: &Contents) -> Option<(Version, String)> {
+    let default = contents.default_channel.as_deref();
+    let all = contents.channels.iter().flat_map(|(name, entries)| {
+        let versions = Channel { name, entries, contents }.versions();
+        versions.into_values().map(move |version| (version, name.as_str()))
+    });
+    let released = all.filter(|(version, _)| version.pre.is_empty());
+    let best = released.reduce(|best, next| {
+        let is_better = next.0 > best.0 || (next.0 == best.0 && Some(next.1) == default);
+        if is_better { next } else { best }
+    });
+    best.map(|(version, channel)| (version, channel.to_owned()))
+}
+
 fn error_of_none<T>(
     empty: bool,
     name: &str,
@@ -342,11 +419,19 @@ fn range(entry: &Entry) -> Option<VersionRange> {
 
 /// Returns the entries from which upgrades lead to a head, heads included.
 fn reachable<'c>(entries: &'c [Entry], versions: &BTreeMap<&'c str, Version>) -> BTreeSet<&'c str> {
+    let heads = heads(entries, versions);
+    leading_to(entries, versions, heads.iter().map(|head| head.name.as_str()).collect())
+}
+
+/// Returns the entries from which upgrades lead to one of the bundles `waiting`, these included.
+fn leading_to<'c>(
+    entries: &'c [Entry],
+    versions: &BTreeMap<&'c str, Version>,
+    mut waiting: Vec<&'c str>,
+) -> BTreeSet<&'c str> {
     let by_name: BTreeMap<&str, &Entry> =
         entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
     let mut reached = BTreeSet::new();
-    let mut waiting: Vec<&str> =
-        heads(entries, versions).iter().map(|head| head.name.as_str()).collect();
     while let Some(name) = waiting.pop() {
         let Some(entry) = by_name.get(name) else { continue };
         if !reached.insert(entry.name.as_str()) {

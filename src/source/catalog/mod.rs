@@ -14,6 +14,10 @@ mod layers;
 mod objects;
 mod place;
 mod stream;
+mod upgrades;
+
+pub use graph::Step;
+pub use upgrades::{Deprecated, Installed, Upgrades, place_of_version, select_step, upgrades};
 
 use super::limits::Limits;
 use super::resolver::{self, SourceResolver};
@@ -72,15 +76,7 @@ fn select_in(
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<Selected, Fatal> {
-    let mut reading = contents::Reading::new(&source.package.text, limits);
-    let visit = &mut |path: &str, item: Item<'_>| reading.visit(path, item);
-    let identity = catalog.walk(limits, visit, diagnostics)?;
-    let contents = reading.finish(diagnostics).map_err(|mut fatal| {
-        if fatal.code == Code::PackageNotFound {
-            fatal.place = Place::span(source.package.span.clone());
-        }
-        fatal
-    })?;
+    let (contents, identity) = read_package(catalog, source, limits, diagnostics)?;
     let choice = graph::choose(&contents, source)?;
     report_deprecations(&contents, source, &choice, diagnostics);
     let bundle = choice.bundle;
@@ -116,6 +112,25 @@ fn select_in(
     };
 
     Ok(selected)
+}
+
+/// Reads the objects of the package, and the catalog's image if it has one.
+fn read_package(
+    catalog: &Catalog<'_>,
+    source: &CatalogSource,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+) -> Result<(Contents, Option<ImageIdentity>), Fatal> {
+    let mut reading = contents::Reading::new(&source.package.text, limits);
+    let visit = &mut |path: &str, item: Item<'_>| reading.visit(path, item);
+    let identity = catalog.walk(limits, visit, diagnostics)?;
+    let contents = reading.finish(diagnostics).map_err(|mut fatal| {
+        if fatal.code == Code::PackageNotFound {
+            fatal.place = Place::span(source.package.span.clone());
+        }
+        fatal
+    })?;
+    Ok((contents, identity))
 }
 
 /// Reads the embedded manifests of the selected bundle.

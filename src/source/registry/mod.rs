@@ -14,6 +14,7 @@ mod manifest;
 mod proxy;
 mod push;
 mod retry;
+mod tags;
 mod token;
 
 use super::access::Access;
@@ -435,6 +436,12 @@ fn broken(place: &str, error: &io::Error) -> Failure {
 fn offline(shown: &str) -> Diagnostic {
     Diagnostic::error(Code::Offline, format!("`{shown}` is not in the cache and --offline is set"))
         .hint("run once without `--offline`, or vendor the images with `bundle2chart vendor DIR`")
+}
+
+/// Reports tags that only the registry can list.
+fn offline_tags(shown: &str) -> Diagnostic {
+    let message = format!("cannot list the tags of `{shown}` with --offline");
+    Diagnostic::error(Code::Offline, message).hint("run the command without `--offline`")
 }
 
 /// Reports a tag that can only be resolved by the registry.

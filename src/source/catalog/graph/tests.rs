@@ -184,6 +184,66 @@ fn near_channels_and_other_channels_are_named() {
     assert!(chosen(&contents, None).contains("no default channel"));
 }
 
+/// The path from an installed bundle, as `VERSION (skips VERSION …)` for each step.
+fn steps(contents: &Contents, from: &str, to: &str) -> Option<String> {
+    let installed = Installed::of(from, from.trim_start_matches('v'));
+    let steps = path(contents, "stable", &installed, to)?;
+    let step = |step: &Step| {
+        let skips: Vec<String> = step.skips.iter().map(ToString::to_string).collect();
+        if skips.is_empty() {
+            return step.version.to_string();
+        }
+        format!("{} (skips {})", step.version, skips.join(" "))
+    };
+    Some(steps.iter().map(step).collect::<Vec<_>>().join(" → "))
+}
+
+#[test]
+fn paths_lead_through_required_steps() {
+    let some = |text: &str| Some(text.to_owned());
+    let line = contents("v1.0.0\nv1.1.0: replaces v1.0.0\nv1.2.0: replaces v1.1.0");
+    assert_eq!(steps(&line, "v1.0.0", "v1.2.0"), some("1.1.0 → 1.2.0"));
+    assert_eq!(steps(&line, "v1.2.0", "v1.2.0"), some(""));
+    assert_eq!(steps(&line, "v1.1.0", "v1.0.0"), None);
+    assert_eq!(steps(&line, "v0.9.0", "v1.2.0"), None);
+
+    // The highest version that may replace the installed one, whatever the order of entries.
+    let skips = contents(
+        "v1.2.0: replaces v1.1.1\nv1.1.1: replaces v1.0.0, skips v1.1.0\nv1.1.0: replaces v1.0.0\nv1.0.0",
+    );
+    assert_eq!(steps(&skips, "v1.0.0", "v1.2.0"), some("1.1.1 (skips 1.1.0) → 1.2.0"));
+    assert_eq!(steps(&skips, "v1.1.0", "v1.2.0"), some("1.1.1 → 1.2.0"));
+    let range = contents(
+        "v1.0.0\nv1.1.0: replaces v1.0.0\nv1.2.0: replaces v1.1.0, range >=1.0.0 <1.2.0\nv2.0.0: range >=1.2.0 <2.0.0",
+    );
+    assert_eq!(steps(&range, "v1.0.0", "v2.0.0"), some("1.2.0 (skips 1.1.0) → 2.0.0"));
+
+    // A bundle that the catalog dropped can be named by an entry, or be in its range.
+    assert_eq!(steps(&contents("v1.0.0: replaces v0.9.0"), "v0.9.0", "v1.0.0"), some("1.0.0"));
+    assert_eq!(steps(&range, "v1.0.5", "v2.0.0"), some("1.2.0 (skips 1.1.0) → 2.0.0"));
+}
+
+#[test]
+fn paths_avoid_dead_ends_and_circles() {
+    // 1.5.0 may replace 1.0.0, but nothing leads from it to 2.0.0.
+    let dead =
+        contents("v1.0.0\nv1.1.0: replaces v1.0.0\nv1.5.0: skips v1.0.0\nv2.0.0: replaces v1.1.0");
+    assert_eq!(steps(&dead, "v1.0.0", "v2.0.0").as_deref(), Some("1.1.0 → 2.0.0"));
+    let circle = contents("v1.0.0: replaces v1.1.0\nv1.1.0: replaces v1.0.0\nv2.0.0");
+    assert_eq!(steps(&circle, "v1.0.0", "v2.0.0"), None);
+}
+
+#[test]
+fn the_newest_version_is_in_any_channel() {
+    let mut contents = contents("v1.0.0\nv3.0.0-rc.1: replaces v1.0.0");
+    assert_eq!(newest(&contents), Some((Version::new(1, 0, 0), "stable".to_owned())));
+    let entry = |name: &str| Entry { name: name.to_owned(), ..Entry::default() };
+    contents.channels.insert("fast".to_owned(), vec![entry("v1.0.0"), entry("v2.0.0")]);
+    assert_eq!(newest(&contents), Some((Version::new(1, 0, 0), "stable".to_owned())));
+    contents.bundles.insert("v2.0.0".to_owned(), bundle("v2.0.0", Some("2.0.0")));
+    assert_eq!(newest(&contents), Some((Version::new(2, 0, 0), "fast".to_owned())));
+}
+
 #[test]
 fn a_channel_has_a_limit() {
     let text: String = (0..3000).map(|n| format!("v{n}.0.0\n")).collect();

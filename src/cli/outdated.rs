@@ -1,0 +1,86 @@
+//! `bundle2chart outdated`
+
+use super::access::access;
+use super::output::Output;
+use super::{Exit, Global};
+use crate::config::{BundleConfig, Config};
+use crate::diag::Diagnostics;
+use crate::escape::Lines;
+use crate::outdated::{self, Status, json, text};
+use crate::source::SourceResolver;
+use crate::{lock, pipeline};
+use clap::ValueEnum;
+
+/// Show which locked bundles have newer versions.
+///
+/// Compares bundles.lock with the catalogs and registries: the newest version in the channel and
+/// anywhere, whether the tag moved, the upgrade path with its required steps, and deprecations.
+/// Nothing is written.
+#[derive(Debug, clap::Args)]
+pub(super) struct Outdated {
+    /// Names of bundles [default: all].
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Exit with 1 if a bundle is outdated.
+    #[arg(long)]
+    exit_code: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table, then upgrade paths, moved tags and deprecations.
+    Text,
+    /// A JSON object for bots.
+    Json,
+}
+
+impl Outdated {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        if self.format == Format::Json {
+            output.keep_stdout_for_result();
+        }
+        let mut diagnostics = Diagnostics::new();
+        let exit = self.outdated(global, output, &mut diagnostics).unwrap_or(Exit::Error);
+        output.diagnostics(&diagnostics);
+        exit
+    }
+
+    fn outdated(
+        &self,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Exit> {
+        let (config, found) = Config::read(&global.config);
+        diagnostics.append(found);
+        let config = config?;
+        output.configured(&config);
+        let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
+        pipeline::check_bundle_names(&config, &self.names, diagnostics);
+        if diagnostics.has_errors() {
+            return None;
+        }
+        let is_named =
+            |bundle: &&BundleConfig| self.names.is_empty() || self.names.contains(&bundle.name);
+        let bundles: Vec<&BundleConfig> = config.bundles.iter().filter(is_named).collect();
+        let sources = SourceResolver::of(&config, access(global));
+        let statuses = outdated::statuses(&bundles, &lock, &sources, diagnostics);
+
+        match self.format {
+            Format::Text => output.list(&text::report(&statuses)),
+            Format::Json => output.document(&json::report(&statuses)),
+        }
+        let count = statuses.iter().filter(|status| status.is_outdated()).count();
+        let line = format!("{count} of {} outdated", statuses.len());
+        output.note(&Lines::from_iter([line]));
+        // A bundle that could not be looked up is neither.
+        if diagnostics.has_errors() {
+            return None;
+        }
+        let found = self.exit_code && statuses.iter().any(Status::is_outdated);
+        Some(if found { Exit::Findings } else { Exit::Clean })
+    }
+}

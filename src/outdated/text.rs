@@ -1,0 +1,95 @@
+//! The report of outdated bundles as a table, and a line for each thing to know.
+
+use super::Status;
+use crate::escape::Lines;
+use crate::source::catalog::Step;
+
+/// Returns the report: a table of all bundles, then upgrade paths, moved tags and deprecations.
+pub fn report(statuses: &[Status]) -> Lines {
+    let mut rows = vec![["bundle", "locked", "in channel", "newest", ""].map(str::to_owned)];
+    rows.extend(statuses.iter().map(row));
+    let mut widths = [0; 5];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+
+    let mut lines = Lines::new();
+    for row in &rows {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        lines.push(cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    for status in statuses {
+        details(status).iter().for_each(|line| lines.push(line));
+    }
+    lines
+}
+
+fn row(status: &Status) -> [String; 5] {
+    let none = || "-".to_owned();
+    let channel = status.channel.as_ref().map(|channel| {
+        let newest = channel.newest.as_ref().map_or_else(none, ToString::to_string);
+        format!("{newest} ({})", channel.name)
+    });
+    let newest = status.newest.as_ref().map(|newest| format!("{} ({})", newest.version, newest.at));
+    let state = match (&status.locked, status.kind) {
+        (_, "path") => "local",
+        (None, _) => "not locked",
+        _ if status.tag.as_ref().is_some_and(|tag| tag.moved) => "tag moved",
+        _ if status.is_outdated() => "outdated",
+        _ => "",
+    };
+    [
+        status.name.clone(),
+        status.locked.as_ref().map_or_else(none, |locked| locked.version.clone()),
+        channel.unwrap_or_else(none),
+        newest.unwrap_or_else(none),
+        state.to_owned(),
+    ]
+}
+
+fn details(status: &Status) -> Vec<String> {
+    let name = &status.name;
+    let Some(locked) = &status.locked else { return Vec::new() };
+    let mut lines = Vec::new();
+    match (&status.path, &status.channel) {
+        (Some(path), _) if !path.is_empty() => {
+            lines.push(format!("{name}: {}", describe(&locked.version, path)));
+        }
+        (None, Some(channel)) => lines.push(format!(
+            "{name}: no upgrade path from {} to {} in channel {}",
+            locked.version, channel.selected, channel.name
+        )),
+        _ => {}
+    }
+    if let Some(tag) = status.tag.as_ref().filter(|tag| tag.moved) {
+        lines.push(format!(
+            "{name}: tag {} moved from {} to {}",
+            tag.name, locked.digest, tag.digest
+        ));
+    }
+    for deprecated in &status.deprecations {
+        let message = Some(deprecated.message.as_str()).filter(|message| !message.is_empty());
+        lines.push(format!(
+            "{name}: {} {} is deprecated: {}",
+            deprecated.kind,
+            deprecated.name,
+            message.unwrap_or("no reason given")
+        ));
+    }
+    lines
+}
+
+/// Describes a path: `1.0.0 → 1.1.0 → 1.2.0 (skips 1.0.1)`.
+fn describe(from: &str, path: &[Step]) -> String {
+    let mut text = from.to_owned();
+    for step in path {
+        text.push_str(&format!(" → {}", step.version));
+        if !step.skips.is_empty() {
+            let skips: Vec<String> = step.skips.iter().map(ToString::to_string).collect();
+            text.push_str(&format!(" (skips {})", skips.join(", ")));
+        }
+    }
+    text
+}

@@ -1,0 +1,57 @@
+//! The tags of a repository, and the digest that a tag has now.
+
+use super::layout::{self, Layout};
+use super::mirror;
+use super::reference::Reference;
+use super::resolver::{SourceResolver, is_absence};
+use crate::config::MirrorTarget;
+use crate::diag::{Diagnostics, Fatal};
+
+impl SourceResolver {
+    /// Returns the tags of the repository of `reference`, sorted: those of the first mirror that
+    /// serves it, else of its registry.
+    ///
+    /// `None` if the registry does not list them.
+    pub fn tags(&self, reference: &str, diagnostics: &mut Diagnostics) -> Option<Vec<String>> {
+        let tags = Reference::parse(reference).and_then(|reference| self.tags_of(&reference));
+        let mut tags = diagnostics.report(tags)?;
+        tags.sort();
+        tags.dedup();
+        Some(tags)
+    }
+
+    /// Returns the digest of the index or manifest that `reference` leads to now.
+    ///
+    /// `None` if it leads nowhere.
+    pub fn current_digest(&self, reference: &str, diagnostics: &mut Diagnostics) -> Option<String> {
+        let located = self.open(reference, None, diagnostics);
+        let located = diagnostics.report(located)?;
+        Some(located.root.digest().to_string())
+    }
+
+    fn tags_of(&self, reference: &Reference) -> Result<Vec<String>, Fatal> {
+        for (mirror, rest) in mirror::find(self.mirrors(), reference) {
+            let tags = match &mirror.to {
+                MirrorTarget::Layout(folder) => {
+                    let path = self.base.join(folder);
+                    if !path.join(layout::MARKER).is_file() {
+                        continue;
+                    }
+                    let layout = Layout::folder(path, &folder.display().to_string());
+                    layout.tags(&[&reference.name, rest], &self.limits)
+                }
+                MirrorTarget::Registry(start) if rest.is_empty() => self.tags_in(start),
+                MirrorTarget::Registry(start) => self.tags_in(&format!("{start}/{rest}")),
+            };
+            match tags {
+                Err(found) if mirror.fallback && is_absence(&found) => {}
+                other => return other,
+            }
+        }
+        self.tags_in(&reference.name)
+    }
+
+    fn tags_in(&self, name: &str) -> Result<Vec<String>, Fatal> {
+        self.client()?.repository(name, &self.limits)?.tags()
+    }
+}
