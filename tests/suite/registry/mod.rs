@@ -5,6 +5,7 @@ mod credentials;
 mod distribution;
 mod end_to_end;
 mod hostile;
+mod outdated;
 mod project;
 mod server;
 mod vendor;

@@ -1,0 +1,131 @@
+//! What `outdated` reports of images: newer tags, and tags that moved.
+
+use super::distribution::Distribution;
+use super::project::{PASSWORD, Project, USER};
+use super::server::{Answer, Server};
+use crate::support::command::{Case, Seen};
+use crate::support::image::{Compression, Image, Layer, Layout};
+use crate::support::lamp::{ANNOTATIONS, CRD, CSV};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn image(version: &str, more: &str) -> Image {
+    let mut layer = Layer::new();
+    layer
+        .file("manifests/csv.yaml", CSV.replace("1.2.3", version).as_bytes())
+        .file("manifests/crd.yaml", CRD.as_bytes())
+        .file("metadata/annotations.yaml", ANNOTATIONS.as_bytes())
+        .file("notes", more.as_bytes());
+    Image {
+        architecture: "amd64",
+        labels: BTreeMap::new(),
+        layers: vec![(Compression::Gzip, layer.into_tar())],
+    }
+}
+
+fn bundle(seen: &Seen) -> Value {
+    let report: Value = serde_json::from_str(&seen.stdout).expect("JSON");
+    report["bundles"][0].clone()
+}
+
+#[test]
+fn newer_tags_and_moved_tags_are_found() {
+    let registry = Distribution::start();
+    let host = &registry.host;
+    let case = Case::new();
+    let push = |tag: &str, image: &Image| {
+        let layouts = Case::new();
+        let mut layout = Layout::default();
+        layout.image("lamp", image);
+        for (path, content) in layout.into_files() {
+            layouts.write(&path, content);
+        }
+        registry.push(&layouts.path(""), "lamp", &format!("lamps/bundle:{tag}"), &[]);
+    };
+    push("1.2", &image("1.2.3", ""));
+    case.write("ca.pem", &registry.authority);
+    case.write(
+        "bundles.toml",
+        format!(
+            "[[registry]]\nhost = \"{host}\"\nca = \"ca.pem\"\n\n[[bundle]]\n\
+             name = \"lamp-operator\"\nimage = \"{host}/lamps/bundle:1.2\"\n"
+        ),
+    );
+    let project = Project { case };
+    project.log_in(host, PASSWORD);
+    let run = |arguments: &[&str]| project.run(&[&["outdated", "--exit-code"], arguments].concat());
+    let seen = run(&[]);
+    assert!(seen.stdout.contains("not locked"), "{}", seen.text());
+    assert_eq!(project.run(&["lock"]).code, Some(0));
+    let seen = run(&["--format", "json"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert_eq!(bundle(&seen)["tag"]["moved"], false);
+    assert_eq!(bundle(&seen)["newest"], json!({ "version": "1.2.0", "tag": "1.2" }));
+
+    // Another image for the same tag.
+    push("1.2", &image("1.2.3", "built again"));
+    let seen = run(&["--format", "json"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.text());
+    assert_eq!(bundle(&seen)["tag"]["moved"], true);
+    assert!(run(&[]).stdout.contains("lamp-operator: tag 1.2 moved from sha256:"));
+    assert_eq!(project.run(&["lock", "--upgrade"]).code, Some(0));
+    assert_eq!(run(&[]).code, Some(0));
+
+    // A newer version under another tag; pre-releases and builds are none.
+    for tag in ["v1.10.0", "1.9.0", "2.0.0-rc.1", "latest"] {
+        push(tag, &image("1.10.0", ""));
+    }
+    let seen = run(&["--format", "json"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.text());
+    assert_eq!(bundle(&seen)["newest"], json!({ "version": "1.10.0", "tag": "v1.10.0" }));
+    assert_eq!(bundle(&seen)["outdated"], true);
+    project.assert_no_secret(&[&seen], &[USER.repeat(9).as_str()]);
+    let seen = run(&["--offline"]);
+    assert_eq!(seen.code, Some(2));
+    assert!(seen.stderr.contains("error[offline]: cannot list the tags"), "{}", seen.stderr);
+}
+
+#[test]
+fn all_pages_of_tags_are_read_and_foreign_ones_are_not() {
+    let other = Server::start(|_| Answer::new(200, "{\"tags\": [\"9.9.9\"]}"));
+    let foreign = other.host();
+    let server = Server::start(move |asked| {
+        let list = |tags: &str| Answer::new(200, format!("{{\"name\": \"a\", \"tags\": {tags}}}"));
+        match asked.target.as_str() {
+            "/v2/" => Answer::new(200, ""),
+            "/v2/lamps/bundle/tags/list?n=1000" => list("[\"1.0.0\"]")
+                .with("link", "</v2/lamps/bundle/tags/list?n=1000&last=1.0.0>; rel=\"next\""),
+            "/v2/lamps/bundle/tags/list?n=1000&last=1.0.0" => list("[\"1.1.0\"]").with(
+                "link",
+                format!("<http://{foreign}/v2/lamps/bundle/tags/list>; rel=\"next\""),
+            ),
+            "/v2/lamps/endless/tags/list?n=1000" => {
+                list("null").with("link", "<list?n=1000>; rel=\"next\"")
+            }
+            "/v2/lamps/other/tags/list?n=1000" => Answer::new(200, "<html>"),
+            _ => Answer::new(404, "{\"errors\": [{\"code\": \"NAME_UNKNOWN\"}]}"),
+        }
+    });
+    let run = |repository: &str| {
+        let case = Case::new();
+        let host = server.host();
+        case.write(
+            "bundles.toml",
+            format!("[[bundle]]\nname = \"lamps\"\nimage = \"{host}/lamps/{repository}:1.0.0\"\n"),
+        );
+        Project { case }.run(&["outdated", "--format", "json"])
+    };
+    let seen = run("bundle");
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert_eq!(bundle(&seen)["newest"]["version"], "1.1.0");
+    assert!(other.asked().is_empty(), "another host was asked");
+    for (repository, message) in [
+        ("endless", "has more than 100000 tags"),
+        ("other", "returned no list of tags"),
+        ("missing", "no tags found for"),
+    ] {
+        let seen = run(repository);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        assert!(seen.stderr.contains(message), "{}", seen.stderr);
+    }
+}
