@@ -281,7 +281,7 @@ codes! {
     // --- source: catalogs -----------------------------------------------------------------
     UpgradePath "upgrade-path"
         "Steps of a catalog's upgrade path between the locked and the selected version."
-        "The entries of a channel say which versions an operator version may replace (`replaces`, `skips`, `skipRange`), because it can only migrate the data of these. OLM installs each required version in turn. `lock --upgrade` therefore stops at the next required version: install it, then upgrade again. `--latest`, or an exact `version` in bundles.toml, selects the version at once.";
+        "The entries of a channel say which versions an operator version may replace (`replaces`, `skips`, `skipRange`), because it can only migrate the data of these. OLM installs each required version in turn. `lock --upgrade` therefore stops at the next required version: install it, then upgrade again. `--latest`, or a changed `version`, `channel` or catalog in bundles.toml, selects the version at once, with a warning.";
     NotACatalog "not-a-catalog"
         "The source is not a file-based catalog."
         "A catalog is a directory of JSON and YAML files with olm.package, olm.channel and olm.bundle objects, or an image whose label operators.operatorframework.io.index.configs.v1 names such a directory.";

@@ -172,6 +172,12 @@ impl Lock {
         self.bundles.iter().find(|entry| entry.name == config.name && entry.config_hash == hash)
     }
 
+    /// Returns the entry with this name if it is about this package, whatever its source.
+    pub fn of_package(&self, name: &str, package: &str) -> Option<&Locked> {
+        let entry = self.bundles.iter().find(|entry| entry.name == name)?;
+        (entry.decisions.package.as_deref() == Some(package)).then_some(entry)
+    }
+
     /// Reports an error for each decision of the bundle that bundles.toml leaves to it and that
     /// differs from the recorded one, whatever source the entry of this name is about.
     pub fn check_decisions(

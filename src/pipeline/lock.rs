@@ -10,8 +10,9 @@ use crate::lock::{Lock, Locked};
 use crate::source::SourceResolver;
 
 /// Locks bundles to what their sources lead to now, on up to `jobs` threads. Decisions that `old`
-/// records of a bundle are kept, and conflicts with them are reported. Bundles that `old` has move one
-/// required step along the upgrade path of their catalog, or with `latest` all the way.
+/// records of a bundle are kept, and conflicts with them are reported. Bundles that `old` has with the
+/// same source move one required step along the upgrade path of their catalog; with `latest`, and from
+/// another source of the same package, all the way.
 pub fn lock(
     sources: &SourceResolver,
     old: &Lock,

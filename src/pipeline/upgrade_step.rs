@@ -11,8 +11,9 @@ const MOST_VERSIONS: usize = 8;
 
 /// Returns the source to lock a bundle to. For a bundle of a catalog that is locked already, this is
 /// the next required step of the upgrade path to the bundle that bundles.toml selects: an operator
-/// may migrate data in each of them. With `latest`, and for an exact `version`, it is what
-/// bundles.toml says, and the required steps are only reported.
+/// may migrate data in each of them. With `latest`, and when the source in bundles.toml was changed,
+/// such as an exact `version` or `channel`, it is what bundles.toml says, and the required steps are
+/// only reported.
 ///
 /// `None` if the catalog cannot be read.
 pub(super) fn source(
@@ -22,9 +23,13 @@ pub(super) fn source(
     sources: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Option<Source> {
-    let (Source::Catalog(wanted), Some(entry)) = (&config.source, old.entry(config)) else {
+    let Source::Catalog(wanted) = &config.source else { return Some(config.source.clone()) };
+    let unchanged = old.entry(config);
+    let Some(entry) = unchanged.or_else(|| old.of_package(&config.name, &wanted.package.text))
+    else {
         return Some(config.source.clone());
     };
+    let at_once = latest || unchanged.is_none();
     let installed = Installed::of(&entry.csv, &entry.csv_version);
     let mut found = Diagnostics::new();
     let Some(upgrades) = catalog::upgrades(wanted, sources, &installed, &mut found) else {
@@ -32,7 +37,7 @@ pub(super) fn source(
         return None;
     };
     // The catalog's own findings are reported when the bundle is selected.
-    let step = required_step(wanted, &upgrades, &entry.csv_version, latest, diagnostics);
+    let step = required_step(wanted, &upgrades, &entry.csv_version, at_once, diagnostics);
     let source = step.map(|step| catalog::select_step(wanted, &upgrades.channel, step));
     Some(source.map_or_else(|| config.source.clone(), Source::Catalog))
 }
@@ -42,7 +47,7 @@ fn required_step<'u>(
     wanted: &CatalogSource,
     upgrades: &'u Upgrades,
     from: &str,
-    latest: bool,
+    at_once: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<&'u Step> {
     let Upgrades { channel, selected, .. } = upgrades;
@@ -56,19 +61,17 @@ fn required_step<'u>(
         return None;
     };
     let (first, rest) = path.split_first()?;
-    let is_exact =
-        wanted.version.as_ref().is_some_and(|v| matches!(v.request, VersionRequest::Exact(_)));
     let fits = wanted.version.as_ref().is_none_or(|version| match &version.request {
         VersionRequest::Exact(_) => false,
         VersionRequest::Range(range) => range.matches(&first.version),
     });
 
-    if !rest.is_empty() && (latest || !fits) {
+    if !rest.is_empty() && (at_once || !fits) {
         let required = path.iter().take(path.len() - 1).map(|step| step.version.to_string());
         let required = listed(&required.collect::<Vec<_>>(), MOST_VERSIONS);
         let message =
             format!("the upgrade from {from} to {selected} leaves out the required {required}");
-        let hint = if is_exact || latest {
+        let hint = if at_once {
             "install the required versions first, or read the operator's release notes"
         } else {
             "widen `version` to a range with the required versions"

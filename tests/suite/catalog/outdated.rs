@@ -109,11 +109,23 @@ fn the_required_versions_can_be_left_out() {
     assert_eq!(locked(&case), "1.2.3");
     assert_eq!(case.run(&["lock", "--latest"]).code, Some(2));
 
-    // An exact version is an instruction of its own.
+    // An exact version or another channel in bundles.toml is an instruction of its own.
     let case = outdated();
-    configure(&case, "version = \"1.2.3\"");
-    assert_eq!(case.run(&["lock"]).code, Some(0));
-    assert_eq!(locked(&case), "1.2.3");
+    let before = case.read("bundles.lock");
+    let warning = "the upgrade from 1.2.0 to 1.2.3 leaves out the required 1.2.2";
+    for source in ["version = \"1.2.3\"", "channel = \"stable\"", "version = \">=1.2.1\""] {
+        case.write("bundles.lock", &before);
+        configure(&case, source);
+        let seen = case.run(&["lock"]);
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+        assert!(seen.stderr.contains(warning), "{source}: {}", seen.stderr);
+        assert_eq!(locked(&case), "1.2.3");
+    }
+    // An older version is no upgrade.
+    configure(&case, "version = \"1.2.2\"");
+    let seen = case.run(&["lock"]);
+    assert!(seen.stderr.contains("no upgrade path from 1.2.3 to 1.2.2"), "{}", seen.stderr);
+    assert_eq!(locked(&case), "1.2.2");
 }
 
 #[test]
