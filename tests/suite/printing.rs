@@ -1,6 +1,7 @@
 //! Text that is not ours, in everything that the program prints and writes: no terminal is steered, no
 //! line is an order to a runner, and Markdown shows it instead of obeying it.
 
+use crate::catalog::fixture::{self as catalog, embedded, lamp_json};
 use crate::support::command::{Case, Seen};
 use crate::support::lamp::{ANNOTATIONS_FILE, CRD_FILE, CSV, CSV_FILE};
 use bundle2chart::diag::Code;
@@ -180,6 +181,9 @@ fn every_command_prints_hostile_bundles() {
             run(&case, &["images", "--format", format]);
         }
         run(&case, &["images", "--format", "idms", "--mirror", "mirror.example.com"]);
+        run_all(&case, &["outdated"]);
+        run(&case, &["outdated", "--format", "json"]);
+        run(&case, &["package", "-d", "packages"]);
     }
 }
 
@@ -284,6 +288,10 @@ fn names_of_files_are_hostile() {
     case.write(&format!("out/lamp-operator/1.2.3/{name}"), "");
     run_all(&case, &["build", "--check"]);
     run_all(&case, &["build"]);
+    let seen = run(&case, &["package"]);
+    assert!(seen.stderr.contains("error[foreign-file]"), "{}", seen.text());
+    run_all(&case, &["package"]);
+    run_all(&case, &["push", "oci://registry.example.com/charts", "--offline"]);
     case.write(&format!("bundle/manifests/{name}.yaml"), "a: [");
     run_all(&case, &["build"]);
     case.write(&format!("{name}/pods.yaml"), "apiVersion: v1\nkind: [");
@@ -315,6 +323,14 @@ fn arguments_are_hostile() {
         &["check-serving", HOSTILE],
         &["vendor", "EVIL\u{1b}[8m\n::error::EVIL"],
         &["vendor", "--to", HOSTILE],
+        &["outdated", HOSTILE],
+        &["outdated", "--format", HOSTILE],
+        &["package", HOSTILE],
+        &["package", "--out", HOSTILE],
+        &["push", HOSTILE],
+        &["push", &format!("oci://{HOSTILE}")],
+        &["push", "oci://registry.example.com/charts", HOSTILE],
+        &["push", "oci://registry.example.com/charts", "--out", HOSTILE],
         &["init", "-c", "no/such\u{1b}/\n::error::x"],
         &["build", "-c", HOSTILE],
     ] {
@@ -344,6 +360,7 @@ fn configurations_locks_and_catalogs_are_hostile() {
         case.write("bundles.lock", text);
         run_all(&case, &["build"]);
         run_all(&case, &["lock"]);
+        run_all(&case, &["outdated"]);
     }
 
     let case = Case::new();
@@ -367,6 +384,63 @@ fn configurations_locks_and_catalogs_are_hostile() {
     }
 }
 
+/// The locked bundle is harmless, and all that its catalog says later is not.
+#[test]
+fn catalogs_of_locked_bundles_are_hostile() {
+    let case = Case::new();
+    let blobs = |objects: &[Json]| objects.iter().map(|object| format!("{object}\n")).collect();
+    let channel = |name: &str, entries: Json| json!({"schema": "olm.channel", "package": "lamp-operator", "name": name, "entries": entries});
+    let installed = embedded(&lamp_json());
+    let mut next = installed.clone();
+    next["name"] = json!(HOSTILE);
+    for property in next["properties"].as_array_mut().expect("a list") {
+        if property["type"] == "olm.package" {
+            property["value"]["version"] = json!("1.3.0");
+        }
+    }
+    let entry = |name: &str, replaces: &str| json!({"name": name, "replaces": replaces});
+    let name = "lamp-operator.v1.2.3";
+    let deprecated = |schema: &str, name: &str| json!({"reference": {"schema": schema, "name": name}, "message": HOSTILE});
+    let deprecations = json!({"schema": "olm.deprecations", "package": "lamp-operator", "entries": [
+        deprecated("olm.package", HOSTILE), deprecated("olm.channel", HOSTILE),
+        deprecated("olm.bundle", HOSTILE), deprecated("olm.bundle", name)]});
+    let default_channel =
+        json!({"schema": "olm.package", "name": "lamp-operator", "defaultChannel": HOSTILE});
+    case.write("bundles.toml", catalog::CONFIG);
+
+    let first = [
+        default_channel.clone(),
+        channel(HOSTILE, json!([entry(name, HOSTILE)])),
+        installed.clone(),
+    ];
+    case.write::<String>("catalog/a.json", blobs(&first));
+    let seen = run(&case, &["lock"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let paths = [
+        json!([entry(name, HOSTILE), entry(HOSTILE, name)]),
+        json!([entry(HOSTILE, "another")]),
+        json!([entry(name, HOSTILE), entry(HOSTILE, name), entry("EVIL\u{9b}", HOSTILE)]),
+    ];
+    for entries in paths {
+        let objects = [
+            default_channel.clone(),
+            channel(HOSTILE, entries),
+            installed.clone(),
+            next.clone(),
+            deprecations.clone(),
+        ];
+        case.write::<String>("catalog/a.json", blobs(&objects));
+        let seen = run(&case, &["outdated"]);
+        assert!(seen.stdout.contains("EVIL"), "{}", seen.text());
+        let seen = run(&case, &["outdated", "--format", "json"]);
+        assert!(seen.stdout.contains("EVIL"), "{}", seen.text());
+        run_all(&case, &["outdated"]);
+        run_all(&case, &["outdated", "--format", "json"]);
+        run_all(&case, &["lock", "--upgrade", "--check"]);
+        run_all(&case, &["lock", "--upgrade", "--latest", "--check"]);
+    }
+}
+
 #[test]
 fn manifests_of_models_are_hostile() {
     let case = Case::new();
@@ -383,35 +457,63 @@ fn manifests_of_models_are_hostile() {
 
 #[test]
 fn answers_of_registries_are_hostile() {
+    let body = json!({"errors": [{"code": HOSTILE, "message": HOSTILE, "detail": HOSTILE}]});
+    let head = "403 \u{9b}31m##[error]EVIL\r\nx-a: \u{9b}##[error]EVIL\r\nlocation: ##[a]";
+    let host = answering(head, &body.to_string());
+    let case = with_hostile("");
+    assert_eq!(case.run(&["build"]).code, Some(0));
+    case.write("bundles.toml", image_of(&host));
+    run_all(&case, &["lock"]);
+    run_all(&case, &["build", "-vvv"]);
+    run_all(&case, &["outdated"]);
+    let seen = run(&case, &["push", &format!("oci://{host}/a")]);
+    assert!(seen.stderr.contains(&host), "{}", seen.text());
+    run_all(&case, &["push", &format!("oci://{host}/a"), "--replace"]);
+    run_all(&case, &["push", &format!("oci://{host}/a"), "--check"]);
+    run_all(&case, &["inspect", &format!("{host}/a/b:1")]);
+
+    // Tags, addresses of further pages, and digests.
+    let tags = json!({"tags": [HOSTILE, "2.0.0", "2.1.0-EVIL\u{9b}", "2.1.0\u{202e}"]}).to_string();
+    for (link, body) in [
+        ("</a?EVIL\u{9b}##[error]EVIL>; rel=next", &*tags),
+        ("<##[error]EVIL>; rel=next", HOSTILE),
+        ("a", &*tags),
+    ] {
+        let head = format!(
+            "200 EVIL\r\nlink: {link}\r\ndocker-content-digest: sha256:EVIL\u{9b}##[error]"
+        );
+        let host = answering(&head, body);
+        case.write("bundles.toml", image_of(&host));
+        run_all(&case, &["outdated"]);
+        run_all(&case, &["outdated", "--format", "json"]);
+        run_all(&case, &["push", &format!("oci://{host}/a")]);
+    }
+}
+
+/// Starts a registry that has one answer: a status with headers, and a body.
+fn answering(head: &str, body: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
+    let answer = format!(
+        "HTTP/1.1 {head}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{body}",
+        body.len()
+    );
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { continue };
             let _ = stream.read(&mut [0; 4096]);
-            let body =
-                json!({"errors": [{"code": HOSTILE, "message": HOSTILE, "detail": HOSTILE}]});
-            let body = body.to_string();
-            let _ = write!(
-                stream,
-                "HTTP/1.1 403 \u{9b}31m##[error]EVIL\r\nx-a: \u{9b}##[error]EVIL\r\nlocation: ##[a]\r\n\
-                 content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-                body.len()
-            );
+            let _ = stream.write_all(answer.as_bytes());
         }
     });
-    let case = Case::new();
-    let host = format!("127.0.0.1:{port}");
-    case.write(
-        "bundles.toml",
-        format!(
-            "[[registry]]\nhost = \"{host}\"\nplain-http = true\n\
-             [[bundle]]\nname = \"a\"\nimage = \"{host}/a/b:1\"\n"
-        ),
-    );
-    run_all(&case, &["lock"]);
-    run_all(&case, &["build", "-vvv"]);
-    run_all(&case, &["inspect", &format!("{host}/a/b:1")]);
+    format!("127.0.0.1:{port}")
+}
+
+fn image_of(host: &str) -> String {
+    format!(
+        "[[registry]]\nhost = \"{host}\"\nplain-http = true\n\
+         [[bundle]]\nname = \"a\"\nimage = \"{host}/a/b:1\"\n"
+    )
 }
 
 /// The `file` of each command, and the whole lines.

@@ -3,7 +3,7 @@
 
 mod bad;
 mod decisions;
-mod fixture;
+pub(crate) mod fixture;
 mod found;
 mod locked;
 #[cfg(target_os = "linux")]
