@@ -388,7 +388,9 @@ fn configurations_locks_and_catalogs_are_hostile() {
 #[test]
 fn catalogs_of_locked_bundles_are_hostile() {
     let case = Case::new();
-    let blobs = |objects: &[Json]| objects.iter().map(|object| format!("{object}\n")).collect();
+    let blobs = |objects: &[Json]| -> String {
+        objects.iter().map(|object| format!("{object}\n")).collect()
+    };
     let channel = |name: &str, entries: Json| json!({"schema": "olm.channel", "package": "lamp-operator", "name": name, "entries": entries});
     let installed = embedded(&lamp_json());
     let mut next = installed.clone();
@@ -413,7 +415,7 @@ fn catalogs_of_locked_bundles_are_hostile() {
         channel(HOSTILE, json!([entry(name, HOSTILE)])),
         installed.clone(),
     ];
-    case.write::<String>("catalog/a.json", blobs(&first));
+    case.write("catalog/a.json", blobs(&first));
     let seen = run(&case, &["lock"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     let paths = [
@@ -429,7 +431,7 @@ fn catalogs_of_locked_bundles_are_hostile() {
             next.clone(),
             deprecations.clone(),
         ];
-        case.write::<String>("catalog/a.json", blobs(&objects));
+        case.write("catalog/a.json", blobs(&objects));
         let seen = run(&case, &["outdated"]);
         assert!(seen.stdout.contains("EVIL"), "{}", seen.text());
         let seen = run(&case, &["outdated", "--format", "json"]);
