@@ -1,6 +1,7 @@
 //! Fetches and compiles one bundle of a configuration.
 
 use super::compile::{Compiled, compile};
+use super::upgrade_step;
 use crate::bundle;
 use crate::config::BundleConfig;
 use crate::diag::Diagnostics;
@@ -16,6 +17,11 @@ pub(super) fn fetch_and_compile(
 ) -> Option<(BundleFiles, Compiled)> {
     let before = diagnostics.mark();
     let entry = lock.entry(bundle);
+    // Without an entry, what bundles.toml selects now is locked at once; steps that the upgrade path of
+    // its catalog requires before it are reported, as by `lock`.
+    if entry.is_none() {
+        upgrade_step::source(bundle, lock, true, sources, diagnostics)?;
+    }
     let mut files = sources.fetch(&bundle.source, entry.and_then(Locked::pin), diagnostics)?;
     files.overlays = sources.overlays(&bundle.overlays, diagnostics);
     let compiled = compile(&files, bundle, diagnostics);

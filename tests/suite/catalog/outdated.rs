@@ -114,13 +114,17 @@ fn the_required_versions_can_be_left_out() {
     let before = case.read("bundles.lock");
     let warning = "the upgrade from 1.2.0 to 1.2.3 leaves out the required 1.2.2";
     for source in ["version = \"1.2.3\"", "channel = \"stable\"", "version = \">=1.2.1\""] {
-        case.write("bundles.lock", &before);
-        configure(&case, source);
-        let seen = case.run(&["lock"]);
-        assert_eq!(seen.code, Some(0), "{}", seen.text());
-        assert!(seen.stderr.contains(warning), "{source}: {}", seen.stderr);
-        assert_eq!(locked(&case), "1.2.3");
+        for command in ["lock", "build"] {
+            case.write("bundles.lock", &before);
+            configure(&case, source);
+            let seen = case.run(&[command]);
+            assert_eq!(seen.code, Some(0), "{}", seen.text());
+            assert_eq!(seen.stderr.matches(warning).count(), 1, "{source}: {}", seen.stderr);
+            assert_eq!(locked(&case), "1.2.3");
+        }
     }
+    // What is locked is not reported again.
+    assert!(!case.run(&["build"]).stderr.contains("upgrade-path"));
     // An older version is no upgrade.
     configure(&case, "version = \"1.2.2\"");
     let seen = case.run(&["lock"]);
