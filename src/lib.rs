@@ -67,6 +67,9 @@ pub mod pipeline;
 pub mod source;
 
 // Public for the program and the tests; they change without notice.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod add;
 #[doc(hidden)]
 pub mod chart;
 #[cfg(feature = "cli")]

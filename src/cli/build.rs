@@ -5,8 +5,8 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::chart;
 use crate::config::Config;
-use crate::deploy;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::deploy::{self, Release};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::output::ownership::BUILD_REPORT;
@@ -64,6 +64,7 @@ impl Build {
         // About the output directory; printed after the findings about bundles.
         let mut found = Diagnostics::new();
         let mode = if self.check { Mode::Check } else { Mode::Write { replace: self.replace } };
+        let is_first = !out.exists();
         let directory = OutputDirectory::open(&out, mode, &mut found);
         let finish = |mut chart: ChartFiles| {
             let moved = pipeline::crds_moved(&out, &chart);
@@ -92,6 +93,7 @@ impl Build {
         if global.verbose > 0 {
             output.note(&built.counts.iter().collect());
         }
+        config.set_levels(&mut diagnostics);
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
             return Exit::Error;
@@ -117,10 +119,6 @@ impl Build {
         }
         diagnostics.append(warnings);
         diagnostics.append(found);
-        if diagnostics.has_errors() {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
-        }
         // Files that cover all charts are only written by a build of all bundles.
         let deployment_files = self.names.is_empty().then(|| {
             let mut files = deploy::files(&built.releases, &config.deploy);
@@ -143,6 +141,11 @@ impl Build {
                 })
                 .collect(),
         };
+        config.set_levels(&mut diagnostics);
+        if diagnostics.has_errors() {
+            output.diagnostics(&diagnostics);
+            return Exit::Error;
+        }
         let changes = directory.and_then(|it| {
             it.finish(&staged, &outdated, deployment_files.as_ref(), &mut diagnostics)
         });
@@ -162,16 +165,29 @@ impl Build {
                             let path = lock_path.display();
                             summary.push(format!("{path}: {changes} changed; commit it"));
                         }
+                        if let Some(release) = built.releases.first().filter(|_| is_first) {
+                            let lock =
+                                (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
+                            let config = [global.config.as_path()].into_iter();
+                            let files: Vec<&Path> =
+                                config.chain(lock).chain([out.as_path()]).collect();
+                            summary.append(next_steps(release, &files));
+                        }
                         (Exit::Clean, summary)
                     }
                     None => (Exit::Error, Lines::new()),
                 }
             }
         };
+        config.set_levels(&mut diagnostics);
         output.diagnostics(&diagnostics);
         // The summary comes last, where users look first.
-        output.note(&last_lines);
-        exit
+        if self.check {
+            output.note(&last_lines);
+        } else {
+            output.summary(&last_lines);
+        }
+        if diagnostics.has_errors() { Exit::Error } else { exit }
     }
 
     fn checked(
@@ -242,7 +258,13 @@ pub(super) fn not_locked(
 
     let missing = lock.missing(config, names);
     for bundle in &missing {
-        let message = format!("`{}` is not in {path} with this source", bundle.name);
+        let name = &bundle.name;
+        let has_entry = lock.bundles.iter().any(|entry| entry.name == *name);
+        let message = if has_entry {
+            format!("the entry for `{name}` in {path} is for another source")
+        } else {
+            format!("{path} has no entry for `{name}`")
+        };
         diagnostics.push(stale(message).at(Place::span(bundle.span.clone())));
     }
 
@@ -256,6 +278,21 @@ pub(super) fn not_locked(
             diagnostics.push(stale(message).at(Place::file(path.to_string())));
         }
     }
+}
+
+/// Returns the next steps after a first build.
+fn next_steps(release: &Release, files: &[&Path]) -> Lines {
+    let Release { name, namespace, dir, .. } = release;
+    let out = files.last().copied().unwrap_or(Path::new(""));
+    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let chart = out.join(dir);
+    Lines::from_iter([
+        format!("next: commit {}, and install the charts, for example", listed(&files, 3)),
+        format!(
+            "  helm install {name} {} --namespace {namespace} --create-namespace",
+            chart.display()
+        ),
+    ])
 }
 
 /// Returns the build summary: a line per chart, and a total.

@@ -36,7 +36,7 @@ pub(super) struct Inspect {
     certificates: String,
 }
 
-fn watch(text: &str) -> Result<Watch, String> {
+pub(super) fn watch(text: &str) -> Result<Watch, String> {
     match text {
         "all" => Ok(Watch::All),
         "own" => Ok(Watch::Own),

@@ -73,6 +73,7 @@ impl LockCommand {
         let sources = SourceResolver::of(&config, access(global));
         let jobs = jobs.map_or(1, Into::into);
         let entries = pipeline::lock(&sources, &old, &needed, self.latest, jobs, diagnostics);
+        config.set_levels(diagnostics);
         if diagnostics.has_errors() {
             return None;
         }

@@ -1,6 +1,7 @@
 //! The command line. One file per command; the library does the work.
 
 mod access;
+mod add;
 mod build;
 mod check_serving;
 mod diff;
@@ -15,6 +16,7 @@ mod outdated;
 mod output;
 mod package;
 mod push;
+mod remove;
 mod repository;
 mod vendor;
 
@@ -47,7 +49,7 @@ struct Global {
     /// When to use colors.
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
     color: Colour,
-    /// Only print errors.
+    /// Only print errors and results.
     #[arg(short, long, global = true)]
     quiet: bool,
     /// Verbose output: sources of images, matches of filters and patches. -vv: HTTP requests. -vvv: response headers.
@@ -77,6 +79,10 @@ enum Colour {
 enum Command {
     /// Create a bundles.toml.
     Init,
+    /// Add a bundle to bundles.toml.
+    Add(add::Add),
+    /// Remove a bundle from bundles.toml.
+    Remove(remove::Remove),
     /// Resolve tags to digests and write bundles.lock.
     Lock(lock::LockCommand),
     /// Show which locked bundles have newer versions.
@@ -183,6 +189,8 @@ fn run(cli: &Cli) -> ExitCode {
     let mut output = Output::new(&cli.global);
     let exit = match &cli.command {
         Command::Init => init::run(&cli.global.config, &mut output),
+        Command::Add(add) => add.run(&cli.global, &mut output),
+        Command::Remove(remove) => remove.run(&cli.global, &mut output),
         Command::Build(build) => build.run(&cli.global, &mut output),
         Command::Lock(lock) => lock.run(&cli.global, &mut output),
         Command::Outdated(outdated) => outdated.run(&cli.global, &mut output),

@@ -108,6 +108,11 @@ impl Output {
         }
     }
 
+    /// Prints the summary of a command to stderr, also with `--quiet`.
+    pub(super) fn summary(&mut self, lines: &Lines) {
+        self.write_stderr(lines.as_str());
+    }
+
     /// Prints an error to stderr that is not a diagnostic.
     pub(super) fn error(&mut self, lines: &Lines) {
         self.write_stderr(lines.as_str());

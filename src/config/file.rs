@@ -15,21 +15,13 @@ impl Config {
     ///
     /// Reports an error if the file cannot be read, is not UTF-8, or is larger than 1 MiB.
     pub fn read(path: &Path) -> (Option<Config>, Diagnostics) {
-        let name = path.display().to_string();
         match content(path) {
             Ok(text) => {
-                let base = match path.parent() {
-                    Some(parent) if !parent.as_os_str().is_empty() => parent,
-                    _ => Path::new("."),
-                };
-                let source = Arc::new(SourceText { name, text });
                 let mut diagnostics = Diagnostics::new();
-                let included = include::read(&source, path, base, &mut diagnostics);
-                let (config, found) = Config::parse_with(&source, &included, base);
-                diagnostics.append(found);
-                (config.filter(|_| !diagnostics.has_errors()), diagnostics)
+                (Config::read_draft(path, text, &mut diagnostics), diagnostics)
             }
             Err((why, hint)) => {
+                let name = path.display().to_string();
                 let message = format!("cannot read the configuration: {why}");
                 let diagnostic = Diagnostic::error(Code::ConfigUnreadable, message)
                     .at(Place::file(name))
@@ -37,6 +29,24 @@ impl Config {
                 (None, diagnostic.into())
             }
         }
+    }
+
+    /// Checks `text` as the file at `path`, with the files that it includes.
+    pub(crate) fn read_draft(
+        path: &Path,
+        text: String,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Config> {
+        let start = diagnostics.mark();
+        let base = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let source = Arc::new(SourceText { name: path.display().to_string(), text });
+        let included = include::read(&source, path, base, diagnostics);
+        let (config, found) = Config::parse_with(&source, &included, base);
+        diagnostics.append(found);
+        config.filter(|_| !diagnostics.has_errors_since(start))
     }
 }
 

@@ -342,6 +342,13 @@ const STUB_CRDS: &str = "Stub CRDs of other projects that the operator expects, 
     NAME-crds, which is installed first, creates those that are missing in the cluster: \
     `infrastructures.config.openshift.io`, `servicemonitors.monitoring.coreos.com`.";
 
+const LINT_LEVEL: &str = "^(allow|deny)$";
+const LINTS: &str = "Levels of diagnostics by code, for `build` and `lock`, for example \
+    `run-as-user-missing = \"allow\"`. `allow`: do not report warnings and notes with this code. \
+    `deny`: report them as errors, so that nothing is written. Errors stay errors.";
+const BUNDLE_LINTS: &str = "Levels of diagnostics about this bundle by code, instead of those of \
+    `[lints]`: `allow` or `deny`.";
+
 /// `[defaults]`
 pub static DEFAULTS: Table = Table {
     header: "[defaults]",
@@ -610,6 +617,7 @@ pub static BUNDLE: Table = Table {
         ),
         optional("adopt", Kind::Tables(&ADOPT), ADOPT.doc),
         optional("stub-crds", Kind::Strings(Some(SECRET)), STUB_CRDS),
+        optional("lints", Kind::StringMap(LINT_LEVEL), BUNDLE_LINTS),
     ],
 };
 
@@ -647,6 +655,7 @@ pub static ROOT: Table = Table {
         optional("mirror", Kind::Tables(&MIRROR), MIRROR.doc),
         optional("registry", Kind::Tables(&REGISTRY), REGISTRY.doc),
         optional("network", Kind::Table(&NETWORK), NETWORK.doc),
+        optional("lints", Kind::StringMap(LINT_LEVEL), LINTS),
         optional("ignore", Kind::Tables(&IGNORE), IGNORE.doc),
         optional("deploy", Kind::Table(&DEPLOY), DEPLOY.doc),
         optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),

@@ -7,6 +7,7 @@ mod filter;
 mod gate;
 mod include;
 pub mod keys;
+mod lints;
 mod operands;
 mod overlay;
 mod pods;
@@ -18,7 +19,7 @@ pub(crate) mod text;
 pub use certificates::{CertificateProvider, Issuer};
 pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};
 pub use gate::{Gate, GateTest, Target};
-#[cfg(test)]
+pub use lints::Lints;
 pub(crate) use operands::STUBS;
 pub use operands::{Account, Adoption, Operands};
 pub use overlay::{Overlay, OverlaySource, PatchConfig};
@@ -52,6 +53,8 @@ pub struct Config {
     pub registries: Vec<Registry>,
     /// Timeouts and retries of registries.
     pub network: Network,
+    /// Levels of diagnostic codes.
+    pub lints: Lints,
     /// Changes that `diff` and reports leave out, and why.
     pub ignore: Vec<Ignore>,
     /// Settings of the generated deployment files.
@@ -198,6 +201,9 @@ pub struct BundleConfig {
     pub gates: Vec<Gate>,
     /// Packages and APIs (`GROUP/VERSION/KIND`) that the cluster has by other means.
     pub provided: Vec<Text>,
+    /// Levels of diagnostic codes for findings about this bundle; those of the configuration apply to
+    /// all other codes.
+    pub lints: Lints,
     /// The header of the table in the file.
     pub span: Span,
 }
@@ -231,6 +237,7 @@ impl BundleConfig {
             depends_on: Vec::new(),
             gates: Vec::new(),
             provided: Vec::new(),
+            lints: Lints::new(),
             span,
         }
     }

@@ -11,6 +11,7 @@ mod check;
 mod defaults;
 pub(super) mod deploy;
 mod ignore;
+mod lints;
 mod mirror;
 mod network;
 mod operands;
@@ -106,17 +107,50 @@ fn first_line(source: &SourceText) -> std::ops::Range<usize> {
 
 fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
     let range = error.span().unwrap_or(0..0);
+    if let Some(string) = unclosed_string(&source.text, range.start) {
+        return Diagnostic::error(Code::ConfigSyntax, "invalid TOML: unclosed string")
+            .at(Place::span(Span::new(source, string)))
+            .hint("close the quote on the same line");
+    }
     let hint = match error.message() {
         "duplicate key" => "remove one of them: a table can only be defined once",
         message if message.contains("quoted") => "put text in quotes: `key = \"value\"`",
         message if message.contains("unclosed") || message.contains("literal string") => {
             "close the bracket or the quote on the same line"
         }
-        _ => "see https://toml.io for the syntax",
+        _ => "write `key = value`, with text in quotes and lists in brackets",
     };
     Diagnostic::error(Code::ConfigSyntax, format!("invalid TOML: {}", error.message()))
         .at(Place::span(Span::new(source, range)))
         .hint(hint)
+}
+
+/// Returns the string on one line that is not closed, if the line ends at `end`: the parser marks the
+/// end, where nothing is to be seen.
+fn unclosed_string(text: &str, end: usize) -> Option<std::ops::Range<usize>> {
+    let rest = text.get(end..)?;
+    if !(rest.is_empty() || rest.starts_with(['\n', '\r'])) {
+        return None;
+    }
+    let start = text.get(..end)?.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text.get(start..end)?;
+    if line.contains("\"\"\"") || line.contains("'''") {
+        return None;
+    }
+
+    let mut opened: Option<(usize, char)> = None;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        match opened {
+            None if c == '#' => return None,
+            None if matches!(c, '"' | '\'') => opened = Some((at, c)),
+            Some((_, '"')) if escaped => escaped = false,
+            Some((_, '"')) if c == '\\' => escaped = true,
+            Some((_, quote)) if c == quote => opened = None,
+            _ => {}
+        }
+    }
+    opened.map(|(at, _)| start + at..end)
 }
 
 /// A file, with its text and its tree.
@@ -144,6 +178,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
     let mirrors = mirror::read(reader, &root);
     let registries = registry::read(reader, &root);
     let network = network::read(reader, &root);
+    let lints = lints::read(reader, &root);
     let ignore = ignore::read(reader, &root);
 
     let has_tables = |(_, tree): &File<'_>| TABLES.iter().any(|key| tree.contains_key(*key));
@@ -177,6 +212,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
         mirrors,
         registries,
         network,
+        lints,
         ignore,
         deploy,
         bundles,

@@ -143,7 +143,7 @@ fn nothing_to_build() {
     1 | # later
       | ^^^^^^^
       |
-      = hint: add a bundle:
+      = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
               [[bundle]]
               name = "my-operator"
               image = "registry.example.com/team/my-operator-bundle:1.0"
@@ -168,7 +168,7 @@ fn nothing_to_build() {
     1 |
       | ^
       |
-      = hint: add a bundle:
+      = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
               [[bundle]]
               name = "my-operator"
               image = "registry.example.com/team/my-operator-bundle:1.0"
@@ -197,13 +197,13 @@ name = "b"
       |
       = hint: put text in quotes: `key = "value"`
 
-    error[config-syntax]: invalid TOML: invalid literal string, expected `'`
-     --> bundles.toml:4:13
+    error[config-syntax]: invalid TOML: unclosed string
+     --> bundles.toml:4:9
       |
     4 | image = 'a/b
-      |             ^
+      |         ^^^^
       |
-      = hint: close the bracket or the quote on the same line
+      = hint: close the quote on the same line
 
     error[config-syntax]: invalid TOML: unclosed table, expected `]`
      --> bundles.toml:6:8
@@ -274,7 +274,7 @@ from = "x"
     3 | whatever = []
       | ^^^^^^^^
       |
-      = hint: known keys: `required-version`, `include`, `defaults`, `output`, `mirror`, `registry`, `network`, `ignore`, `deploy`, `bundle`, `chart`, `serving`
+      = hint: known keys: `required-version`, `include`, `defaults`, `output`, `mirror`, `registry`, `network`, `lints`, `ignore`, `deploy`, `bundle`, `chart`, `serving`
 
     error[wrong-type]: `dir` must be a string, but this is an integer
      --> bundles.toml:5:7

@@ -21,7 +21,7 @@ pub(crate) mod suggest;
 pub use code::Code;
 pub(crate) use listing::{listed, quoted};
 pub use location::{Locate, Location};
-pub use sink::{Diagnostics, Fatal, Mark};
+pub use sink::{Diagnostics, Fatal, LintLevel, Mark};
 
 use std::ops::Range;
 use std::sync::Arc;

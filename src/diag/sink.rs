@@ -6,6 +6,15 @@ use super::{Diagnostic, Severity};
 /// registry: `Result<T, Fatal>`. Boxed because a diagnostic is large and errors are rare.
 pub type Fatal = Box<Diagnostic>;
 
+/// The level of a diagnostic code in bundles.toml.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LintLevel {
+    /// Warnings and notes are not reported.
+    Allow,
+    /// Warnings and notes are errors.
+    Deny,
+}
+
 /// A position in [`Diagnostics`]: everything reported later is _since_ this mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(usize);
@@ -75,6 +84,18 @@ impl Diagnostics {
             index += 1;
             index <= mark.0 || keep(diagnostic)
         });
+    }
+
+    /// Applies the lint level that `level_of` returns for a warning or note: removes what is allowed,
+    /// and makes errors of what is denied. Errors stay errors.
+    pub fn set_levels(&mut self, level_of: impl Fn(&Diagnostic) -> Option<LintLevel>) {
+        let is_error = |found: &Diagnostic| found.severity == Severity::Error;
+        self.list.retain(|found| is_error(found) || level_of(found) != Some(LintLevel::Allow));
+        for found in &mut self.list {
+            if level_of(found) == Some(LintLevel::Deny) {
+                found.severity = Severity::Error;
+            }
+        }
     }
 
     /// Names the bundle in every finding since `mark` that does not name one yet.
@@ -202,6 +223,19 @@ mod tests {
 
         let bundles: Vec<_> = diagnostics.iter().map(|d| d.place.bundle.as_deref()).collect();
         assert_eq!(bundles, [None, Some("own"), Some("other")]);
+    }
+
+    #[test]
+    fn levels_change_warnings_and_notes_and_no_errors() {
+        let all = || Diagnostics::from_iter([note("a"), error("b"), note("c")]);
+        let mut allowed = all();
+        allowed.set_levels(|found| (found.message != "c").then_some(LintLevel::Allow));
+        assert_eq!(messages(&allowed), ["b", "c"]);
+
+        let mut denied = all();
+        denied.set_levels(|found| (found.message == "c").then_some(LintLevel::Deny));
+        assert_eq!(denied.count(Severity::Error), 2);
+        assert_eq!(denied.count(Severity::Note), 1);
     }
 
     #[test]

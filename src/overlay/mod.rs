@@ -18,4 +18,5 @@ pub use operands::{create_namespaces, namespace_value, operands};
 pub use patch::{Patched, patch};
 pub(crate) use providers::provider;
 pub(crate) use scope::{is_built_in, scope};
+pub(crate) use stubs::readable_stubs;
 pub use stubs::stubs;

@@ -5,8 +5,8 @@
 //! before it creates them nor with the release (pkg/action/hooks.go). Argo CD deletes hooks before
 //! it creates them, and has no `lookup`, so an annotation makes it skip this one.
 
-use crate::config::Text;
-use crate::ir::{Condition, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath};
+use crate::config::{STUBS, Text};
+use crate::ir::{Condition, Map, Object, Origin, Phase, Unit, Value, ValueSpec, ValuesPath};
 use serde_json::json;
 
 /// OpenShift's cluster configuration. Operators read the platform from it; here its status is not a
@@ -98,6 +98,36 @@ pub fn stubs(names: &[Text]) -> (Vec<Object>, Vec<ValueSpec>) {
     (stubs, values)
 }
 
+/// Returns the names of the stub CRDs of OpenShift's APIs that a unit has roles to read and does not
+/// define: an operator that reads such an API often does not start without it.
+pub(crate) fn readable_stubs(unit: &Unit) -> Vec<&'static str> {
+    let rules: Vec<&Value> = unit
+        .objects
+        .iter()
+        .filter(|object| matches!(object.kind(), "ClusterRole" | "Role"))
+        .flat_map(|role| role.at(&["rules"]).and_then(Value::as_seq).unwrap_or_default())
+        .collect();
+    let crds = unit.names("CustomResourceDefinition");
+    let is_readable = |stub: &&str| {
+        let (resource, group) = stub.split_once('.').unwrap_or((stub, ""));
+        rules.iter().any(|rule| allows_reading(rule, group, resource))
+    };
+    let openshift = STUBS.into_iter().filter(|stub| stub.ends_with(".openshift.io"));
+    openshift.filter(|stub| !crds.contains(*stub)).filter(is_readable).collect()
+}
+
+/// Returns true if a rule allows to get, list or watch a resource. Rules for all groups are those of
+/// administrators, and do not show that the resource is needed.
+fn allows_reading(rule: &Value, group: &str, resource: &str) -> bool {
+    let has = |key: &str, wanted: &[&str]| {
+        let items = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
+        items.iter().filter_map(Value::as_str).any(|item| wanted.contains(&item))
+    };
+    has("apiGroups", &[group])
+        && has("resources", &[resource, "*"])
+        && has("verbs", &["get", "list", "watch", "*"])
+}
+
 fn enabled() -> ValuesPath {
     ValuesPath::new(["stubs", "enabled"])
 }
@@ -155,7 +185,6 @@ fn stub(name: &str) -> Option<Object> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::STUBS;
 
     #[test]
     fn every_name_has_one() {

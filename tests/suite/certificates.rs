@@ -58,6 +58,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         mirrors: Vec::new(),
         registries: Vec::new(),
         network: bundle2chart::config::Network::default(),
+        lints: bundle2chart::config::Lints::new(),
         ignore: Vec::new(),
         deploy: bundle2chart::config::Deploy::default(),
         bundles: vec![config],

@@ -136,6 +136,55 @@ fn run_as_user_missing() {
 }
 
 #[test]
+fn levels_of_codes() {
+    let case = with_pod("              securityContext: {runAsNonRoot: true}\n");
+    let config = case.read("bundles.toml");
+    let with = |tables: &str| case.write("bundles.toml", format!("{config}{tables}"));
+    with("[lints]\nrun-as-user-missing = \"allow\"\n");
+    assert_eq!(warnings_of(&case), "");
+
+    // Denied: nothing is written.
+    let before = case.tree("out");
+    with("namespace = \"lamps\"\n[lints]\nrun-as-user-missing = \"deny\"\n");
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(seen.stderr.starts_with("error[run-as-user-missing]: "), "{}", seen.stderr);
+    assert_eq!(case.tree("out"), before);
+
+    // The bundle's own level wins; errors have no level.
+    let own = "[bundle.lints]\nrun-as-user-missing = \"allow\"\n";
+    with(&format!("{own}[lints]\nrun-as-user-missing = \"deny\"\n"));
+    assert_eq!(warnings_of(&case), "");
+    with("exclude = ['true']\n[lints]\nfiltered-out = \"allow\"\n");
+    let seen = case.run(&["build"]);
+    assert!(seen.stderr.contains("error[filtered-out]"), "{}", seen.stderr);
+
+    with("[lints]\nrun-as-user-mising = \"allow\"\nopenshift-only = \"warn\"\nzzz = \"deny\"\n");
+    insta::assert_snapshot!("levels_that_do_not_exist", case.run(&["build"]).text());
+}
+
+#[test]
+fn names_that_are_no_namespaces() {
+    let digest = "a".repeat(64);
+    let init = |args: &str, env: &str| {
+        with_pod(&format!(
+            "              initContainers:\n              - name: a\n                \
+             image: registry.example.com/a@sha256:{digest}\n                args: {args}\n                \
+             env: {env}\n"
+        ))
+    };
+    let ids = "[--leader-elect, --leader-election-id=lamp-operator, --lease-name, lamp-operator]";
+    let names =
+        "[{name: OPERATOR_NAME, value: lamp-operator}, {name: LOCK_ID, value: lamp-operator}]";
+    assert_eq!(warnings_of(&init(ids, names)), "");
+    let found = |args: &str, env: &str| warnings_of(&init(args, env));
+    let warning = "warning[namespace-literal]: hard-coded namespace in Deployment/lamp-operator";
+    assert!(found("[--leader-election-namespace, lamp-operator]", "[]").contains(warning));
+    assert!(found("[]", "[{name: NAMESPACE_NAME, value: lamp-operator}]").contains(warning));
+    assert!(found("[--target=lamp-operator]", "[]").contains("note[namespace-literal]"));
+}
+
+#[test]
 fn unpinned_image() {
     let init = "              initContainers:
               - {name: a, image: registry.example.com/a}

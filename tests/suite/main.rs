@@ -14,8 +14,10 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod add;
 mod awkward_truths;
 mod bad_input;
+mod book;
 mod catalog;
 mod certificates;
 mod charts;
@@ -28,6 +30,7 @@ mod deploy;
 mod diff;
 mod documents;
 mod example_platform;
+mod first_build;
 mod fixtures;
 mod gates;
 mod goldens;

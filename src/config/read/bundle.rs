@@ -3,7 +3,7 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Located, Reader};
-use super::{certificates, operands, overlay, pods, ready, values};
+use super::{certificates, lints, operands, overlay, pods, ready, values};
 use crate::config::{BundleConfig, CatalogSource, Filter, Source, VersionRequest, WantedVersion};
 use crate::diag::Code;
 
@@ -77,6 +77,7 @@ pub(super) fn read(
         provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
         depends_on: draft.depends_on.iter().map(|(name, _)| name.clone()).collect(),
         gates,
+        lints: lints::read(reader, fields),
         span: reader.span(fields.header.clone()),
     });
     (draft, bundle)

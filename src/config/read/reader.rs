@@ -16,6 +16,16 @@ pub(super) type Located<T> = (T, Range<usize>);
 /// An entry of a table with user-defined keys.
 pub(super) type Named<'t, T> = (Located<&'t str>, Located<T>);
 
+/// Keys of OLM's Subscription, CatalogSource and ClusterServiceVersion, and the key here.
+const OLM_WORDS: [(&str, &str); 6] = [
+    ("installModes", "watch"),
+    ("targetNamespaces", "watch"),
+    ("source", "catalog"),
+    ("startingCSV", "version"),
+    ("defaultChannel", "channel"),
+    ("installNamespace", "namespace"),
+];
+
 /// Collects what is wrong with the file.
 pub(super) struct Reader<'a> {
     /// The file that is being read.
@@ -106,7 +116,12 @@ impl Reader<'_> {
         }
         let known: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
         let message = format!("unknown key `{name}` {}", table.place());
-        self.error(Code::UnknownKey, range, message, suggest::hint(name, &known, "keys"));
+        let olm = OLM_WORDS.iter().find(|(word, key)| *word == name && known.contains(key));
+        let hint = match olm {
+            Some((_, key)) => format!("write `{key}`, which is what OLM's `{name}` is here"),
+            None => suggest::hint(name, &known, "keys"),
+        };
+        self.error(Code::UnknownKey, range, message, hint);
     }
 
     pub(super) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
@@ -114,7 +129,7 @@ impl Reader<'_> {
             Kind::Tables(tables) => (
                 "the configuration has no bundle".to_owned(),
                 format!(
-                    "add a bundle:\n{}\nname = \"my-operator\"\n\
+                    "add a bundle with `bundle2chart add REFERENCE`, or by hand:\n{}\nname = \"my-operator\"\n\
                      image = \"registry.example.com/team/my-operator-bundle:1.0\"",
                     tables.header
                 ),

@@ -3,6 +3,7 @@
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Unit, Value};
+use crate::overlay;
 use std::collections::BTreeSet;
 
 fn texts<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
@@ -104,11 +105,11 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
                     format!(
                         "ServiceAccount/{name} cannot read \
                             kube-system/extension-apiserver-authentication, which everyone can \
-                            read on OpenShift; set `auth-reader` if the operator uses delegated \
-                            authentication"
+                            read on OpenShift"
                     ),
                 )
-                .at(deployment.place()),
+                .at(deployment.place())
+                .hint("write `auth-reader = true` if the operator uses delegated authentication"),
             );
         }
     }
@@ -187,11 +188,15 @@ pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
         ""
     };
 
-    diagnostics.push(
-        Diagnostic::note(
-            Code::OpenshiftOnly,
-            format!("has RBAC for OpenShift-only APIs: {}{also}", few(&groups)),
-        )
-        .at(first.place()),
-    );
+    let message = format!("has RBAC for OpenShift-only APIs: {}{also}", few(&groups));
+    let mut found = Diagnostic::note(Code::OpenshiftOnly, message).at(first.place());
+    let stubs: Vec<String> =
+        overlay::readable_stubs(unit).iter().map(|stub| format!("\"{stub}\"")).collect();
+    if !stubs.is_empty() {
+        found = found.hint(format!(
+            "write `stub-crds = [{}]` if the operator reads this API when it starts",
+            stubs.join(", ")
+        ));
+    }
+    diagnostics.push(found);
 }

@@ -1,0 +1,260 @@
+//! Edits bundles.toml: [`add`] inspects a bundle and writes its `[[bundle]]` table, [`remove`] removes
+//! one. Comments and layout of everything else stay as they are, byte for byte.
+
+mod file;
+mod proposals;
+mod remove;
+mod table;
+
+pub use remove::remove;
+
+use crate::bundle::Bundle;
+use crate::config::{BundleConfig, Config, Source, Watch};
+use crate::diag::{Code, Diagnostic, Diagnostics, Mark, Place, Severity};
+use crate::lock::Lock;
+use crate::olm;
+use crate::source::{self, Access, SourceResolver};
+use crate::{bundle, pipeline};
+use std::path::{Component, Path, PathBuf};
+use table::Table;
+
+/// Name of the bundle while it is inspected; its package is not known yet.
+const DRAFT: &str = "bundle2chart-add";
+
+/// A bundle to add.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The source.
+    pub source: NewSource,
+    /// Name of the bundle; default: its package.
+    pub name: Option<String>,
+    /// Namespace of the operator; default: the bundle's suggestion, or the name.
+    pub namespace: Option<String>,
+    /// Namespaces to watch; default: the bundle's default install mode.
+    pub watch: Option<Watch>,
+}
+
+/// The source of a bundle to add.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewSource {
+    /// An image reference, or a path relative to the working directory.
+    Argument(String),
+    /// A package of a catalog.
+    Catalog {
+        /// The catalog: an image reference or a path relative to the working directory.
+        catalog: String,
+        /// The package.
+        package: String,
+        /// The channel; default: the package's.
+        channel: Option<String>,
+        /// A version or a range.
+        version: Option<String>,
+    },
+}
+
+/// The result of [`add`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Name of the new bundle.
+    pub name: String,
+    /// The new table.
+    pub table: String,
+    /// The whole new text of the configuration.
+    pub text: String,
+}
+
+/// Inspects the requested bundle and returns the configuration at `path` with a table for it.
+/// Mirrors, registries and defaults of the configuration apply. Nothing is written.
+///
+/// `None` if the configuration is invalid, or if the bundle cannot be read or compiled.
+pub fn add(
+    request: &Request,
+    path: &Path,
+    lock: &Lock,
+    access: Access,
+    diagnostics: &mut Diagnostics,
+) -> Option<Added> {
+    let text = file::read(path, diagnostics)?;
+    let source = request.source.keys(path);
+    let draft = Table::new(DRAFT, &source).to_text();
+    let config = parse(path, appended(&text, &draft), diagnostics)?;
+    let mut settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
+
+    let start = diagnostics.mark();
+    let sources = SourceResolver::of(&config, access);
+    let files = sources.fetch(&settings.source, None, diagnostics);
+    let bundle = files.as_ref().and_then(|files| {
+        let start = diagnostics.mark();
+        let bundle = bundle::load(files, diagnostics);
+        bundle::locate(diagnostics.since(start), files);
+        bundle
+    });
+    only_errors(start, diagnostics);
+    let (files, bundle) = (files?, bundle?);
+
+    let chosen = Chosen::new(request, &bundle, &settings, diagnostics)?;
+    settings.name.clone_from(&chosen.name);
+    settings.namespace = Some(chosen.namespace.clone());
+    settings.watch = Some(chosen.watch.clone());
+    // The name is new, so no other package can have it.
+    settings.package = None;
+
+    let start = diagnostics.mark();
+    let compiled = pipeline::compile_loaded(bundle.clone(), &files, &settings, diagnostics);
+    let noticed: Vec<Code> = diagnostics.since(start).iter().map(|found| found.code).collect();
+    only_errors(start, diagnostics);
+    diagnostics.name_bundle(start, &chosen.name);
+    let compiled = compiled?;
+
+    let mut table = Table::new(&chosen.name, &source);
+    table.set("namespace", &chosen.namespace);
+    table.set_toml("watch", &chosen.watch.to_toml(), &table::install_modes(&bundle));
+    let subject = proposals::Subject {
+        bundle: &bundle,
+        unit: &compiled.unit,
+        noticed: &noticed,
+        settings: &settings,
+        config: &config,
+        lock,
+    };
+    proposals::propose(&subject, &mut table);
+
+    // The names are checked against the other bundles, and every proposed value is valid.
+    let table = table.to_text();
+    let text = appended(&text, &table);
+    parse(path, text.clone(), diagnostics)?;
+    Some(Added { name: chosen.name, table, text })
+}
+
+/// Writes the text of a configuration; `false` if this fails, which is reported.
+pub fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> bool {
+    file::write(path, text, diagnostics)
+}
+
+/// The explicit settings of a new bundle.
+struct Chosen {
+    name: String,
+    namespace: String,
+    watch: Watch,
+}
+
+impl Chosen {
+    fn new(
+        request: &Request,
+        bundle: &Bundle,
+        settings: &BundleConfig,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Self> {
+        let name = request.name.clone().unwrap_or_else(|| bundle.package.clone());
+        let namespace = request.namespace.as_deref().or(bundle.suggested_namespace());
+        let default = settings.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
+        let Some(watch) = request.watch.clone().or(default) else {
+            let message = format!("`{name}` has no default install mode");
+            diagnostics.push(
+                Diagnostic::error(Code::InstallModeUnsupported, message)
+                    .at(bundle.csv.place(".spec.installModes"))
+                    .hint("set the namespaces to watch with `--watch NAMESPACE`"),
+            );
+            return None;
+        };
+        let namespace = namespace.unwrap_or(&name).to_owned();
+        Some(Chosen { name, namespace, watch })
+    }
+}
+
+impl NewSource {
+    /// Returns the keys of the source, with paths relative to the configuration at `path`.
+    fn keys(&self, path: &Path) -> Vec<(&'static str, String)> {
+        match self {
+            NewSource::Argument(argument) => match source::from_argument(argument) {
+                Source::Path { path: found, .. } => vec![("path", relative(&found, path))],
+                _ => vec![("image", argument.clone())],
+            },
+            NewSource::Catalog { catalog, package, channel, version } => {
+                let catalog = match source::from_argument(catalog) {
+                    Source::Path { path: found, .. } => relative(&found, path),
+                    _ => catalog.clone(),
+                };
+                let keys = [
+                    ("catalog", Some(catalog)),
+                    ("package", Some(package.clone())),
+                    ("channel", channel.clone()),
+                    ("version", version.clone()),
+                ];
+                keys.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+            }
+        }
+    }
+}
+
+/// Returns a path of the working directory as one relative to the configuration. It keeps a leading
+/// `./`, which distinguishes the path of a catalog from a reference.
+fn relative(found: &str, config: &Path) -> String {
+    let folder = config.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let (Some(folder), true) = (folder, Path::new(found).is_relative()) else {
+        return found.to_owned();
+    };
+    if folder.is_absolute() || folder.components().any(|part| part == Component::ParentDir) {
+        return std::path::absolute(found)
+            .map_or_else(|_| found.to_owned(), |path| path.display().to_string());
+    }
+    if let Ok(inside) = Path::new(found).strip_prefix(folder) {
+        return format!("./{}", inside.display());
+    }
+    let up = folder.components().filter(|part| matches!(part, Component::Normal(_)));
+    let up: PathBuf = up.map(|_| Component::ParentDir).collect();
+    up.join(found).display().to_string()
+}
+
+/// Parses a draft of the configuration at `path`; only problems are reported.
+fn parse(path: &Path, text: String, diagnostics: &mut Diagnostics) -> Option<Config> {
+    let start = diagnostics.mark();
+    let config = Config::read_draft(path, text, diagnostics);
+    only_errors(start, diagnostics);
+    config
+}
+
+/// Keeps only the errors since `start`. Warnings and notes are those of the next build, for which the
+/// table is still to be completed.
+fn only_errors(start: Mark, diagnostics: &mut Diagnostics) {
+    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+}
+
+/// Returns the text with a table after it, and an empty line in between.
+fn appended(text: &str, table: &str) -> String {
+    let end = match text {
+        "" => "",
+        text if text.ends_with("\n\n") => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    format!("{text}{end}{table}")
+}
+
+/// Returns the place of the configuration as a whole.
+fn place(path: &Path) -> Place {
+    Place::file(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_configuration() {
+        let relative = |found, config| relative(found, Path::new(config));
+        assert_eq!(relative("bundles/lamp", "bundles.toml"), "bundles/lamp");
+        assert_eq!(relative("/bundles/lamp", "team/bundles.toml"), "/bundles/lamp");
+        assert_eq!(relative("team/lamp", "team/bundles.toml"), "./lamp");
+        assert_eq!(relative("lamp.tar", "team/a/bundles.toml"), "../../lamp.tar");
+        assert!(relative("lamp", "../bundles.toml").starts_with('/'));
+    }
+
+    #[test]
+    fn tables_come_after_an_empty_line() {
+        assert_eq!(appended("", "[[bundle]]\n"), "[[bundle]]\n");
+        for text in ["# a", "# a\n", "# a\n\n"] {
+            assert_eq!(appended(text, "[[bundle]]\n"), "# a\n\n[[bundle]]\n");
+        }
+    }
+}

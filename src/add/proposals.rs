@@ -1,0 +1,204 @@
+//! The keys that a bundle needs outside of OpenShift and without OLM, each with the reason.
+
+use super::table::{Table, list, quoted};
+use crate::bundle::{Api, Bundle, Requirement};
+use crate::config::keys::CERTIFICATES;
+use crate::config::{BundleConfig, CertificateProvider, Config, Source};
+use crate::diag::Code;
+use crate::ir::{Unit, Value};
+use crate::lock::Lock;
+use crate::overlay;
+use crate::source::Reference;
+use std::collections::BTreeSet;
+
+/// Group suffix of APIs that only OpenShift has.
+const OPENSHIFT: &str = ".openshift.io";
+
+/// The API that cert-manager provides for certificates of webhooks and APIServices.
+const CERTIFICATE: &str = "cert-manager.io/v1/Certificate";
+
+/// Registries whose images require a login.
+const WITH_LOGIN: [&str; 3] = ["cp.icr.io", "registry.connect.redhat.com", "registry.redhat.io"];
+
+/// What proposals are about.
+pub(super) struct Subject<'s> {
+    /// The bundle.
+    pub(super) bundle: &'s Bundle,
+    /// Its compiled objects.
+    pub(super) unit: &'s Unit,
+    /// The codes of what its compilation reported.
+    pub(super) noticed: &'s [Code],
+    /// Its settings, with the defaults of the configuration.
+    pub(super) settings: &'s BundleConfig,
+    /// The configuration with the other bundles.
+    pub(super) config: &'s Config,
+    /// The packages of other bundles.
+    pub(super) lock: &'s Lock,
+}
+
+/// Adds the proposals to a table.
+pub(super) fn propose(subject: &Subject<'_>, table: &mut Table) {
+    subject.filters(table);
+    subject.auth_reader(table);
+    subject.stubs(table);
+    subject.certificates(table);
+    subject.dependencies(table);
+    subject.pull_secret(table);
+}
+
+impl Subject<'_> {
+    /// Helm rejects a release with a kind that the cluster does not have.
+    fn filters(&self, table: &mut Table) {
+        let own: BTreeSet<(&str, &str)> = self
+            .bundle
+            .crds
+            .iter()
+            .map(|crd| {
+                let text = |keys: &[&str]| crd.at(keys).and_then(Value::as_str).unwrap_or_default();
+                (text(&["spec", "group"]), text(&["spec", "names", "kind"]))
+            })
+            .collect();
+        let foreign: BTreeSet<&str> = self
+            .unit
+            .objects
+            .iter()
+            .filter(|object| object.group().ends_with(OPENSHIFT))
+            .filter(|object| !own.contains(&(object.group(), object.kind())))
+            .map(|object| object.kind())
+            .collect();
+        if foreign.is_empty() {
+            return;
+        }
+        let filters: Vec<String> =
+            foreign.iter().map(|kind| format!(".kind == {}", serde_json::json!(kind))).collect();
+        let why = "only OpenShift has these kinds: remove this key there";
+        table.propose("exclude", &list(&filters), why);
+    }
+
+    fn auth_reader(&self, table: &mut Table) {
+        if self.noticed.contains(&Code::AuthReaderMissing) {
+            let why = "delegates authentication to the API server, whose settings everyone can \
+                read on OpenShift only";
+            table.propose("auth-reader", "true", why);
+        }
+    }
+
+    fn stubs(&self, table: &mut Table) {
+        let stubs = overlay::readable_stubs(self.unit);
+        if !stubs.is_empty() {
+            let why = "the operator may read these OpenShift APIs; the stub CRDs are created where \
+                the cluster has none";
+            table.propose("stub-crds", &list(&stubs), why);
+        }
+    }
+
+    /// Returns true if cert-manager issues certificates for the bundle, which is the default.
+    fn cert_manager(&self) -> bool {
+        let csv = &self.bundle.csv;
+        let serves = !(csv.webhooks.is_empty() && csv.api_services.is_empty());
+        serves && self.settings.certificates == CertificateProvider::CertManager
+    }
+
+    fn certificates(&self, table: &mut Table) {
+        if self.cert_manager() {
+            let why = "issues the certificates of the webhooks and APIs; others: \"service-ca\" \
+                (OpenShift), \"helm\", \"existing-secret\", \"none\"";
+            table.propose("certificates", &quoted(CERTIFICATES[0]), why);
+        }
+    }
+
+    /// What is in the configuration is installed before; what is not is named.
+    fn dependencies(&self, table: &mut Table) {
+        let (mut before, mut reasons, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        let mut packages: Vec<String> = Vec::new();
+        for dependency in &self.bundle.requirements.dependencies {
+            match &dependency.requirement {
+                Requirement::Package { name, .. } => packages.push(name.clone()),
+                Requirement::Api(api) if !self.is_provided(&api.to_string()) => {
+                    missing.push((api.to_string(), format!("requires the API {api}")));
+                }
+                Requirement::Api(_) => {}
+                other => missing.push((String::new(), format!("requires {other}"))),
+            }
+        }
+        for package in packages {
+            match self.provider(|candidate| candidate == package) {
+                Some(name) => {
+                    reasons.push(format!("requires the package {package}"));
+                    before.push(name);
+                }
+                None if self.is_provided(&package) => {}
+                None => missing.push((package.clone(), format!("requires the package {package}"))),
+            }
+        }
+        if self.cert_manager() && !self.is_provided(CERTIFICATE) {
+            match self.provider(|package| package.contains("cert-manager")) {
+                Some(name) => {
+                    reasons.push("cert-manager issues its certificates".to_owned());
+                    before.push(name);
+                }
+                None => missing.push((
+                    CERTIFICATE.to_owned(),
+                    "cert-manager issues its certificates".to_owned(),
+                )),
+            }
+        }
+
+        before.sort();
+        before.dedup();
+        if !before.is_empty() {
+            table.propose("depends-on", &list(&before), &reasons.join("; "));
+        }
+        let provided: Vec<&str> =
+            missing.iter().map(|(what, _)| what.as_str()).filter(|what| !what.is_empty()).collect();
+        if !missing.is_empty() {
+            let reasons: Vec<&str> = missing.iter().map(|(_, why)| why.as_str()).collect();
+            let why = format!(
+                "{}: add the bundles that provide it, or confirm that the cluster has it",
+                reasons.join("; ")
+            );
+            table.suggest("provided", &list(&provided), &why);
+        }
+    }
+
+    fn is_provided(&self, what: &str) -> bool {
+        let own = self.bundle.requirements.provides.iter().map(Api::to_string);
+        self.settings.provided.iter().any(|provided| provided.text == what)
+            || own.into_iter().any(|own| own == what)
+    }
+
+    /// Returns the name of a configured bundle whose package is accepted.
+    fn provider(&self, accepts: impl Fn(&str) -> bool) -> Option<String> {
+        let others = self.config.bundles.iter().filter(|other| other.name != super::DRAFT);
+        let package = |other: &BundleConfig| {
+            let locked = self.lock.entry(other).and_then(|entry| entry.decisions.package.clone());
+            let wanted = match &other.source {
+                Source::Catalog(wanted) => Some(wanted.package.text.clone()),
+                _ => other.package.as_ref().map(|package| package.text.clone()),
+            };
+            locked.or(wanted).unwrap_or_else(|| other.name.clone())
+        };
+        let mut found = others.filter(|other| accepts(&package(other)));
+        found.next().map(|other| other.name.clone())
+    }
+
+    fn pull_secret(&self, table: &mut Table) {
+        if self.settings.pull_secret.is_some() {
+            return;
+        }
+        let related = self.bundle.csv.object.at(&["spec", "relatedImages"]).and_then(Value::as_seq);
+        let related = related.unwrap_or_default().iter();
+        let images = related.filter_map(|image| image.get("image")?.as_str());
+        let hosts: BTreeSet<&str> = images
+            .chain([self.settings.source.text()])
+            .filter(|image| Reference::parse(image).is_ok())
+            .filter_map(|image| image.split('/').next())
+            .filter(|host| WITH_LOGIN.contains(host))
+            .collect();
+        if !hosts.is_empty() {
+            let hosts: Vec<&str> = hosts.into_iter().collect();
+            let why = format!("images of {} require a login", hosts.join(" and "));
+            table.suggest("pull-secret", &quoted("NAME"), &why);
+        }
+    }
+}

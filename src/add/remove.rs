@@ -1,0 +1,197 @@
+//! Removing a `[[bundle]]` table.
+
+use super::{file, parse, place};
+use crate::diag::suggest;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use std::ops::Range;
+use std::path::Path;
+use toml_edit::{Document, Item, Table};
+
+/// Returns the configuration at `path` without the bundle `name`: without its tables, and without
+/// the comments directly above them. Nothing is written.
+///
+/// `None` if there is no such bundle, or if the rest would be invalid, for example because another
+/// bundle depends on it.
+pub fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> Option<String> {
+    let text = file::read(path, diagnostics)?;
+    let document = match Document::parse(text.as_str()) {
+        Ok(document) => document,
+        Err(_) => {
+            // The parser of builds reports it with an excerpt.
+            parse(path, text, diagnostics)?;
+            return None;
+        }
+    };
+    let bundles = document.get("bundle").and_then(Item::as_array_of_tables);
+    let bundles: Vec<&Table> = bundles.into_iter().flat_map(|list| list.iter()).collect();
+    let name_of = |table: &Table| table.get("name").and_then(Item::as_str).map(str::to_owned);
+    let Some(table) = bundles.iter().find(|table| name_of(table).as_deref() == Some(name)) else {
+        let names: Vec<String> = bundles.iter().filter_map(|table| name_of(table)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let message = format!("unknown bundle `{}`", name.escape_debug());
+        let hint = match names.as_slice() {
+            [] => "the configuration has no [[bundle]] tables".to_owned(),
+            names => suggest::hint(name, names, "bundles"),
+        };
+        diagnostics
+            .push(Diagnostic::error(Code::UnknownBundle, message).at(place(path)).hint(hint));
+        return None;
+    };
+
+    let new = without(&text, &starts(table), &starts(document.as_table()));
+    // A configuration without bundles is valid for the next `add`.
+    if bundles.len() > 1 || document.contains_key("serving") {
+        parse(path, new.clone(), diagnostics)?;
+    }
+    Some(new)
+}
+
+/// Returns the offsets of the headers of a table and of all tables in it.
+fn starts(table: &Table) -> Vec<usize> {
+    let mut found: Vec<usize> = table
+        .span()
+        .filter(|span| !table.is_implicit() && !table.is_dotted() && !span.is_empty())
+        .map(|span| span.start)
+        .into_iter()
+        .collect();
+    for (_, item) in table {
+        match item {
+            Item::Table(inner) => found.extend(starts(inner)),
+            Item::ArrayOfTables(list) => found.extend(list.iter().flat_map(starts)),
+            _ => {}
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Returns the text without the tables that start at `removed`; `all` has the starts of all tables.
+fn without(text: &str, removed: &[usize], all: &[usize]) -> String {
+    let mut new = String::new();
+    let mut at = 0;
+    for start in removed {
+        let next = all.iter().copied().find(|other| other > start);
+        let end = match next {
+            Some(next) if removed.contains(&next) => next,
+            next => end(text, *start, next),
+        };
+        new.push_str(between(text, at..above(text, *start).max(at)));
+        at = end.max(at);
+    }
+    new.push_str(between(text, at..text.len()));
+    // The empty line before the last table has no table after it.
+    if at == text.len() {
+        new.truncate(new.trim_end().len());
+        if !new.is_empty() {
+            new.push('\n');
+        }
+    }
+    new
+}
+
+/// Returns the end of the table at `start`, with the comments directly below it and empty lines;
+/// comments that are directly above the header at `next`, or between empty lines, stay.
+fn end(text: &str, start: usize, next: Option<usize>) -> usize {
+    let table = between(text, start..next.unwrap_or(text.len()));
+    let is_comment = |line: &str| line.trim_start().starts_with('#');
+    let is_empty = |line: &str| line.trim().is_empty();
+    let lines: Vec<&str> = table.split_inclusive('\n').collect();
+    let content = lines.iter().rposition(|line| !is_comment(line) && !is_empty(line));
+    let content = content.map_or(0, |last| last + 1);
+    let (content, rest) = lines.split_at(content);
+
+    let comments = rest.iter().take_while(|line| is_comment(line)).count();
+    let comments = if next.is_some() && comments == rest.len() { 0 } else { comments };
+    let empty = rest.iter().skip(comments).take_while(|line| is_empty(line)).count();
+    let length = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
+    start + length(content) + length(rest.get(..comments + empty).unwrap_or_default())
+}
+
+fn between(text: &str, range: Range<usize>) -> &str {
+    text.get(range).unwrap_or_default()
+}
+
+/// Returns the offset of the comments directly above a header, without those at the start of the
+/// file, which are about the whole file.
+fn above(text: &str, header: usize) -> usize {
+    let mut start = header;
+    while let Some(before) = text.get(..start).and_then(|text| text.strip_suffix('\n')) {
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        if !before.get(line..).is_some_and(|line| line.trim_start().starts_with('#')) {
+            break;
+        }
+        start = line;
+    }
+    if start == 0 { header } else { start }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write files")]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+# All operators of the platform.
+
+[defaults]
+pull-secret = \"pull\" # everywhere
+
+# The first one.
+[[bundle]]
+name = \"a\"
+path = \"a\"
+[bundle.service-accounts] # of operands
+release = [\"x\"]
+[[bundle.overlay]]
+inline = '''
+[[bundle]]
+name = \"no table\"
+'''
+
+# Not about a bundle.
+
+# The second one.
+[[bundle]]
+name = \"b\"
+path = \"b\"
+
+[deploy]
+helmfile = true
+";
+
+    fn removed(text: &str, name: &str) -> Result<String, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bundles.toml");
+        std::fs::write(&path, text).unwrap();
+        let mut diagnostics = Diagnostics::new();
+        let new = remove(&path, name, &mut diagnostics);
+        new.ok_or_else(|| diagnostics.iter().map(|found| found.message.clone()).collect())
+    }
+
+    #[test]
+    fn tables_and_their_comments_are_removed_and_nothing_else() {
+        let (before, rest) = TEXT.split_once("# The first one.\n").unwrap();
+        let after = rest.find("# Not about a bundle.").and_then(|start| rest.get(start..)).unwrap();
+        assert_eq!(removed(TEXT, "a").unwrap(), format!("{before}{after}"));
+
+        let (before, _) = TEXT.split_once("# The second one.\n").unwrap();
+        assert_eq!(removed(TEXT, "b").unwrap(), format!("{before}[deploy]\nhelmfile = true\n"));
+        // The last bundle, and the comment of the file.
+        let only = "# Operators.\n[[bundle]]\nname = \"a\"\npath = \"a\"\n";
+        assert_eq!(removed(only, "a").unwrap(), "# Operators.\n");
+        // What `add` suggests at the end of a table.
+        let suggested = TEXT.replace("path = \"b\"\n", "path = \"b\"\n# provided = []\n");
+        assert_eq!(removed(&suggested, "b"), removed(TEXT, "b"));
+        let last = format!("{TEXT}\n[[bundle]]\nname = \"c\"\npath = \"c\"\n");
+        assert_eq!(removed(&last, "c").unwrap(), TEXT);
+    }
+
+    #[test]
+    fn what_would_be_invalid_is_not_removed() {
+        assert_eq!(removed(TEXT, "c").unwrap_err(), "unknown bundle `c`");
+        let depends = TEXT.replace("path = \"b\"\n", "path = \"b\"\ndepends-on = [\"a\"]\n");
+        assert!(removed(&depends, "a").unwrap_err().contains("`a`"));
+        assert!(removed("[[bundle]\n", "a").unwrap_err().contains("invalid TOML"));
+        assert!(removed("bundle = []\n", "a").is_err());
+    }
+}

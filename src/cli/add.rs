@@ -1,0 +1,94 @@
+//! `bundle2chart add`
+
+use super::access::access;
+use super::inspect::watch;
+use super::output::Output;
+use super::{Exit, Global};
+use crate::add::{self, NewSource, Request};
+use crate::config::Watch;
+use crate::diag::Diagnostics;
+use crate::escape::Lines;
+use crate::lock;
+
+/// Add a bundle to bundles.toml.
+///
+/// Reads the bundle, and appends a [[bundle]] table with its name, namespace and watched namespaces,
+/// and with what it needs outside of OpenShift and without OLM, each with a comment why: stub CRDs,
+/// access to the authentication settings, certificates, dependencies, a pull secret. The rest of the
+/// file is not changed.
+#[derive(Debug, clap::Args)]
+pub(super) struct Add {
+    /// An image reference, a bundle directory, an OCI layout (with `:TAG` or `@DIGEST`), a tar of
+    /// either, or with PACKAGE a catalog.
+    #[arg(value_name = "REFERENCE|PATH|CATALOG")]
+    source: String,
+    /// Package of the catalog.
+    #[arg(value_name = "PACKAGE")]
+    package: Option<String>,
+    /// Channel of the package [default: the package's default channel].
+    #[arg(long, value_name = "CHANNEL", requires = "package")]
+    channel: Option<String>,
+    /// Version in the channel, or a range of versions [default: the head of the channel].
+    #[arg(long, value_name = "VERSION", requires = "package")]
+    version: Option<String>,
+    /// Name of the bundle and of its chart [default: the package].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Namespace of the operator [default: the bundle's suggested namespace, or the name].
+    #[arg(long, value_name = "NS")]
+    namespace: Option<String>,
+    /// Namespaces to watch: `all`, `own`, or a comma-separated list [default: the bundle's default
+    /// install mode].
+    #[arg(long, value_name = "WATCH", value_parser = watch)]
+    watch: Option<Watch>,
+    /// Only print the table.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Add {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        let mut diagnostics = Diagnostics::new();
+        let exit = self.add(global, output, &mut diagnostics).unwrap_or(Exit::Error);
+        output.diagnostics(&diagnostics);
+        exit
+    }
+
+    fn add(
+        &self,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Exit> {
+        let source = match &self.package {
+            None => NewSource::Argument(self.source.clone()),
+            Some(package) => NewSource::Catalog {
+                catalog: self.source.clone(),
+                package: package.clone(),
+                channel: self.channel.clone(),
+                version: self.version.clone(),
+            },
+        };
+        let request = Request {
+            source,
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            watch: self.watch.clone(),
+        };
+        output.inspected(&self.source);
+        let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
+        let added = add::add(&request, &global.config, &lock, access(global), diagnostics)?;
+
+        output.list(&added.table.lines().collect());
+        if self.dry_run {
+            return Some(Exit::Clean);
+        }
+        if !add::write(&global.config, &added.text, diagnostics) {
+            return None;
+        }
+        let path = global.config.display();
+        let line = format!("{path}: `{}` added; run `bundle2chart build`", added.name);
+        output.note(&Lines::from_iter([line]));
+        Some(Exit::Clean)
+    }
+}

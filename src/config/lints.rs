@@ -1,0 +1,20 @@
+//! `[lints]` and `[bundle.lints]`: the levels of diagnostic codes.
+
+use super::Config;
+use crate::diag::{Code, Diagnostics, LintLevel};
+use std::collections::BTreeMap;
+
+/// The levels of some codes.
+pub type Lints = BTreeMap<Code, LintLevel>;
+
+impl Config {
+    /// Applies `[lints]` to warnings and notes. For those about a bundle, its `[bundle.lints]` win.
+    pub fn set_levels(&self, diagnostics: &mut Diagnostics) {
+        diagnostics.set_levels(|found| {
+            let name = found.place.bundle.as_deref();
+            let bundle = self.bundles.iter().find(|bundle| Some(bundle.name.as_str()) == name);
+            let own = bundle.and_then(|bundle| bundle.lints.get(&found.code));
+            own.or_else(|| self.lints.get(&found.code)).copied()
+        });
+    }
+}
