@@ -5,6 +5,7 @@ use crate::escape;
 use annotate_snippets::{
     Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
 };
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,24 +13,77 @@ use std::sync::Arc;
 /// terminal.
 const WIDTH: usize = 120;
 
-/// Returns all of `diagnostics` in order, each with an empty line after it, and a last line that
-/// counts them; empty when there is none. With `colour`, ANSI escapes make it nicer and say nothing
-/// new.
+/// Returns `diagnostics` in order, each with an empty line after it, then the notes of each bundle
+/// together, and a last line that counts them; empty when there is none. With `colour`, ANSI escapes
+/// are added and nothing else.
 pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     if diagnostics.is_empty() {
         return String::new();
     }
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() }.term_width(WIDTH);
+    let paint = |groups: &[Group<'_>]| {
+        escape::painted(&without_empty_excerpt(&renderer.render(groups))).to_string()
+    };
+    let shown: Vec<Diagnostic> = diagnostics.iter().map(visible).collect();
+    let (notes, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+        shown.iter().partition(|found| is_brief(found));
+
     let mut text = String::new();
-    for diagnostic in diagnostics.iter() {
-        let diagnostic = visible(diagnostic);
-        let report = renderer.render(&groups(&diagnostic));
-        text.push_str(&escape::painted(&without_empty_excerpt(&report)));
+    for diagnostic in others {
+        text.push_str(&paint(&groups(diagnostic)));
         text.push_str("\n\n");
+    }
+    let mut bundles: Vec<&str> = Vec::new();
+    for bundle in notes.iter().filter_map(|note| note.place.bundle.as_deref()) {
+        if !bundles.contains(&bundle) {
+            bundles.push(bundle);
+        }
+    }
+    for bundle in bundles {
+        let of_bundle = |note: &&&Diagnostic| note.place.bundle.as_deref() == Some(bundle);
+        let notes: Vec<&Diagnostic> = notes.iter().filter(of_bundle).copied().collect();
+        text.push_str(&format!("{bundle}:\n"));
+        for note in by_code(&notes) {
+            text.push_str(&paint(&groups(&note)));
+            text.push('\n');
+        }
+        text.push('\n');
     }
     text.push_str(&count(diagnostics));
     text.push('\n');
     text
+}
+
+/// Returns true for notes about bundles, which are shown without the object and the path: the message
+/// and the line in the file are enough for information, and a build has many.
+fn is_brief(found: &Diagnostic) -> bool {
+    found.severity == Severity::Note
+        && found.place.bundle.is_some()
+        && found.place.span.is_none()
+        && found.related.is_empty()
+}
+
+/// Returns the notes of a bundle with those of the same code together, each hint once, after the last
+/// note with it.
+fn by_code(notes: &[&Diagnostic]) -> Vec<Diagnostic> {
+    let mut codes: Vec<_> = notes.iter().map(|note| note.code).collect();
+    codes.dedup();
+    let mut seen = BTreeSet::new();
+    codes.retain(|code| seen.insert(*code));
+
+    let mut sorted: Vec<Diagnostic> = Vec::new();
+    for code in codes {
+        for note in notes.iter().filter(|note| note.code == code) {
+            let Place { file, line, column, .. } = note.place.clone();
+            let place = Place { file, line, column, ..Place::default() };
+            let previous = sorted.last_mut().filter(|previous| previous.code == code);
+            if let Some(previous) = previous.filter(|previous| previous.hint == note.hint) {
+                previous.hint = None;
+            }
+            sorted.push(Diagnostic { place, ..(*note).clone() });
+        }
+    }
+    sorted
 }
 
 /// Removes the line ` |` that the renderer writes below the message of a finding without a place.
@@ -245,6 +299,54 @@ mod tests {
                  with two lines
 
         2 errors, 1 warning, 2 notes
+        "#);
+    }
+
+    #[test]
+    fn notes_are_together_by_bundle_and_code() {
+        let note = |bundle: &str, code, line, hint: &str| {
+            let place = Place { bundle: Some(bundle.to_owned()), ..Place::file("csv.yaml") };
+            let place = place.at(line, 1).object("Deployment/a").path(".spec");
+            Diagnostic::note(code, format!("line {line}")).at(place).hint(hint)
+        };
+        let mut warning = note("lws", Code::OpenshiftOnly, 5, "e");
+        warning.severity = Severity::Warning;
+        let found = [
+            note("lws", Code::OpenshiftOnly, 1, "a"),
+            note("lws", Code::AuthReaderMissing, 2, "b"),
+            note("eso", Code::OpenshiftOnly, 3, "c"),
+            note("lws", Code::OpenshiftOnly, 4, "a"),
+            warning,
+            note("lws", Code::OpenshiftOnly, 6, "f"),
+        ];
+        let found = Diagnostics::from_iter(found);
+        insta::assert_snapshot!(render(&found, false), @r#"
+        warning[openshift-only]: line 5
+        --> csv.yaml:5:1
+         = bundle: lws
+         = object: Deployment/a
+         = path: .spec
+         = hint: e
+
+        lws:
+        note[openshift-only]: line 1
+        --> csv.yaml:1:1
+        note[openshift-only]: line 4
+        --> csv.yaml:4:1
+         = hint: a
+        note[openshift-only]: line 6
+        --> csv.yaml:6:1
+         = hint: f
+        note[auth-reader-missing]: line 2
+        --> csv.yaml:2:1
+         = hint: b
+
+        eso:
+        note[openshift-only]: line 3
+        --> csv.yaml:3:1
+         = hint: c
+
+        1 warning, 5 notes
         "#);
     }
 

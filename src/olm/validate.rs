@@ -4,7 +4,7 @@
 //! users would search for them.
 
 use crate::bundle::Bundle;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
 use crate::ir::{Map, Object, Value, dns_subdomain};
 use crate::source::Reference;
 use indexmap::IndexMap;
@@ -76,14 +76,20 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             "fix the CSV: the CRD takes precedence",
         );
     }
-    for (index, (_, image)) in csv.related_images.iter().enumerate() {
-        if !Reference::is_valid(image) {
-            warn(
-                format!("the related image `{image}` is not a valid image reference"),
-                csv.place(&format!(".spec.relatedImages[{index}].image")),
-                "fix the CSV: the image cannot be mirrored",
-            );
-        }
+    let images = csv.related_images.iter().map(|(_, image)| image.as_str()).enumerate();
+    let invalid: Vec<(usize, &str)> =
+        images.filter(|(_, image)| !Reference::is_valid(image)).collect();
+    if let Some((first, _)) = invalid.first() {
+        let images: Vec<String> = invalid.iter().map(|(_, image)| format!("`{image}`")).collect();
+        let what = match images.as_slice() {
+            [image] => format!("the related image {image} is not a valid image reference"),
+            images => format!("related images are not valid references: {}", listed(images, 4)),
+        };
+        warn(
+            what,
+            csv.place(&format!(".spec.relatedImages[{first}].image")),
+            "fix the CSV: images without a valid reference cannot be mirrored",
+        );
     }
     let annotations = csv.object.at(&["metadata", "annotations"]).and_then(Value::as_map);
     for key in annotations.into_iter().flat_map(Map::keys) {

@@ -176,7 +176,7 @@ fn find_mentions(
     context: &Context,
     mentions: &mut Vec<Mention>,
 ) {
-    if NAMES.contains(&key) {
+    if NAMES.contains(&key) || is_identifier(key) {
         let label = value.get(NAMESPACE_LABEL);
         if let Some(value) = label.filter(|_| matches!(key, "matchLabels" | "selector")) {
             let mut path = path.to_owned();
@@ -187,7 +187,9 @@ fn find_mentions(
     }
     match value {
         Value::Text(text) => {
-            if let Some(namespace) = context.namespaces.iter().find(|ns| mentions_word(text, ns)) {
+            let lines = || text.lines().filter(|line| !assigns_identifier(line));
+            let mentioned = |ns: &&String| lines().any(|line| mentions_word(line, ns));
+            if let Some(namespace) = context.namespaces.iter().find(mentioned) {
                 let means = |text: &str| text.to_ascii_lowercase().contains("namespace");
                 mentions.push(Mention {
                     path: path.to_owned(),
@@ -197,8 +199,12 @@ fn find_mentions(
             }
         }
         Value::Seq(items) => {
+            let mut flag = None;
             for (index, item) in items.iter().enumerate() {
+                // The value of a flag can be the next argument.
+                let key = flag.unwrap_or(key);
                 find_mentions(key, item, &format!("{path}[{index}]"), context, mentions);
+                flag = item.as_str().filter(|text| !text.contains(['=', ' '])).and_then(flag_name);
             }
         }
         Value::Map(map) => {
@@ -213,6 +219,30 @@ fn find_mentions(
         }
         _ => {}
     }
+}
+
+/// Returns true if the value of this key, variable or flag is the name or ID of something else than a
+/// namespace: `OPERATOR_NAME`, `resourceName`, `leader-election-id`.
+fn is_identifier(key: &str) -> bool {
+    let ends = ["_NAME", "_name", "-name", "Name", "_ID", "_id", "-id", "ID", "Id"];
+    ends.into_iter().any(|end| key.ends_with(end))
+        && !key.to_ascii_lowercase().contains("namespace")
+}
+
+/// Returns the name of a flag, such as `leader-election-id` of `--leader-election-id`.
+fn flag_name(argument: &str) -> Option<&str> {
+    let name = argument.strip_prefix('-')?;
+    Some(name.strip_prefix('-').unwrap_or(name))
+}
+
+/// Returns true for `--leader-election-id=lamps`, and for such lines of an embedded configuration:
+/// `resourceName: lamps`.
+fn assigns_identifier(line: &str) -> bool {
+    let line = line.trim();
+    let line = flag_name(line).unwrap_or(line);
+    let end = line.find(['=', ':']);
+    let key = end.and_then(|end| line.get(..end)).unwrap_or_default();
+    is_identifier(key.trim().trim_matches('"'))
 }
 
 /// Returns true if `text` contains `word` without an adjacent letter, digit, dash or dot, and not

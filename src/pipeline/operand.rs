@@ -12,12 +12,15 @@ pub use values::{merge, read_values};
 
 use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::config::{Config, Source};
-use crate::diag::{Diagnostics, Fatal};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, quoted, suggest};
 use crate::diff::Side;
 use crate::source::chart::{self as charts, ChartTree};
-use crate::source::{self, SourceResolver};
+use crate::source::{self, Reference, SourceResolver};
 use serde_json::Value as Json;
 use std::path::Path;
+
+/// Most directories of the output directory to search for a similar name.
+const MOST_NAMES: usize = 1_000;
 
 /// Placeholder for the release namespace in reports; identities omit it.
 pub const NAMESPACE: &str = "release-namespace";
@@ -100,7 +103,34 @@ impl Operands<'_> {
         if !path.exists() && is_built() {
             return Ok(Operand::Built(chart));
         }
-        Ok(Operand::Bundle(source::from_argument(text)))
+
+        // Text that is not even the name of an image is most often a misspelled path or chart.
+        let source = source::from_argument(text);
+        if matches!(&source, Source::Image { reference, .. } if Reference::parse(reference).is_err())
+        {
+            return Err(self.not_found(text, &chart.name));
+        }
+        Ok(Operand::Bundle(source))
+    }
+
+    /// Returns the error for an operand that is nothing, with the charts that have a similar name.
+    fn not_found(&self, text: &str, name: &str) -> Fatal {
+        let entries = self.out.read_dir().into_iter().flatten().take(MOST_NAMES);
+        let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
+        let mut charts: Vec<String> =
+            folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        charts.retain(|chart| is_name(chart));
+        charts.sort_unstable();
+        let charts: Vec<&str> = charts.iter().map(String::as_str).collect();
+
+        let message = format!("no chart, directory, archive or image `{}`", text.escape_debug());
+        let hint = match suggest::alike(name, &charts).as_slice() {
+            [] => "write the path of a chart or bundle, NAME@VERSION for a chart in the output \
+                directory, or the full reference of an image"
+                .to_owned(),
+            near => format!("did you mean {}?", quoted(near).join(" or ")),
+        };
+        Box::new(Diagnostic::error(Code::ChartNotFound, message).hint(hint))
     }
 
     /// Parses `NAME@VERSION`, `NAME`, or the directory of a chart in the output directory.

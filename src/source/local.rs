@@ -2,10 +2,12 @@
 
 use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
+use super::reference::Reference;
 use super::tarball::{TarContent, Tarball};
 use super::{BundleFiles, directory, docker_archive, failure, unreadable};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostics, Fatal};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +48,7 @@ pub(super) fn read(
         let message = format!("`{}` does not exist", text.escape_debug());
         let hint = match similar_path(text, base) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if is_image(text) => format!("for an image, write `image = {text:?}`"),
             None => EXPECTED.to_owned(),
         };
         return Err(failure(Code::SourceNotFound, message, hint));
@@ -59,7 +62,7 @@ pub(super) fn read(
             return directory::read(&path, shown, limits, diagnostics);
         }
         if !has_marker {
-            return Err(unknown(shown));
+            return Err(unknown(shown, bundle_near(&path, shown)));
         }
         Layout::folder(path, shown)
     } else if kind.is_file() {
@@ -74,7 +77,7 @@ pub(super) fn read(
                 let wanted = wanted(suffix)?;
                 return docker_archive::read(&tarball, shown, &wanted, limits, diagnostics);
             }
-            TarContent::Unknown => return Err(unknown(shown)),
+            TarContent::Unknown => return Err(unknown(shown, None)),
         }
     } else {
         let error = io::Error::other("it is neither a file nor a directory");
@@ -114,13 +117,46 @@ fn no_suffix(shown: &str, suffix: &str) -> Result<(), Fatal> {
     Err(failure(Code::SourceNotFound, message, format!("Write `{shown}`.")))
 }
 
-fn unknown(shown: &str) -> Fatal {
+/// Returns true for text that names an image of a registry: the part before the first `/` is a host.
+fn is_image(text: &str) -> bool {
+    let host = text.split_once('/').map(|(host, _)| host).unwrap_or_default();
+    host.contains('.') && !host.starts_with('.') && Reference::parse(text).is_ok()
+}
+
+/// Finds a bundle one level above or below a directory that is none; says what to write instead.
+fn bundle_near(path: &Path, shown: &str) -> Option<String> {
+    let parts = ["manifests", "metadata"];
+    let part = path.file_name().and_then(OsStr::to_str).filter(|name| parts.contains(name));
+    if let (Some(part), Some(parent)) = (part, path.parent().filter(|it| directory::is_bundle(it)))
+    {
+        let parent = Path::new(shown).parent().filter(|it| *it != Path::new("")).unwrap_or(parent);
+        return Some(format!(
+            "write `{}`: this is the bundle's {part} directory",
+            parent.display()
+        ));
+    }
+    let entries = path.read_dir().ok()?.take(MOST_NAMES).filter_map(Result::ok);
+    let mut bundles: Vec<String> = entries
+        .filter(|entry| directory::is_bundle(&entry.path()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    bundles.sort_unstable();
+    let bundles: Vec<String> =
+        bundles.iter().map(|name| format!("`{}`", Path::new(shown).join(name).display())).collect();
+    (!bundles.is_empty()).then(|| format!("write {}, which is a bundle", listed_or(&bundles)))
+}
+
+/// "`a`", "`a` or `b`", with the last ones of many: the newest versions.
+fn listed_or(names: &[String]) -> String {
+    const MOST: usize = 3;
+    names.get(names.len().saturating_sub(MOST)..).unwrap_or_default().join(" or ")
+}
+
+/// Returns the error for a path that has no bundle; `near` is a better hint than what is expected.
+fn unknown(shown: &str, near: Option<String>) -> Fatal {
     failure(
         Code::UnknownSource,
-        format!(
-            "`{shown}` is not a bundle directory, OCI layout or \
-        archive"
-        ),
-        EXPECTED,
+        format!("`{shown}` is not a bundle directory, OCI layout or archive"),
+        near.unwrap_or_else(|| EXPECTED.to_owned()),
     )
 }

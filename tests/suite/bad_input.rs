@@ -76,6 +76,23 @@ refused! {
     configuration_is_not_toml: [ConfigSyntax] = |case| {
         case.write("bundles.toml", "[[bundle]]\nname = lamp-operator\npath = \"bundle\"\n");
     }
+    quote_is_not_closed: [ConfigSyntax] = |case| {
+        case.write("bundles.toml", "[[bundle]]\nname = \"lamp # \\\"operator\npath = \"bundle\"\n");
+    }
+    words_of_olm: [InvalidValue, UnknownKey] = |case| {
+        let keys = "watch = \"OwnNamespace\"\ninstallModes = []\nstartingCSV = \"a.v1\"\n";
+        case.write("bundles.toml", format!("{CONFIG}{keys}"));
+    }
+    path_of_the_manifests: [UnknownSource] = |case| {
+        case.write("bundles.toml", CONFIG.replace("\"bundle\"", "\"bundle/manifests\""));
+    }
+    path_above_the_bundle: [UnknownSource] = |case| {
+        case.write("bundles.toml", CONFIG.replace("\"bundle\"", "\".\""));
+    }
+    path_is_an_image: [SourceNotFound] = |case| {
+        let image = "\"registry.example.com/lamps/bundle:1.0\"";
+        case.write("bundles.toml", CONFIG.replace("\"bundle\"", image));
+    }
     many_mistakes_at_once: [UnknownKey, WrongType, InvalidFilter, MissingKey, DuplicateName, InvalidValue] = |case| {
         case.write("bundles.toml", MANY_MISTAKES);
     }

@@ -82,14 +82,23 @@ fn provided(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<Text> {
     provided
 }
 
+/// OLM's install modes with their values of `watch`.
+const INSTALL_MODES: [(&str, &str); 2] = [("AllNamespaces", "all"), ("OwnNamespace", "own")];
+/// Those whose value is a list.
+const LISTED_MODES: [&str; 2] = ["SingleNamespace", "MultiNamespace"];
+
 /// `"all"` or `"own"`.
 fn watch_word(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<Watch> {
     match text {
         "all" => Some(Watch::All),
         "own" => Some(Watch::Own),
         _ => {
-            let hint = match suggest::nearest(text, &["all", "own"]) {
+            let mode = INSTALL_MODES.iter().find(|(mode, _)| *mode == text).map(|(_, word)| *word);
+            let hint = match mode.or_else(|| suggest::nearest(text, &["all", "own"])) {
                 Some(word) => format!("did you mean `watch = \"{word}\"`?"),
+                None if LISTED_MODES.contains(&text) => {
+                    "list the namespaces: `watch = [\"my-namespace\"]`".to_owned()
+                }
                 None => format!("for specific namespaces, write `watch = [\"{text}\"]`"),
             };
             let message = format!("`watch` must be \"all\", \"own\" or a list, not {text:?}");

@@ -3,12 +3,14 @@
 use super::failure::Failure;
 use super::retry::TimeLimited;
 use super::{Repository, Request, accepted, broken, offline, offline_tag, shown};
-use crate::diag::Fatal;
+use crate::diag::{Fatal, listed, quoted, suggest};
 use crate::source::digest::Hasher;
 use crate::source::image::{MANIFEST_TYPES, Outline};
 use crate::source::limits::in_bytes;
 use crate::source::reference::Reference;
 use oci_spec::image::{Descriptor, Digest, MediaType};
+use semver::Version;
+use std::cmp::Reverse;
 use std::io::Read as _;
 use std::str::FromStr as _;
 
@@ -74,18 +76,40 @@ impl Repository<'_> {
             let _slot = self.client.slots.take();
             self.with_retries(|| self.fetch_manifest(wanted, reference.digest.as_ref(), false))
         };
-        let (descriptor, bytes) = fetched.map_err(|failure| {
-            let failure = match failure {
-                Failure::NotFound(codes) => {
-                    Failure::NotFound(format!("`{shown}` not found in the registry{codes}"))
+        let (descriptor, bytes) = fetched.map_err(|failure| match failure {
+            Failure::NotFound(codes) => {
+                let message = format!("`{shown}` not found in the registry{codes}");
+                let missing = Failure::NotFound(message).diagnostic(&self.host.name);
+                match self.hint_for_missing(reference, wanted) {
+                    Some(hint) => missing.hint(hint),
+                    None => missing,
                 }
-                other => other,
-            };
-            failure.diagnostic(&self.host.name)
+            }
+            other => other.diagnostic(&self.host.name),
         })?;
 
         self.client.cache.store(descriptor.digest(), &bytes)?;
         Ok(descriptor)
+    }
+
+    /// Returns what to do about a missing manifest: for a tag, the tags that the repository has; `None`
+    /// if the registry does not list them.
+    fn hint_for_missing(&self, reference: &Reference, wanted: &str) -> Option<String> {
+        const MOST: usize = 8;
+        if reference.digest.is_some() {
+            let hint = "check whether the digest was deleted, or whether the mirror is incomplete";
+            return Some(hint.to_owned());
+        }
+        let mut tags = self.tags().ok().filter(|tags| !tags.is_empty())?;
+        // The newest versions first, then other tags.
+        let version = |tag: &str| Version::parse(tag.strip_prefix('v').unwrap_or(tag)).ok();
+        tags.sort_by_cached_key(|tag| (Reverse(version(tag)), tag.clone()));
+        let names: Vec<&str> = tags.iter().map(String::as_str).collect();
+        let all = listed(&quoted(&tags), MOST);
+        Some(match suggest::nearest(wanted, &names) {
+            Some(near) => format!("did you mean `{}`? The tags are {all}", near.escape_debug()),
+            None => format!("use one of the tags {all}"),
+        })
     }
 
     /// Fetches a manifest by tag or digest; with `push`, with credentials that may push.

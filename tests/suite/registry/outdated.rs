@@ -83,6 +83,23 @@ fn newer_tags_and_moved_tags_are_found() {
     let seen = run(&["--offline"]);
     assert_eq!(seen.code, Some(2));
     assert!(seen.stderr.contains("error[offline]: cannot list the tags"), "{}", seen.stderr);
+
+    // A missing tag: those that are there, the newest versions first. A missing digest has no tags.
+    let missing = |suffix: &str| {
+        project.case.replace("bundles.toml", ":1.2\"", &format!("{suffix}\""));
+        let seen = project.run(&["build"]);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        project.case.replace("bundles.toml", &format!("{suffix}\""), ":1.2\"");
+        seen.stderr
+    };
+    let tags = "`2.0.0-rc.1`, `v1.10.0`, `1.9.0`, `1.2` and `latest`";
+    let text = missing(":9.9");
+    assert!(text.contains("/lamps/bundle:9.9` not found in the registry"), "{text}");
+    assert!(text.contains(&format!("use one of the tags {tags}")), "{text}");
+    let text = missing(":1.9.1");
+    assert!(text.contains(&format!("did you mean `1.9.0`? The tags are {tags}")), "{text}");
+    let text = missing(&format!("@sha256:{}", "0".repeat(64)));
+    assert!(text.contains("check whether the digest was deleted"), "{text}");
 }
 
 #[test]
