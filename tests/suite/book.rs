@@ -122,7 +122,7 @@ fn matches(expected: &str, printed: &str) -> bool {
         }
         let parts: Vec<String> = line.split('…').map(regex::escape).collect();
         pattern.push_str(&parts.join("[^\n]*"));
-        pattern.push_str("\n");
+        pattern.push('\n');
     }
     pattern.push('$');
     Regex::new(&pattern).expect("a pattern").is_match(printed)
