@@ -41,6 +41,10 @@ impl Repository {
         match *self {}
     }
 
+    pub(super) fn tags(&self) -> Result<Vec<String>, Fatal> {
+        match *self {}
+    }
+
     pub(super) fn tag_digest(&self, _: &str) -> Result<Option<Digest>, Fatal> {
         match *self {}
     }

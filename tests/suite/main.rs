@@ -17,7 +17,6 @@ mod support;
 mod add;
 mod awkward_truths;
 mod bad_input;
-mod book;
 mod catalog;
 mod certificates;
 mod charts;
