@@ -124,6 +124,7 @@ fn status(
             Source::Image { .. } => "image",
             Source::Path { .. } => "path",
             Source::Catalog(_) => "catalog",
+            Source::Manifests(_) => "manifests",
         },
         locked: entry.map(|entry| LockedVersion {
             version: entry.csv_version.clone(),
