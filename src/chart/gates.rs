@@ -4,11 +4,12 @@
 use super::Part;
 use crate::config::BundleConfig;
 use crate::deploy::{Gate, shell};
-use crate::ir::{Phase, Unit};
+use crate::ir::{Phase, Unit, Value};
 use crate::yaml::escape;
 use std::fmt::Write as _;
 
-/// Returns the gates that are awaited after a part of a bundle, whose objects are `unit`.
+/// Returns the gates that are awaited after a part of a bundle, whose objects are `unit`. An object of
+/// the chart is awaited in its own namespace.
 pub(super) fn of_part(config: &BundleConfig, part: Part, unit: &Unit) -> Vec<Gate> {
     let phase = match part {
         Part::Crds => return Vec::new(),
@@ -19,12 +20,21 @@ pub(super) fn of_part(config: &BundleConfig, part: Part, unit: &Unit) -> Vec<Gat
     gates
         .map(|gate| {
             let target = &gate.target;
-            let is_target = |object: &crate::ir::Object| {
+            let found = unit.objects.iter().find(|object| {
+                let namespace = object.metadata("namespace").and_then(Value::as_str);
                 object.kind() == target.kind
                     && object.group() == target.group
                     && object.name() == target.name
-            };
-            Gate::new(gate, unit.objects.iter().any(is_target))
+                    // Namespaces that values set are not known here.
+                    && (namespace.is_none()
+                        || target.namespace.is_none()
+                        || target.namespace.as_deref() == namespace)
+            });
+            let mut gate = Gate::new(gate, found.is_some());
+            // The chart knows better than the default, which is the release namespace.
+            let namespace = found.and_then(|object| object.metadata("namespace")?.as_str());
+            gate.target.namespace = gate.target.namespace.or(namespace.map(str::to_owned));
+            gate
         })
         .collect()
 }

@@ -77,9 +77,11 @@ fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String 
         }
     }
     let expressions = expressions(&release.gates);
-    // Flux waits for all of them at the same time.
+    // The release's own time, and then that of the longest gate: Flux checks all at the same time.
+    // Durations of Go may be written one after the other.
     let longest = release.gates.iter().map(|gate| gate.timeout).max();
-    let timeout = longest.map_or_else(|| flux.timeout.clone(), |seconds| format!("{seconds}s"));
+    let more = longest.map(|seconds| format!("{seconds}s")).unwrap_or_default();
+    let timeout = format!("{}{more}", flux.timeout);
     let needs = planned.needs.iter().map(|need| Value::map([("name", Value::text(&need.name))]));
 
     let source = Value::map([

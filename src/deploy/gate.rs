@@ -5,7 +5,7 @@ use crate::config::{self, GateTest, Target};
 /// A gate of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// The awaited object; its namespace is that of bundles.toml.
+    /// The awaited object; its namespace is that of bundles.toml, or of the object in the chart.
     pub target: Target,
     /// The state that it must have.
     pub test: GateTest,

@@ -86,8 +86,8 @@ fn helmfile_waits_after_the_release_and_before_its_dependents() {
         "kubectl wait --for=condition=Established --timeout=600s crd/bulbs.light.example.com",
     ];
     let in_operands = [
-        "kubectl --namespace lamp-system wait --for=create --timeout=600s lamp.light.example.com/first",
-        "kubectl --namespace lamp-system wait --for=condition=Ready --timeout=600s lamp.light.example.com/first",
+        "kubectl --namespace hall wait --for=create --timeout=600s lamp.light.example.com/first",
+        "kubectl --namespace hall wait --for=condition=Ready --timeout=600s lamp.light.example.com/first",
         "kubectl --namespace hall wait --for=create --timeout=3600s lamp.light.example.com/first",
         "kubectl --namespace hall wait --for=jsonpath={.status.bulbs[0].state}=on --timeout=3600s lamp.light.example.com/first",
         "kubectl --namespace hall wait --for=create --timeout=600s deployment/lamp-controller",

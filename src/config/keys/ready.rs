@@ -62,8 +62,8 @@ const READY_KEYS: &[Key] = &[
     optional(
         "namespace",
         Kind::String(Some(NAMESPACE)),
-        "Namespace of the object. Default: the release namespace; ignored for cluster-scoped \
-            objects.",
+        "Namespace of the object. Default: that of the object in the chart, or else the release \
+            namespace; ignored for cluster-scoped objects.",
     ),
     optional(
         "timeout",
