@@ -18,7 +18,7 @@ pub struct Status {
     pub name: String,
     /// The image reference, the path or the catalog, as written.
     pub source: String,
-    /// `image`, `catalog` or `path`.
+    /// `image`, `catalog`, `path` or `manifests`.
     pub kind: &'static str,
     /// The locked version, `None` if the bundle is not locked with this source.
     pub locked: Option<LockedVersion>,

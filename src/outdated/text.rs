@@ -34,7 +34,7 @@ fn row(status: &Status) -> [String; 5] {
     });
     let newest = status.newest.as_ref().map(|newest| format!("{} ({})", newest.version, newest.at));
     let state = match (&status.locked, status.kind) {
-        (_, "path") => "local",
+        (_, "path" | "manifests") => "local",
         (None, _) => "not locked",
         _ if status.tag.as_ref().is_some_and(|tag| tag.moved) => "tag moved",
         _ if status.is_outdated() => "outdated",

@@ -425,9 +425,10 @@ fn catalogs_of_locked_bundles_are_hostile() {
     let seen = run(&case, &["lock"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     let paths = [
-        json!([entry(name, HOSTILE), entry(HOSTILE, name)]),
+        json!([entry(name, "older"), entry(HOSTILE, name)]),
         json!([entry(HOSTILE, "another")]),
-        json!([entry(name, HOSTILE), entry(HOSTILE, name), entry("EVIL\u{9b}", HOSTILE)]),
+        // Without a head, which is an error.
+        json!([entry(name, HOSTILE), entry(HOSTILE, name)]),
     ];
     for entries in paths {
         let objects = [
@@ -438,10 +439,10 @@ fn catalogs_of_locked_bundles_are_hostile() {
             deprecations.clone(),
         ];
         case.write("catalog/a.json", blobs(&objects));
-        let seen = run(&case, &["outdated"]);
-        assert!(seen.stdout.contains("EVIL"), "{}", seen.text());
-        let seen = run(&case, &["outdated", "--format", "json"]);
-        assert!(seen.stdout.contains("EVIL"), "{}", seen.text());
+        for format in ["text", "json"] {
+            let seen = run(&case, &["outdated", "--format", format]);
+            assert!(seen.text().contains("EVIL"), "{}", seen.text());
+        }
         run_all(&case, &["outdated"]);
         run_all(&case, &["outdated", "--format", "json"]);
         run_all(&case, &["lock", "--upgrade", "--check"]);
