@@ -140,7 +140,7 @@ mod tests {
         [
           {
             "ruleId": "duplicate-name",
-            "ruleIndex": 6,
+            "ruleIndex": 7,
             "level": "error",
             "message": {
               "text": "two bundles have the name `über`\nhint: give each its own"
@@ -181,7 +181,7 @@ mod tests {
           },
           {
             "ruleId": "wrong-type",
-            "ruleIndex": 3,
+            "ruleIndex": 4,
             "level": "error",
             "message": {
               "text": "this range has several lines"
@@ -204,7 +204,7 @@ mod tests {
           },
           {
             "ruleId": "filter-failed",
-            "ruleIndex": 10,
+            "ruleIndex": 11,
             "level": "warning",
             "message": {
               "text": "100% of it fails,\nin two lines"
@@ -257,7 +257,7 @@ mod tests {
           },
           {
             "ruleId": "unused-setting",
-            "ruleIndex": 13,
+            "ruleIndex": 14,
             "level": "note",
             "message": {
               "text": "the place is unknown"
