@@ -178,7 +178,7 @@ fn configuration(folder: &Path, count: usize) -> Config {
     }
     let path = folder.join("bundles.toml");
     std::fs::write(&path, text).expect("a writable folder");
-    Config::read(&path).0.expect("a valid configuration")
+    Config::read(&path, &mut Diagnostics::new()).expect("a valid configuration")
 }
 
 fn build(config: &Config, out: &Path) -> usize {

@@ -42,12 +42,11 @@ pub(super) struct Build {
 
 impl Build {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        let (config, mut diagnostics) = Config::read(&global.config);
-        let Some(config) = config else {
+        let mut diagnostics = Diagnostics::new();
+        let Some(config) = super::configuration(global, output, &mut diagnostics) else {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         };
-        output.configured(&config);
         let lock_path = lock::path_of(&global.config);
         let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
         if self.locked {

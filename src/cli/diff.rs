@@ -127,15 +127,10 @@ impl Diff {
         diagnostics: &mut Diagnostics,
     ) -> Option<(Report, bool)> {
         let config = if global.config.exists() {
-            let (config, found) = Config::read(&global.config);
-            diagnostics.append(found);
-            Some(config?)
+            Some(super::configuration(global, output, diagnostics)?)
         } else {
             None
         };
-        if let Some(config) = &config {
-            output.configured(config);
-        }
         let sources = match &config {
             Some(config) => SourceResolver::of(config, access(global)),
             None => {

@@ -3,7 +3,7 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
-use crate::config::Config;
+use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::source::{Reference, SourceResolver};
@@ -57,14 +57,14 @@ impl Images {
             return Exit::Error;
         }
 
-        let (config, mut diagnostics) = Config::read(&global.config);
+        let mut diagnostics = Diagnostics::new();
+        let config = super::configuration(global, output, &mut diagnostics);
         let read = lock::read(&lock::path_of(&global.config));
         let lock: Lock = diagnostics.report(read).unwrap_or_default();
         let Some(config) = config.filter(|_| !diagnostics.has_errors()) else {
             output.diagnostics(&diagnostics);
             return Exit::Error;
         };
-        output.configured(&config);
         let sources = SourceResolver::of(&config, access(global));
         let jobs = std::thread::available_parallelism().map_or(1, Into::into);
         let bundles =

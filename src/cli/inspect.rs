@@ -4,7 +4,7 @@ use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
 use crate::config::keys::CERTIFICATES;
-use crate::config::{BundleConfig, CertificateProvider, Config, Network, Source, Watch};
+use crate::config::{BundleConfig, CertificateProvider, Network, Source, Watch};
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::escape;
 use crate::ir::Release;
@@ -52,12 +52,11 @@ impl Inspect {
         }
         output.inspected(&self.bundle);
         let sources = if global.config.exists() {
-            let (config, diagnostics) = Config::read(&global.config);
-            let Some(config) = config else {
+            let mut diagnostics = Diagnostics::new();
+            let Some(config) = super::configuration(global, output, &mut diagnostics) else {
                 output.diagnostics(&diagnostics);
                 return Exit::Error;
             };
-            output.configured(&config);
             SourceResolver::of(&config, access(global))
         } else {
             let (network, limits) = (Network::default(), Limits::default());

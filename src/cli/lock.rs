@@ -3,7 +3,7 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
-use crate::config::{BundleConfig, Config};
+use crate::config::BundleConfig;
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::change::{Change, changes};
@@ -47,10 +47,7 @@ impl LockCommand {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let (config, found) = Config::read(&global.config);
-        diagnostics.append(found);
-        let config = config?;
-        output.configured(&config);
+        let config = super::configuration(global, output, diagnostics)?;
         let path = lock::path_of(&global.config);
         let old = diagnostics.report(lock::read(&path))?;
         let upgrade = self.upgrade.as_deref();

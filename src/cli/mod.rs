@@ -20,6 +20,8 @@ mod remove;
 mod repository;
 mod vendor;
 
+use crate::config::Config;
+use crate::diag::Diagnostics;
 use crate::escape;
 use crate::jq;
 use crate::pipeline::COMPILER_STACK;
@@ -58,6 +60,17 @@ struct Global {
     /// Disable network access: use image layouts and the cache only.
     #[arg(long, global = true)]
     offline: bool,
+}
+
+/// Reads the configuration, whose files locate diagnostics from now on; `None` after an error.
+fn configuration(
+    global: &Global,
+    output: &mut Output,
+    diagnostics: &mut Diagnostics,
+) -> Option<Config> {
+    let config = Config::read(&global.config, diagnostics)?;
+    output.configured(&config);
+    Some(config)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

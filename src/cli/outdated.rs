@@ -3,7 +3,7 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
-use crate::config::{BundleConfig, Config};
+use crate::config::BundleConfig;
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::outdated::{self, Status, json, text};
@@ -54,10 +54,7 @@ impl Outdated {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let (config, found) = Config::read(&global.config);
-        diagnostics.append(found);
-        let config = config?;
-        output.configured(&config);
+        let config = super::configuration(global, output, diagnostics)?;
         let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
         pipeline::check_bundle_names(&config, &self.names, diagnostics);
         if diagnostics.has_errors() {

@@ -2,7 +2,6 @@
 
 use super::output::Output;
 use super::{Exit, Global};
-use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::escape::Lines;
 use crate::package::{self, Packages, record};
@@ -44,10 +43,7 @@ impl Package {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let (config, found) = Config::read(&global.config);
-        diagnostics.append(found);
-        let config = config?;
-        output.configured(&config);
+        let config = super::configuration(global, output, diagnostics)?;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
         if self.check {

@@ -4,7 +4,6 @@ use super::access::access;
 use super::output::Output;
 use super::package::write_record;
 use super::{Exit, Global};
-use crate::config::Config;
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::package;
@@ -54,10 +53,7 @@ impl Push {
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
         let registry = ChartRegistry::parse(&self.registry, diagnostics)?;
-        let (config, found) = Config::read(&global.config);
-        diagnostics.append(found);
-        let config = config?;
-        output.configured(&config);
+        let config = super::configuration(global, output, diagnostics)?;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
         let resolver = SourceResolver::of(&config, access(global));

@@ -42,10 +42,7 @@ impl Vendor {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let (config, found) = Config::read(&global.config);
-        diagnostics.append(found);
-        let config = config?;
-        output.configured(&config);
+        let config = super::configuration(global, output, diagnostics)?;
         let path = lock::path_of(&global.config);
         let lock = diagnostics.report(lock::read(&path))?;
         not_locked(&lock, &config, &[], &path, diagnostics);

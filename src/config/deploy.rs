@@ -104,14 +104,15 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::config::read::deploy::is_duration;
-    use crate::diag::{SourceText, human};
+    use crate::diag::{Diagnostics, SourceText, human};
     use std::path::Path;
     use std::sync::Arc;
 
     fn read(text: &str) -> (Option<Config>, String) {
         let name = "bundles.toml".to_owned();
         let source = Arc::new(SourceText { name, text: text.to_owned() });
-        let (config, found) = Config::parse(&source, Path::new("."));
+        let mut found = Diagnostics::new();
+        let config = Config::parse(&source, Path::new("."), &mut found);
         (config, human::render(&found, false))
     }
 

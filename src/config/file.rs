@@ -14,21 +14,16 @@ impl Config {
     /// Reads and checks the file at `path`, as [`Config::parse`] does.
     ///
     /// Reports an error if the file cannot be read, is not UTF-8, or is larger than 1 MiB.
-    pub fn read(path: &Path) -> (Option<Config>, Diagnostics) {
-        match content(path) {
-            Ok(text) => {
-                let mut diagnostics = Diagnostics::new();
-                (Config::read_draft(path, text, &mut diagnostics), diagnostics)
-            }
-            Err((why, hint)) => {
-                let name = path.display().to_string();
-                let message = format!("cannot read the configuration: {why}");
-                let diagnostic = Diagnostic::error(Code::ConfigUnreadable, message)
-                    .at(Place::file(name))
-                    .hint(hint);
-                (None, diagnostic.into())
-            }
-        }
+    pub fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<Config> {
+        let text = content(path).map_err(|(why, hint)| {
+            let message = format!("cannot read the configuration: {why}");
+            diagnostics.push(
+                Diagnostic::error(Code::ConfigUnreadable, message)
+                    .at(Place::file(path.display().to_string()))
+                    .hint(hint),
+            );
+        });
+        Config::read_draft(path, text.ok()?, diagnostics)
     }
 
     /// Checks `text` as the file at `path`, with the files that it includes.
@@ -44,8 +39,7 @@ impl Config {
         };
         let source = Arc::new(SourceText { name: path.display().to_string(), text });
         let included = include::read(&source, path, base, diagnostics);
-        let (config, found) = Config::parse_with(&source, &included, base);
-        diagnostics.append(found);
+        let config = Config::parse_with(&source, &included, base, diagnostics);
         config.filter(|_| !diagnostics.has_errors_since(start))
     }
 }

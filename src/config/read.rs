@@ -57,8 +57,12 @@ impl Config {
     /// on a separate thread.
     ///
     /// Nothing is read from disk, so the files of `include` are missing; [`Config::read`] adds them.
-    pub fn parse(source: &Arc<SourceText>, base: &Path) -> (Option<Config>, Diagnostics) {
-        Config::parse_with(source, &[], base)
+    pub fn parse(
+        source: &Arc<SourceText>,
+        base: &Path,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Config> {
+        Config::parse_with(source, &[], base, diagnostics)
     }
 
     /// [`Config::parse`], with the texts of the files that `include` names.
@@ -66,7 +70,8 @@ impl Config {
         source: &Arc<SourceText>,
         included: &[Arc<SourceText>],
         base: &Path,
-    ) -> (Option<Config>, Diagnostics) {
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Config> {
         let sources: Vec<&Arc<SourceText>> = std::iter::once(source).chain(included).collect();
         let mut trees = Vec::new();
         let mut found = Diagnostics::new();
@@ -75,15 +80,19 @@ impl Config {
             found.extend(errors.iter().map(|error| syntax(source, error)));
             trees.push(tree);
         }
-        if found.has_errors() {
-            return (None, in_file_order(found, &sources));
-        }
 
         let mut reader = Reader { source, found };
         let files = sources.iter().copied().zip(trees.iter().map(|tree| tree.get_ref()));
-        let config = config(&mut reader, &files.collect::<Vec<_>>(), base);
-        let found = in_file_order(reader.found, &sources);
-        (config.filter(|_| !found.has_errors()), found)
+        let is_toml = !reader.found.has_errors();
+        let config =
+            is_toml.then(|| config(&mut reader, &files.collect::<Vec<_>>(), base)).flatten();
+
+        // The trees are sorted by key; people read the files from the top.
+        let start = diagnostics.mark();
+        diagnostics.append(reader.found);
+        let place = |d: &Diagnostic| d.place.span.as_ref().map(|span| position(span, &sources));
+        diagnostics.since(start).sort_by_key(place);
+        config.filter(|_| !diagnostics.has_errors_since(start))
     }
 }
 
@@ -91,13 +100,6 @@ impl Config {
 fn position(span: &Span, sources: &[&Arc<SourceText>]) -> (Option<usize>, usize) {
     let file = sources.iter().position(|source| Arc::ptr_eq(source, &span.source));
     (file, span.range.start)
-}
-
-/// The tree is sorted by key; people read the files from the top.
-fn in_file_order(found: Diagnostics, sources: &[&Arc<SourceText>]) -> Diagnostics {
-    let mut found: Vec<Diagnostic> = found.into_iter().collect();
-    found.sort_by_key(|d| d.place.span.as_ref().map(|span| position(span, sources)));
-    found.into_iter().collect()
 }
 
 /// Returns the range of the first line, where findings about a whole file are placed.

@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn patterns_agree_with_the_reader() {
         use super::super::Config;
-        use crate::diag::SourceText;
+        use crate::diag::{Diagnostics, SourceText};
         use std::path::Path;
         use std::sync::Arc;
 
@@ -170,7 +170,8 @@ mod tests {
             let other = if key == "name" { String::new() } else { format!("{key} = '{value}'\n") };
             let text = format!("[[bundle]]\nname = '{name}'\n{source}{other}");
             let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
-            let by_reader = Config::parse(&source, Path::new(".")).0.is_some();
+            let by_reader =
+                Config::parse(&source, Path::new("."), &mut Diagnostics::new()).is_some();
             assert_eq!(by_schema, by_reader, "{key} = {value}");
             by_schema
         };

@@ -1,21 +1,23 @@
 #![expect(clippy::disallowed_methods, reason = "files that cannot be read are made first")]
 
 use super::*;
-use crate::diag::{SourceText, human};
+use crate::diag::{Diagnostics, SourceText, human};
 use std::path::Path;
 use std::sync::Arc;
 
 /// What a person sees for this file.
 fn shown(text: &str) -> String {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
-    let (config, found) = Config::parse(&source, Path::new("."));
+    let mut found = Diagnostics::new();
+    let config = Config::parse(&source, Path::new("."), &mut found);
     assert_eq!(config.is_none(), found.has_errors());
     human::render(&found, false)
 }
 
 fn parsed(text: &str) -> Config {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
-    let (config, found) = Config::parse(&source, Path::new("base"));
+    let mut found = Diagnostics::new();
+    let config = Config::parse(&source, Path::new("base"), &mut found);
     config.unwrap_or_else(|| panic!("{}", human::render(&found, false)))
 }
 
@@ -80,7 +82,7 @@ fn registries_may_be_addresses() {
     let read = |host: &str| {
         let text = format!("{bundle}[[registry]]\nhost = \"{host}\"\nplain-http = true\n");
         let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
-        Config::parse(&source, Path::new(".")).0
+        Config::parse(&source, Path::new("."), &mut Diagnostics::new())
     };
     for host in ["[::1]", "[::1]:5000", "[fd00::2]:443", "10.0.0.1:5000", "registry:5000"] {
         assert_eq!(read(host).unwrap().registries[0].host, host);
@@ -97,7 +99,7 @@ fn catalogs() {
                 [[bundle]]\nname = \"b\"\ncatalog = \"quay.io/c:1\"\npackage = \"p\"\n\
                 version = \"1.2.3\"\n";
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
-    let config = Config::parse(&source, Path::new(".")).0.unwrap();
+    let config = Config::parse(&source, Path::new("."), &mut Diagnostics::new()).unwrap();
     let [first, second] = config.bundles.as_slice() else { panic!("two bundles") };
     let Source::Catalog(first) = &first.source else { panic!("a catalog") };
     assert_eq!((first.catalog.text.as_str(), first.package.text.as_str()), ("./index", "p"));
@@ -123,7 +125,7 @@ fn a_version_without_its_end_is_any_that_begins_so() {
             "[[bundle]]\nname = \"a\"\ncatalog = \"./index\"\npackage = \"p\"\nversion = \"{version}\"\n"
         );
         let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
-        let config = Config::parse(&source, Path::new(".")).0.unwrap();
+        let config = Config::parse(&source, Path::new("."), &mut Diagnostics::new()).unwrap();
         let Source::Catalog(source) = &config.bundles[0].source else { panic!("a catalog") };
         let Some(WantedVersion { request: VersionRequest::Range(range), .. }) = &source.version
         else {
@@ -690,7 +692,8 @@ fn outputs_do_not_overlap_anything() {
         name: "bundles.toml".to_owned(),
         text: format!("[output]\ndir = \"../base/.\"\n{bundle}"),
     });
-    let (_, found) = Config::parse(&source, Path::new("/some/base"));
+    let mut found = Diagnostics::new();
+    let _ = Config::parse(&source, Path::new("/some/base"), &mut found);
     assert!(found.has_errors());
 
     insta::assert_snapshot!(shown(r#"
@@ -840,7 +843,8 @@ fn every_finding_has_a_place_and_a_hint() {
         name: "bundles.toml".to_owned(),
         text: "x = 1\n[[bundle]]\nname = 'A'\nwatch = 'x'\ndepends-on = ['y']\n".to_owned(),
     });
-    let (_, found) = Config::parse(&source, Path::new("."));
+    let mut found = Diagnostics::new();
+    let _ = Config::parse(&source, Path::new("."), &mut found);
     assert_eq!(found.iter().count(), 5);
     assert!(found.iter().all(|d| d.place.span.is_some() && d.hint.is_some()));
 }
@@ -849,7 +853,8 @@ fn every_finding_has_a_place_and_a_hint() {
 fn files_that_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let message = |path: &Path| {
-        let (config, found) = Config::read(path);
+        let mut found = Diagnostics::new();
+        let config = Config::read(path, &mut found);
         assert!(config.is_none());
         human::render(&found, false).replace(&folder.path().display().to_string(), "FOLDER")
     };

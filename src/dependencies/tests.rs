@@ -36,7 +36,8 @@ fn found(config: &str, dependencies: Vec<Dependency>) -> Diagnostics {
 /// The same, where the lamp may need cert-manager.
 fn found_with(config: &str, dependencies: Vec<Dependency>, cert_manager: bool) -> Diagnostics {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: config.to_owned() });
-    let (config, found) = Config::parse(&source, Path::new("."));
+    let mut found = Diagnostics::new();
+    let config = Config::parse(&source, Path::new("."), &mut found);
     let config = config.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
     let mut members: Vec<Member<'_>> = Vec::new();
     for bundle in &config.bundles {

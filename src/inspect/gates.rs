@@ -69,7 +69,7 @@ pub(super) fn proposals(package: &str) -> Vec<(&'static str, &'static str)> {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::diag::SourceText;
+    use crate::diag::{Diagnostics, SourceText};
     use std::path::Path;
     use std::sync::Arc;
 
@@ -82,7 +82,8 @@ mod tests {
                 proposal.entry
             );
             let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
-            let (config, diagnostics) = Config::parse(&source, Path::new("."));
+            let mut diagnostics = Diagnostics::new();
+            let config = Config::parse(&source, Path::new("."), &mut diagnostics);
             assert!(diagnostics.is_empty(), "{}: {diagnostics:?}", proposal.entry);
             assert_eq!(config.unwrap().bundles[0].gates.len(), 1);
             assert!(!proposal.reason.ends_with('.') && proposal.reason.len() > 20);

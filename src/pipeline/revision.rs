@@ -2,7 +2,7 @@
 
 use super::chart_versions::{versions_in_paths, versions_on_disk};
 use crate::config::{CRDS_SUFFIX, Config, OPERANDS_SUFFIX};
-use crate::diag::{Fatal, SourceText};
+use crate::diag::{Diagnostics, Fatal, SourceText};
 use crate::lock::{self, Lock};
 use crate::source::chart as charts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,7 +91,7 @@ impl Project<'_> {
         let tree = charts::read_revision(folder, revision, name).ok()?;
         let text = String::from_utf8(tree.get(name)?.clone()).ok()?;
         let source = SourceText { name: format!("{name} at {revision}"), text };
-        Config::parse(&Arc::new(source), folder).0
+        Config::parse(&Arc::new(source), folder, &mut Diagnostics::new())
     }
 }
 

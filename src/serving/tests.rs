@@ -107,7 +107,8 @@ fn read(table: &str) -> (Option<ServingConfig>, String) {
     );
     let text = text.replace("PICKER", PICKER).replace("SIDECAR", SIDECAR).replace("IMAGE", IMAGE);
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
-    let (config, found) = Config::parse(&source, Path::new("."));
+    let mut found = Diagnostics::new();
+    let config = Config::parse(&source, Path::new("."), &mut found);
     let serving = config.and_then(|mut config| config.servings.pop());
     (serving, human::render(&found, false))
 }
@@ -273,7 +274,8 @@ fn tables_that_cannot_be_read() {
             "[[serving]]\nname = \"{name}\"\nmodel = \"{model}\"\nengine = {{ image = \"a:1\" }}\n"
         );
         let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
-        let (config, found) = Config::parse(&source, Path::new("."));
+        let mut found = Diagnostics::new();
+        let config = Config::parse(&source, Path::new("."), &mut found);
         assert!(config.is_none(), "{name} {model}");
         shown.push_str(&human::render(&found, false));
         shown.push('\n');

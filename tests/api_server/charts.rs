@@ -76,7 +76,7 @@ pub(crate) fn compiled(bundle: &Path, settings: &str, folder: &Path) -> Option<P
     let path = serde_json::to_string(bundle).expect("UTF-8"); // spelled alike in TOML
     let text = format!("[[bundle]]\nname = \"operator\"\npath = {path}\n{settings}\n");
     fs::write(&file, text).expect("bundles.toml");
-    let config = Config::read(&file).0.expect("a configuration");
+    let config = Config::read(&file, &mut Diagnostics::new()).expect("a configuration");
     let (charts, diagnostics) = offline::build(&config, &["operator"]);
     if diagnostics.has_errors() {
         return None;

@@ -45,7 +45,8 @@ struct Chart {
 
 fn charts(out: &Path) -> Vec<Chart> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("bundles.toml");
-    let (config, diagnostics) = Config::read(&file);
+    let mut diagnostics = Diagnostics::new();
+    let config = Config::read(&file, &mut diagnostics);
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let (built, diagnostics) = offline::build(&config, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");

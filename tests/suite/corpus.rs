@@ -141,7 +141,8 @@ fn judge(helm: &Helm, schemas: Option<&ApiSchemas>, bundle: &Path) -> Outcome {
     let path = serde_json::to_string(bundle).expect("UTF-8"); // spelled alike in TOML
     let text = format!("[[bundle]]\nname = \"operator\"\npath = {path}\n");
     std::fs::write(&file, text).expect("bundles.toml");
-    let (config, diagnostics) = Config::read(&file);
+    let mut diagnostics = Diagnostics::new();
+    let config = Config::read(&file, &mut diagnostics);
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let start = Instant::now();
     let (built, diagnostics) = offline::build(&config, &["operator"]);

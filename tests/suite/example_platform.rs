@@ -5,6 +5,7 @@ use crate::support::llm_platform;
 use bundle2chart::config::Config;
 use bundle2chart::config::schema::json_schema;
 use bundle2chart::deploy::{Part, Plan, Release};
+use bundle2chart::diag::Diagnostics;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ fn text() -> String {
 }
 
 fn config() -> Config {
-    let (config, diagnostics) = Config::read(&example().join("bundles.toml"));
+    let mut diagnostics = Diagnostics::new();
+    let config = Config::read(&example().join("bundles.toml"), &mut diagnostics);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     config.expect("a configuration")
 }

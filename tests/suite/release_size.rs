@@ -131,7 +131,8 @@ fn is_what_helm_stores() {
         ("awkward-operator", CrdPlacement::Templates, false),
     ] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("bundles.toml");
-        let mut config = Config::read(&file).0.expect("our own configuration");
+        let mut config =
+            Config::read(&file, &mut Diagnostics::new()).expect("our own configuration");
         config.output.layout = Layout::Flat;
         config.bundles.retain(|configured| configured.name == bundle);
         for configured in &mut config.bundles {

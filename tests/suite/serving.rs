@@ -50,7 +50,8 @@ const SHAPES: &[(&str, &str)] = &[
 
 fn read(name: &str, text: &str, base: &Path) -> Config {
     let source = Arc::new(SourceText { name: name.to_owned(), text: text.to_owned() });
-    let (config, found) = Config::parse(&source, base);
+    let mut found = Diagnostics::new();
+    let config = Config::parse(&source, base, &mut found);
     config.unwrap_or_else(|| panic!("{}", human::render(&found, false)))
 }
 

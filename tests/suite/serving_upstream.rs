@@ -58,7 +58,8 @@ fn ours(table: &str) -> Vec<Json> {
          engine = {{ image = \"vllm/vllm-openai:v0.23.0\" }}\n{table}"
     );
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
-    let (config, found) = Config::parse(&source, Path::new("."));
+    let mut found = Diagnostics::new();
+    let config = Config::parse(&source, Path::new("."), &mut found);
     let config = config.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
     let unit = serving::compile(&config.servings[0], &mut Diagnostics::new()).expect("a unit");
     let values = unit.default_values();

@@ -238,7 +238,8 @@ fn the_same_objects_from_declarations() {
     let base = golden.parent().expect("the shared folder");
     let source =
         SourceText { name: "todays-charts.toml".to_owned(), text: DECLARATIONS.to_owned() };
-    let (config, diagnostics) = Config::parse(&Arc::new(source), base);
+    let mut diagnostics = Diagnostics::new();
+    let config = Config::parse(&Arc::new(source), base, &mut diagnostics);
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let (charts, diagnostics) = offline::build(&config, &[]);
     assert_eq!(diagnostics.count(Severity::Error), 0, "{diagnostics:?}");
