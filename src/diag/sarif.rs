@@ -132,15 +132,17 @@ mod tests {
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
         assert_eq!(rules.len(), Code::ALL.len());
-        for result in run["results"].as_array().unwrap() {
-            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        // Indices move with every new code, so they are not in the snapshot.
+        let mut results = run["results"].clone();
+        for result in results.as_array_mut().unwrap() {
+            let index = result.as_object_mut().unwrap().shift_remove("ruleIndex").unwrap();
+            let index = usize::try_from(index.as_u64().unwrap()).unwrap();
             assert_eq!(rules[index]["id"], result["ruleId"]);
         }
-        insta::assert_snapshot!(format!("{:#}", run["results"]), @r#"
+        insta::assert_snapshot!(format!("{results:#}"), @r#"
         [
           {
             "ruleId": "duplicate-name",
-            "ruleIndex": 7,
             "level": "error",
             "message": {
               "text": "two bundles have the name `über`\nhint: give each its own"
@@ -181,7 +183,6 @@ mod tests {
           },
           {
             "ruleId": "wrong-type",
-            "ruleIndex": 4,
             "level": "error",
             "message": {
               "text": "this range has several lines"
@@ -204,7 +205,6 @@ mod tests {
           },
           {
             "ruleId": "filter-failed",
-            "ruleIndex": 11,
             "level": "warning",
             "message": {
               "text": "100% of it fails,\nin two lines"
@@ -257,7 +257,6 @@ mod tests {
           },
           {
             "ruleId": "unused-setting",
-            "ruleIndex": 14,
             "level": "note",
             "message": {
               "text": "the place is unknown"
@@ -265,7 +264,6 @@ mod tests {
           },
           {
             "ruleId": "config-unreadable",
-            "ruleIndex": 0,
             "level": "note",
             "message": {
               "text": "only the file is known\nhint: look into it\nwith two lines"
