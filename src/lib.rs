@@ -66,37 +66,32 @@ pub mod output;
 pub mod pipeline;
 pub mod source;
 
-// Public for the program and the tests; they change without notice.
+// Those that are public are so for the program and the tests, and change without notice.
 #[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod add;
+mod add;
 #[doc(hidden)]
 pub mod chart;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
-#[doc(hidden)]
-pub mod dependencies;
+mod dependencies;
 #[doc(hidden)]
 pub mod deploy;
 #[doc(hidden)]
 pub mod escape;
-#[doc(hidden)]
-pub mod images;
-#[doc(hidden)]
-pub mod inspect;
+mod images;
+#[cfg(feature = "cli")]
+mod inspect;
 #[doc(hidden)]
 pub mod jq;
 #[doc(hidden)]
 pub mod olm;
-#[doc(hidden)]
-pub mod outdated;
-#[doc(hidden)]
-pub mod overlay;
-#[doc(hidden)]
-pub mod package;
-#[doc(hidden)]
-pub mod passes;
+#[cfg(feature = "cli")]
+mod outdated;
+mod overlay;
+#[cfg(feature = "cli")]
+mod package;
+mod passes;
 mod regular_file;
 #[doc(hidden)]
 pub mod serving;

@@ -6,7 +6,7 @@ mod proposals;
 mod remove;
 mod table;
 
-pub use remove::remove;
+pub(crate) use remove::remove;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, Watch};
@@ -23,7 +23,7 @@ const DRAFT: &str = "bundle2chart-add";
 
 /// A bundle to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub(crate) struct Request {
     /// The source.
     pub source: NewSource,
     /// Name of the bundle; default: its package.
@@ -36,7 +36,7 @@ pub struct Request {
 
 /// The source of a bundle to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NewSource {
+pub(crate) enum NewSource {
     /// An image reference, or a path relative to the working directory.
     Argument(String),
     /// A package of a catalog.
@@ -54,7 +54,7 @@ pub enum NewSource {
 
 /// The result of [`add`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Added {
+pub(crate) struct Added {
     /// Name of the new bundle.
     pub name: String,
     /// The new table.
@@ -67,7 +67,7 @@ pub struct Added {
 /// Mirrors, registries and defaults of the configuration apply. Nothing is written.
 ///
 /// `None` if the configuration is invalid, or if the bundle cannot be read or compiled.
-pub fn add(
+pub(crate) fn add(
     request: &Request,
     path: &Path,
     lock: &Lock,
@@ -127,7 +127,7 @@ pub fn add(
 }
 
 /// Writes the text of a configuration; `false` if this fails, which is reported.
-pub fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> bool {
+pub(crate) fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> bool {
     file::write(path, text, diagnostics)
 }
 

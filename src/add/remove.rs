@@ -12,7 +12,7 @@ use toml_edit::{Document, Item, Table};
 ///
 /// `None` if there is no such bundle, or if the rest would be invalid, for example because another
 /// bundle depends on it.
-pub fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> Option<String> {
+pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> Option<String> {
     let text = file::read(path, diagnostics)?;
     let document = match Document::parse(text.as_str()) {
         Ok(document) => document,

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A bundle of the configuration, as far as others depend on it.
 #[derive(Clone, Debug)]
-pub struct Member<'c> {
+pub(crate) struct Member<'c> {
     /// The configuration of the bundle.
     pub config: &'c BundleConfig,
     /// Name of its package.
@@ -33,7 +33,7 @@ pub struct Member<'c> {
 
 impl<'c> Member<'c> {
     /// Reads the parts of a bundle that are relevant for dependencies.
-    pub fn new(config: &'c BundleConfig, bundle: &Bundle, crds: Vec<String>) -> Self {
+    pub(crate) fn new(config: &'c BundleConfig, bundle: &Bundle, crds: Vec<String>) -> Self {
         let serves = !(bundle.csv.webhooks.is_empty() && bundle.csv.api_services.is_empty());
         Member {
             config,
@@ -47,7 +47,11 @@ impl<'c> Member<'c> {
     }
 
     /// Returns a `[[chart]]`, which declares nothing: it provides the APIs of its CRDs.
-    pub fn of_chart(config: &'c BundleConfig, provides: BTreeSet<Api>, crds: Vec<String>) -> Self {
+    pub(crate) fn of_chart(
+        config: &'c BundleConfig,
+        provides: BTreeSet<Api>,
+        crds: Vec<String>,
+    ) -> Self {
         let version = config.chart_version.as_ref().map(ToString::to_string).unwrap_or_default();
         Member {
             config,
@@ -66,7 +70,7 @@ impl<'c> Member<'c> {
 }
 
 /// Checks all bundles of a configuration against each other.
-pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
+pub(crate) fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
     shared_crds::check(members, diagnostics);
     let mut used = BTreeSet::new();
     let before = installed_before(members);

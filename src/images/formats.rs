@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Formats the images of each bundle as text, one per line, with their problems and uses.
-pub fn list(bundles: &[BundleImages]) -> Lines {
+pub(crate) fn list(bundles: &[BundleImages]) -> Lines {
     let mut lines = Lines::new();
     for (index, BundleImages { bundle, images }) in bundles.iter().enumerate() {
         if index > 0 {
@@ -59,7 +59,7 @@ fn in_words(used: &Use) -> String {
 }
 
 /// Formats the images as JSON: an array with an object for each image of each bundle.
-pub fn json(bundles: &[BundleImages]) -> String {
+pub(crate) fn json(bundles: &[BundleImages]) -> String {
     let uses = |used: &Use| {
         let mut json = json!({ "kind": used.kind.as_str() });
         for (key, value) in
@@ -91,7 +91,7 @@ pub fn json(bundles: &[BundleImages]) -> String {
 /// Formats the images for `skopeo sync --src yaml --dest docker`. Without `--all`, skopeo copies
 /// one platform of an index and fails if the digest is that of the index; without `--scoped`, it
 /// only keeps the last segment of a repository's path, so that images of two operators may collide.
-pub fn skopeo(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String {
+pub(crate) fn skopeo(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String {
     let references = references(bundles, diagnostics);
     let mut hosts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
     for Wanted { reference, .. } in references.values() {
@@ -110,7 +110,7 @@ pub fn skopeo(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String
 }
 
 /// Formats the images for `oc mirror --v2 --config`.
-pub fn image_set(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String {
+pub(crate) fn image_set(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String {
     let references = references(bundles, diagnostics);
     let images = references.keys().map(|name| Value::map([("name", Value::text(name))]));
     let mirror = Value::map([("additionalImages", Value::Seq(images.collect()))]);
@@ -126,7 +126,11 @@ pub fn image_set(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> Str
 /// prefix. Below it, repositories are either without their host, as `oc mirror` writes them, or
 /// with it, as `skopeo sync --scoped` does; nodes try both. OpenShift mirrors references by digest
 /// only; others are skipped with a warning.
-pub fn mirror_set(bundles: &[BundleImages], mirror: &str, diagnostics: &mut Diagnostics) -> String {
+pub(crate) fn mirror_set(
+    bundles: &[BundleImages],
+    mirror: &str,
+    diagnostics: &mut Diagnostics,
+) -> String {
     let references = references(bundles, diagnostics);
     let mirror = mirror.trim_end_matches('/');
     let mut repositories = BTreeSet::new();

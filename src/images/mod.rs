@@ -1,10 +1,12 @@
 //! The images that a chart needs: where each is used, and what is wrong with it for clusters that
 //! get their images from a mirror.
 
+#[cfg(feature = "cli")]
 mod formats;
 mod places;
 
-pub use formats::{image_set, json, list, mirror_set, skopeo};
+#[cfg(feature = "cli")]
+pub(crate) use formats::{image_set, json, list, mirror_set, skopeo};
 pub(crate) use places::{Leaf, visit};
 
 use crate::bundle::Bundle;
@@ -115,7 +117,11 @@ impl Image {
 /// Returns the images of the containers of all objects, what their environment, arguments and
 /// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages and
 /// annotations, and the bundle's own image.
-pub fn collect(objects: &[Object], bundle: Option<&Bundle>, own: Option<&str>) -> Vec<Image> {
+pub(crate) fn collect(
+    objects: &[Object],
+    bundle: Option<&Bundle>,
+    own: Option<&str>,
+) -> Vec<Image> {
     let mut found = Found::default();
     let used = |kind, object: &str, name: &str, place| Use {
         kind,
@@ -153,7 +159,7 @@ pub fn collect(objects: &[Object], bundle: Option<&Bundle>, own: Option<&str>) -
 }
 
 /// References of what clusters pull for the chart.
-pub fn pulled(images: &[Image]) -> Vec<String> {
+pub(crate) fn pulled(images: &[Image]) -> Vec<String> {
     let pulled = images.iter().filter(|image| image.is_pulled());
     pulled.map(|image| image.reference.clone()).collect()
 }
@@ -213,7 +219,7 @@ fn is_by_digest(text: &str) -> bool {
 
 /// Reports images that cannot be mirrored. Without a bundle there is no list that they could be
 /// missing from.
-pub fn check(images: &[Image], bundle: Option<&Bundle>, diagnostics: &mut Diagnostics) {
+pub(crate) fn check(images: &[Image], bundle: Option<&Bundle>, diagnostics: &mut Diagnostics) {
     let pulled = || images.iter().filter(|image| image.is_pulled());
     for image in pulled().filter(|image| !image.is_pinned()) {
         diagnostics.push(

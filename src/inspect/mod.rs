@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Returns the report of a bundle, or of manifests without one. `objects` are the compiled objects,
 /// empty if they are rejected, and `diagnostics` the findings. `watch` is the requested install
 /// mode; `None` is the default.
-pub fn report(
+pub(crate) fn report(
     bundle: Option<&Bundle>,
     objects: &[Object],
     watch: Option<&Watch>,

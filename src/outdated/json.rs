@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 /// Returns the report: an object whose `bundles` are in the order of bundles.toml. Keys are only
 /// added, and never change their meaning. Facts that are not known are `null`.
-pub fn report(statuses: &[Status]) -> String {
+pub(crate) fn report(statuses: &[Status]) -> String {
     let bundles: Vec<Json> = statuses.iter().map(bundle).collect();
     escape::json(&format!("{:#}\n", json!({ "bundles": bundles }))).into_owned()
 }

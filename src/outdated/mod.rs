@@ -1,8 +1,8 @@
 //! Compares locked bundles with what their sources have now: in, the configuration, the lock and the
 //! sources; out, a [`Status`] per bundle, and [`text`] and [`json`] reports of them.
 
-pub mod json;
-pub mod text;
+pub(crate) mod json;
+pub(crate) mod text;
 
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
@@ -13,7 +13,7 @@ use semver::Version;
 
 /// The state of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub(crate) struct Status {
     /// Name in bundles.toml.
     pub name: String,
     /// The image reference, the path or the catalog, as written.
@@ -37,7 +37,7 @@ pub struct Status {
 
 /// What bundles.lock has of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockedVersion {
+pub(crate) struct LockedVersion {
     /// Version of the ClusterServiceVersion.
     pub version: String,
     /// Name of the ClusterServiceVersion.
@@ -48,7 +48,7 @@ pub struct LockedVersion {
 
 /// A channel of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Channel {
+pub(crate) struct Channel {
     /// Name of the channel.
     pub name: String,
     /// Version of its head, if it has one head.
@@ -59,7 +59,7 @@ pub struct Channel {
 
 /// The newest version of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Newest {
+pub(crate) struct Newest {
     /// The version.
     pub version: Version,
     /// The channel or the tag that has it.
@@ -68,7 +68,7 @@ pub struct Newest {
 
 /// The tag of a locked image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tag {
+pub(crate) struct Tag {
     /// The tag.
     pub name: String,
     /// The digest that it has now.
@@ -80,7 +80,7 @@ pub struct Tag {
 impl Status {
     /// Returns true if `lock --upgrade` would change the entry, or if the repository of an image has
     /// a newer version. Newer versions in other channels do not count: `channel` is a decision.
-    pub fn is_outdated(&self) -> bool {
+    pub(crate) fn is_outdated(&self) -> bool {
         let Some(locked) = &self.locked else { return false };
         let is_newer = |version: &Version| {
             Version::parse(&locked.version).is_ok_and(|locked| *version > locked)
@@ -96,7 +96,7 @@ impl Status {
 
 /// Returns the state of each of the bundles. What cannot be looked up is reported, and missing in
 /// the state.
-pub fn statuses(
+pub(crate) fn statuses(
     bundles: &[&BundleConfig],
     lock: &Lock,
     sources: &SourceResolver,

@@ -5,7 +5,7 @@ use crate::escape::Lines;
 use crate::source::catalog::Step;
 
 /// Returns the report: a table of all bundles, then upgrade paths, moved tags and deprecations.
-pub fn report(statuses: &[Status]) -> Lines {
+pub(crate) fn report(statuses: &[Status]) -> Lines {
     let mut rows = vec![["bundle", "locked", "in channel", "newest", ""].map(str::to_owned)];
     rows.extend(statuses.iter().map(row));
     let mut widths = [0; 5];

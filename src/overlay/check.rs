@@ -17,7 +17,7 @@ const MOST_FINDINGS: usize = 20;
 /// Checks the overlays among `objects`, and the bundle's own custom resources, before they contain
 /// expressions. `unknown_kinds` is the severity for objects of the operator's release whose kind no
 /// CRD here defines.
-pub fn check(
+pub(crate) fn check(
     objects: &[Object],
     placement: CrdPlacement,
     scopes: &Scopes,
@@ -61,7 +61,7 @@ pub fn check(
 
 /// Returns the custom resources that require the CRDs of their kinds in an earlier release, before
 /// they contain expressions.
-pub fn kept_apart(objects: &[Object]) -> impl Iterator<Item = &Object> {
+pub(crate) fn kept_apart(objects: &[Object]) -> impl Iterator<Item = &Object> {
     let definitions = Definitions::of(objects.iter());
     objects.iter().filter(move |object| {
         let Some(definition) = definitions.of_object(object) else { return false };

@@ -12,11 +12,11 @@ mod schema;
 mod scope;
 mod stubs;
 
-pub use check::{check, kept_apart};
+pub(crate) use check::{check, kept_apart};
 pub(crate) use definitions::Definitions;
-pub use operands::{create_namespaces, namespace_value, operands};
-pub use patch::{Patched, patch};
+pub(crate) use operands::{namespace_value, operands};
+pub(crate) use patch::patch;
 pub(crate) use providers::provider;
 pub(crate) use scope::{is_built_in, scope};
 pub(crate) use stubs::readable_stubs;
-pub use stubs::stubs;
+pub(crate) use stubs::stubs;

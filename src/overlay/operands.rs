@@ -5,17 +5,17 @@ use crate::ir::{Condition, Expr, Map, Object, Origin, Phase, Value, ValueSpec, V
 use serde_json::json;
 
 /// Returns the value that names a namespace of operands.
-pub fn namespace_value(name: &str) -> ValuesPath {
+pub(crate) fn namespace_value(name: &str) -> ValuesPath {
     ValuesPath::new(["namespaces", name])
 }
 
 /// Returns the value that says whether the chart makes them.
-pub fn create_namespaces() -> ValuesPath {
+pub(crate) fn create_namespaces() -> ValuesPath {
     ValuesPath::new(["createNamespaces"])
 }
 
 /// Returns the objects, and the values that they read.
-pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
+pub(crate) fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
     let mut objects = Vec::new();
     let mut values = Vec::new();
     for (name, namespace) in &operands.namespaces {

@@ -7,7 +7,7 @@ use crate::jq::{Input, Session, Stopped};
 
 /// The result of [`patch`].
 #[derive(Clone, Debug, Default)]
-pub struct Patched {
+pub(crate) struct Patched {
     /// The objects, in their order.
     pub objects: Vec<Object>,
     /// Number of objects that each patch matched; shorter than the list of patches after an error.
@@ -18,7 +18,7 @@ pub struct Patched {
 /// patches see objects as they are in `release`; patches see what only Helm knows as placeholders.
 /// From `first` on, the programs of `session` are the filter and the program of each patch. Patches
 /// that fail, or match nothing, are reported.
-pub fn patch(
+pub(crate) fn patch(
     objects: Vec<Object>,
     patches: &[PatchConfig],
     release: &Release<'_>,

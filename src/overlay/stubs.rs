@@ -92,7 +92,7 @@ spec:
 ";
 
 /// Returns the stub CRDs of these names, with the values that they read.
-pub fn stubs(names: &[Text]) -> (Vec<Object>, Vec<ValueSpec>) {
+pub(crate) fn stubs(names: &[Text]) -> (Vec<Object>, Vec<ValueSpec>) {
     let stubs: Vec<Object> = names.iter().filter_map(|name| stub(&name.text)).collect();
     let values = if stubs.is_empty() { Vec::new() } else { values() };
     (stubs, values)

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// A directory with a chart that bundle2chart wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChartDirectory {
+pub(crate) struct ChartDirectory {
     /// Name of the chart.
     pub name: String,
     /// Version of the chart.
@@ -30,7 +30,7 @@ pub struct ChartDirectory {
 /// `NAME/VERSION` or, in the flat layout, `NAME`.
 ///
 /// `None` if there is no chart, or if an ownership file is invalid.
-pub fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
+pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
     let mut found = Vec::new();
     let mut complete = true;
     for name in charts::folders(out) {

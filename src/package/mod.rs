@@ -9,10 +9,10 @@ mod archive;
 mod artifact;
 mod charts;
 mod file;
-pub mod push;
-pub mod record;
+pub(crate) mod push;
+pub(crate) mod record;
 
-pub use charts::{ChartDirectory, charts_in};
+pub(crate) use charts::charts_in;
 
 use crate::diag::Diagnostics;
 use crate::source::OciArtifact;
@@ -22,7 +22,7 @@ use std::path::Path;
 
 /// A packaged chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Package {
+pub(crate) struct Package {
     /// Name of the chart.
     pub name: String,
     /// Version of the chart.
@@ -35,7 +35,7 @@ pub struct Package {
 
 /// The packages that a command selects, and the record of all charts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packages {
+pub(crate) struct Packages {
     /// The selected packages, sorted by name and version.
     pub selected: Vec<Package>,
     /// The digests of all charts in the output directory, whether selected or not.
@@ -44,13 +44,13 @@ pub struct Packages {
 
 impl Package {
     /// Returns the name of the package's file, as `helm package` has it.
-    pub fn file_name(&self) -> String {
+    pub(crate) fn file_name(&self) -> String {
         format!("{}-{}.tgz", self.name, self.version)
     }
 
     /// Returns the tag of the artifact: the version, with `_` for `+`, which tags cannot have. Helm
     /// translates it in the same way.
-    pub fn tag(&self) -> String {
+    pub(crate) fn tag(&self) -> String {
         self.version.replace('+', "_")
     }
 
@@ -59,7 +59,7 @@ impl Package {
     ///
     /// # Errors
     /// If the directory or the file cannot be written.
-    pub fn write(&self, folder: &Path) -> io::Result<bool> {
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<bool> {
         file::write(&folder.join(self.file_name()), &self.archive)
     }
 
@@ -78,7 +78,11 @@ impl Package {
 ///
 /// `None` if a chart cannot be packaged, for example because a file was edited; all such charts are
 /// reported.
-pub fn packages(out: &Path, names: &[String], diagnostics: &mut Diagnostics) -> Option<Packages> {
+pub(crate) fn packages(
+    out: &Path,
+    names: &[String],
+    diagnostics: &mut Diagnostics,
+) -> Option<Packages> {
     let charts = charts_in(out, diagnostics)?;
     let selected = charts::select(&charts, names, out, diagnostics)?;
     let mut packages = Packages { selected: Vec::new(), record: Record::default() };

@@ -9,13 +9,13 @@ const SCHEME: &str = "oci://";
 
 /// Place for charts in a registry: `HOST/PATH`, below which each chart has a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChartRegistry {
+pub(crate) struct ChartRegistry {
     start: String,
 }
 
 /// State of a chart's tag in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TagState {
+pub(crate) enum TagState {
     /// There is no such tag.
     Missing,
     /// The tag has this package.
@@ -26,7 +26,7 @@ pub enum TagState {
 
 /// A chart in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remote<'p> {
+pub(crate) struct Remote<'p> {
     /// The package.
     pub package: &'p Package,
     /// `HOST/PATH/NAME:TAG`
@@ -39,7 +39,7 @@ impl ChartRegistry {
     /// Parses `oci://HOST/PATH`; the scheme may be left out.
     ///
     /// `None` if it is something else.
-    pub fn parse(text: &str, diagnostics: &mut Diagnostics) -> Option<Self> {
+    pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> Option<Self> {
         let start = text.strip_prefix(SCHEME).unwrap_or(text).trim_end_matches('/');
         // A reference needs a repository; `/chart` takes the place of a chart's name.
         let parsed = Reference::parse(&format!("{start}/chart"));
@@ -56,7 +56,7 @@ impl ChartRegistry {
 
     /// Asks the registry for the tag of each package; charts whose tag cannot be looked up are
     /// reported and left out.
-    pub fn look_up<'p>(
+    pub(crate) fn look_up<'p>(
         &self,
         packages: &'p [Package],
         resolver: &SourceResolver,
@@ -79,12 +79,12 @@ impl ChartRegistry {
 
 impl Remote<'_> {
     /// Returns the reference by digest, as Helm installs from it.
-    pub fn pinned(&self) -> String {
+    pub(crate) fn pinned(&self) -> String {
         format!("{SCHEME}{}@{}", self.reference, self.package.artifact.digest)
     }
 
     /// Returns true if a push uploads the package.
-    pub fn is_pushed(&self) -> bool {
+    pub(crate) fn is_pushed(&self) -> bool {
         self.state != TagState::Same
     }
 }
@@ -93,7 +93,7 @@ impl Remote<'_> {
 /// manifest, unless `replace` is set: a released chart must not change.
 ///
 /// `None` if a tag was refused, or the registry failed; packages before the failed one are pushed.
-pub fn push(
+pub(crate) fn push(
     remotes: &[Remote<'_>],
     replace: bool,
     resolver: &SourceResolver,

@@ -22,14 +22,14 @@ const SIZE_LIMIT: u64 = 16 << 20;
 
 /// The digests of all charts, sorted by name and version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub(crate) struct Record {
     /// The charts.
     pub charts: Vec<Recorded>,
 }
 
 /// The digests of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// Name of the chart.
     pub name: String,
     /// Version of the chart.
@@ -62,13 +62,13 @@ struct Blob {
 }
 
 /// Returns the path of the record: `charts.lock` in the output directory.
-pub fn path_of(out: &Path) -> PathBuf {
+pub(crate) fn path_of(out: &Path) -> PathBuf {
     out.join("charts.lock")
 }
 
 impl Record {
     /// Returns the text of the file: the same for the same charts.
-    pub fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut text = format!("{HEAD}version = {VERSION}\n");
         for Recorded { name, version, package: (digest, size), manifest } in &self.charts {
@@ -87,7 +87,7 @@ impl Record {
     }
 
     /// Parses the text of a record; `None` if it is not one of this version.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let file: File = toml::from_str(text).ok()?;
         let charts = file.charts.into_iter().map(|entry| Recorded {
             name: entry.name,
@@ -101,7 +101,7 @@ impl Record {
     /// Returns a line for each difference between this record and the file at `path`: `missing`,
     /// `stale` or `extra`, with the name and version of the chart. A file that is no record is
     /// `stale` as a whole.
-    pub fn differences(&self, path: &Path) -> Vec<String> {
+    pub(crate) fn differences(&self, path: &Path) -> Vec<String> {
         let text = regular_file::read(path, SIZE_LIMIT).ok();
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let old = match text.as_deref().map(Record::parse) {
@@ -131,7 +131,7 @@ impl Record {
     }
 
     /// Writes the record; returns false if it is unchanged, `None` if it cannot be written.
-    pub fn write(&self, path: &Path, diagnostics: &mut Diagnostics) -> Option<bool> {
+    pub(crate) fn write(&self, path: &Path, diagnostics: &mut Diagnostics) -> Option<bool> {
         let name = path.display().to_string();
         let failed = |error: std::io::Error| {
             Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))

@@ -11,7 +11,7 @@ const NAMED: usize = 3;
 
 /// The result of [`filter`].
 #[derive(Clone, Debug, Default)]
-pub struct Filtered {
+pub(crate) struct Filtered {
     /// The objects that are kept, in their order.
     pub objects: Vec<Object>,
     /// Number of matched objects for each `include` filter.
@@ -28,7 +28,7 @@ pub struct Filtered {
 /// object is an error, but the result is complete enough to find more: it counts as false. `None`
 /// after filters that do not compile, exceed their budget or remove all objects. Removing all
 /// Deployments or all CRDs is a warning.
-pub fn filter(
+pub(crate) fn filter(
     objects: Vec<Object>,
     include: &[Filter],
     exclude: &[Filter],
@@ -165,7 +165,7 @@ fn report_losses(
 ///
 /// `hits` contains every filter that ran with its matches, for all bundles. Filters of `[defaults]`
 /// occur once per bundle; a match in any of them is enough.
-pub fn unused_filters<'a>(
+pub(crate) fn unused_filters<'a>(
     hits: impl IntoIterator<Item = (&'a Filter, usize)>,
     diagnostics: &mut Diagnostics,
 ) {

@@ -45,7 +45,7 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
 }
 
 /// Returns the value that leaves out the CRDs.
-pub fn crds_enabled() -> ValueSpec {
+pub(crate) fn crds_enabled() -> ValueSpec {
     ValueSpec {
         path: ValuesPath::new(["crds", "enabled"]),
         default: json!(true),

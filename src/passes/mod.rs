@@ -19,9 +19,10 @@ mod service_account_name;
 mod service_account_values;
 mod strip_descriptions;
 
-pub use filter::{Filtered, filter, unused_filters};
-pub use keep_crds::crds_enabled;
-pub use lint::CODES as LINTS;
+pub(crate) use filter::{Filtered, filter, unused_filters};
+pub(crate) use keep_crds::crds_enabled;
+#[cfg(feature = "cli")]
+pub(crate) use lint::CODES as LINTS;
 
 use crate::config::CrdPlacement;
 use crate::diag::Diagnostics;
@@ -31,7 +32,7 @@ use std::collections::BTreeMap;
 
 /// Settings of the passes.
 #[derive(Clone, Debug, Default)]
-pub struct Context {
+pub(crate) struct Context {
     /// Name of the chart.
     pub chart: String,
     /// Version of the operator, which keys of values leave out.
@@ -86,7 +87,7 @@ const PASSES: [Pass; 14] = [
 ];
 
 /// Runs all passes.
-pub fn run(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
+pub(crate) fn run(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
     for pass in PASSES {
         pass(unit, context, diagnostics);
     }

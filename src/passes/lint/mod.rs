@@ -5,27 +5,18 @@
 
 mod access;
 mod characters;
+#[cfg(feature = "cli")]
+mod codes;
 mod kinds;
 mod refusals;
 mod workloads;
 
-use super::Context;
-use crate::diag::{Code, Diagnostics};
-use crate::ir::Unit;
+#[cfg(feature = "cli")]
+pub(crate) use codes::CODES;
 
-/// Codes of what is reported here.
-pub const CODES: [Code; 10] = [
-    Code::AccountMissing,
-    Code::ApiRefuses,
-    Code::AuthReaderMissing,
-    Code::ControlCharacter,
-    Code::ForeignKind,
-    Code::InvalidReference,
-    Code::OpenshiftOnly,
-    Code::RunAsUserMissing,
-    Code::SelectorMatchesNothing,
-    Code::ImageNotPinned,
-];
+use super::Context;
+use crate::diag::Diagnostics;
+use crate::ir::Unit;
 
 /// Looks at everything.
 pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
