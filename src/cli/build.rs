@@ -164,7 +164,10 @@ impl Build {
                             let path = lock_path.display();
                             summary.push(format!("{path}: {changes} changed; commit it"));
                         }
-                        if let Some(release) = built.releases.first().filter(|_| is_first) {
+                        // One that can be installed first.
+                        let first =
+                            built.releases.iter().find(|release| release.depends_on.is_empty());
+                        if let Some(release) = first.filter(|_| is_first) {
                             let lock =
                                 (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
                             let config = [global.config.as_path()].into_iter();

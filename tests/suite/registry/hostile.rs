@@ -543,7 +543,7 @@ fn a_download_that_is_killed_leaves_nothing_that_a_second_run_minds() {
     let (_server, project) = registry(|stored, asked| {
         let bytes = stored.blobs[&stored.layer()].clone();
         (is_blob(asked, &stored.layer()) && asked.times == 0).then(|| Answer {
-            body: Body::Slow(bytes, Duration::from_micros(200)),
+            body: Body::Slow(bytes, Duration::from_millis(1)),
             ..Answer::new(200, "")
         })
     });
