@@ -133,9 +133,13 @@ impl Project {
             .into_iter()
             .filter_map(Result::ok)
             .filter(|entry| entry.file_type().is_file())
-            .map(|entry| {
+            .filter_map(|entry| {
                 let path = entry.path().strip_prefix(&root).expect("below it").to_owned();
-                (path, std::fs::read(entry.path()).expect("a file"))
+                match std::fs::read(entry.path()) {
+                    // A running download moved it in between.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                    read => Some((path, read.expect("a file"))),
+                }
             })
             .collect()
     }
