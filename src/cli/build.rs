@@ -164,9 +164,14 @@ impl Build {
                             let path = lock_path.display();
                             summary.push(format!("{path}: {changes} changed; commit it"));
                         }
-                        // One that can be installed first.
-                        let first =
-                            built.releases.iter().find(|release| release.depends_on.is_empty());
+                        // One that can be installed first: it needs no other of these.
+                        let is_built = |name: &String| {
+                            built.releases.iter().any(|other| other.bundle == *name)
+                        };
+                        let first = built
+                            .releases
+                            .iter()
+                            .find(|release| !release.depends_on.iter().any(is_built));
                         if let Some(release) = first.filter(|_| is_first) {
                             let lock =
                                 (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
