@@ -26,7 +26,7 @@ pub use build::{Build, build, build_with};
 pub use compile::{Compiled, Hits, compile, compile_loaded};
 pub use images::images;
 pub use lock::lock;
-pub use selection::check_bundle_names;
+pub use selection::select_bundles;
 pub use settings_changed::{crds_moved, watch_changed};
 #[cfg(feature = "cli")]
 pub(crate) use threads::COMPILER_STACK;

@@ -48,10 +48,7 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        let mut diagnostics = Diagnostics::new();
-        let exit = self.add(global, output, &mut diagnostics).unwrap_or(Exit::Error);
-        output.diagnostics(&diagnostics);
-        exit
+        super::reporting(output, |output, diagnostics| self.add(global, output, diagnostics))
     }
 
     fn add(

@@ -50,22 +50,15 @@ impl LockCommand {
         let config = super::configuration(global, output, diagnostics)?;
         let path = lock::path_of(&global.config);
         let old = diagnostics.report(lock::read(&path))?;
-        let upgrade = self.upgrade.as_deref();
-        pipeline::check_bundle_names(&config, upgrade.unwrap_or_default(), diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
-        let is_upgraded = |bundle: &&BundleConfig| {
-            upgrade.is_some_and(|names| names.is_empty() || names.contains(&bundle.name))
+        let upgraded = match &self.upgrade {
+            Some(names) => pipeline::select_bundles(&config, names, diagnostics)?,
+            None => Vec::new(),
         };
         let missing = old.missing(&config, &[]);
-        let is_missing =
-            |bundle: &&BundleConfig| missing.iter().any(|other| other.name == bundle.name);
-        let needed: Vec<&BundleConfig> = config
-            .bundles
-            .iter()
-            .filter(|bundle| is_upgraded(bundle) || is_missing(bundle))
-            .collect();
+        let is_needed = |bundle: &&BundleConfig| {
+            upgraded.iter().chain(&missing).any(|other| other.name == bundle.name)
+        };
+        let needed: Vec<&BundleConfig> = config.bundles.iter().filter(is_needed).collect();
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
         let sources = SourceResolver::of(&config, access(global));
         let jobs = jobs.map_or(1, Into::into);

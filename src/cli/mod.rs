@@ -62,6 +62,17 @@ struct Global {
     offline: bool,
 }
 
+/// Runs a command that prints its diagnostics last; it returns `None` after an error.
+fn reporting(
+    output: &mut Output,
+    command: impl FnOnce(&mut Output, &mut Diagnostics) -> Option<Exit>,
+) -> Exit {
+    let mut diagnostics = Diagnostics::new();
+    let exit = command(output, &mut diagnostics).unwrap_or(Exit::Error);
+    output.diagnostics(&diagnostics);
+    exit
+}
+
 /// Reads the configuration, whose files locate diagnostics from now on; `None` after an error.
 fn configuration(
     global: &Global,

@@ -3,7 +3,6 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
-use crate::config::BundleConfig;
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::outdated::{self, Status, json, text};
@@ -42,10 +41,7 @@ impl Outdated {
         if self.format == Format::Json {
             output.keep_stdout_for_result();
         }
-        let mut diagnostics = Diagnostics::new();
-        let exit = self.outdated(global, output, &mut diagnostics).unwrap_or(Exit::Error);
-        output.diagnostics(&diagnostics);
-        exit
+        super::reporting(output, |output, diagnostics| self.outdated(global, output, diagnostics))
     }
 
     fn outdated(
@@ -56,13 +52,7 @@ impl Outdated {
     ) -> Option<Exit> {
         let config = super::configuration(global, output, diagnostics)?;
         let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
-        pipeline::check_bundle_names(&config, &self.names, diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
-        let is_named =
-            |bundle: &&BundleConfig| self.names.is_empty() || self.names.contains(&bundle.name);
-        let bundles: Vec<&BundleConfig> = config.bundles.iter().filter(is_named).collect();
+        let bundles = pipeline::select_bundles(&config, &self.names, diagnostics)?;
         let sources = SourceResolver::of(&config, access(global));
         let statuses = outdated::statuses(&bundles, &lock, &sources, diagnostics);
 

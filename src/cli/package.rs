@@ -31,10 +31,7 @@ pub(super) struct Package {
 
 impl Package {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        let mut diagnostics = Diagnostics::new();
-        let exit = self.package(global, output, &mut diagnostics).unwrap_or(Exit::Error);
-        output.diagnostics(&diagnostics);
-        exit
+        super::reporting(output, |output, diagnostics| self.package(global, output, diagnostics))
     }
 
     fn package(

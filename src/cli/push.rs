@@ -40,10 +40,7 @@ pub(super) struct Push {
 
 impl Push {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        let mut diagnostics = Diagnostics::new();
-        let exit = self.push(global, output, &mut diagnostics).unwrap_or(Exit::Error);
-        output.diagnostics(&diagnostics);
-        exit
+        super::reporting(output, |output, diagnostics| self.push(global, output, diagnostics))
     }
 
     fn push(

@@ -166,6 +166,10 @@ const CRDS_DOC: &str = "Placement of CRDs. `templates`: templates of a subchart,
     to install and upgrade first. `subchart` (charts/crds/crds) and `crds`: Helm's crds/ \
     directories, to create and replace with kubectl. Default: `templates`, or `separate` if the \
     chart has custom resources of its own CRDs.";
+const PULL_SECRET: &str = "Default name of the image pull secret for ServiceAccounts and pods; \
+    `false` disables the one of `[defaults]`.";
+const DEPENDS_ON: &str =
+    "Names of bundles and charts of this configuration that must be installed before this one.";
 const STRIP_DESCRIPTIONS: &str = "Remove descriptions from CRD schemas, which makes CRDs several \
     times smaller; `kubectl explain` then shows types only. Default: false.";
 const WATCH_DOC: &str = "Namespaces that the operator watches: `\"all\"`, `\"own\"`, or a list of \
@@ -566,12 +570,7 @@ pub static BUNDLE: Table = Table {
         optional("watch", Kind::Watch, WATCH_DOC),
         optional("include", Kind::Filters, INCLUDE),
         optional("exclude", Kind::Filters, EXCLUDE),
-        optional(
-            "pull-secret",
-            Kind::StringOrFalse(SECRET),
-            "Default name of the image pull secret for ServiceAccounts and pods; `false` disables \
-                the one of `[defaults]`.",
-        ),
+        optional("pull-secret", Kind::StringOrFalse(SECRET), PULL_SECRET),
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
@@ -584,11 +583,7 @@ pub static BUNDLE: Table = Table {
             "Version of the chart (semantic versioning). Default: the version of the \
                 ClusterServiceVersion.",
         ),
-        optional(
-            "depends-on",
-            Kind::Strings(Some(NAME)),
-            "Names of bundles and charts of this configuration that must be installed before this one.",
-        ),
+        optional("depends-on", Kind::Strings(Some(NAME)), DEPENDS_ON),
         optional("ready", Kind::Tables(&READY), READY.doc),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("config", Kind::Table(&PODS), PODS.doc),

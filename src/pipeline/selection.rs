@@ -41,10 +41,19 @@ pub(super) fn select<'c>(
     all
 }
 
-/// Reports an error for each name that no bundle has. Models have no lock entries.
-pub fn check_bundle_names(config: &Config, names: &[String], diagnostics: &mut Diagnostics) {
+/// Returns the named bundles in the order of the configuration, all when nothing is named, and
+/// `None`, with errors, when no bundle has a name. Models have no lock entries.
+pub fn select_bundles<'c>(
+    config: &'c Config,
+    names: &[String],
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<&'c BundleConfig>> {
     let bundles = config.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
-    check(names, &bundles.collect::<Vec<_>>(), diagnostics);
+    if !check(names, &bundles.collect::<Vec<_>>(), diagnostics) {
+        return None;
+    }
+    let is_named = |bundle: &&BundleConfig| names.is_empty() || names.contains(&bundle.name);
+    Some(config.bundles.iter().filter(is_named).collect())
 }
 
 /// Returns true if all names are known.

@@ -1,9 +1,9 @@
 //! `[[chart]]`: keys of charts from the user's own manifests.
 
 use super::{
-    CRDS, CRDS_DOC, EXCLUDE, INCLUDE, Kind, NAME, NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS, PATCH_DOC,
-    PATCH_KEYS, PROVIDED, PROVIDED_ENTRY, SECRET, SEMANTIC_VERSION, STRIP_DESCRIPTIONS, Table,
-    optional, ready::CHART_READY, required,
+    CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, NAME, NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS,
+    PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY, PULL_SECRET, SECRET, SEMANTIC_VERSION,
+    STRIP_DESCRIPTIONS, Table, optional, ready::CHART_READY, required,
 };
 
 /// Pattern of `digest`.
@@ -79,19 +79,10 @@ pub static CHART: Table = Table {
         ),
         optional("include", Kind::Filters, INCLUDE),
         optional("exclude", Kind::Filters, EXCLUDE),
-        optional(
-            "pull-secret",
-            Kind::StringOrFalse(SECRET),
-            "Default name of the image pull secret for ServiceAccounts and pods; `false` disables \
-                the one of `[defaults]`.",
-        ),
+        optional("pull-secret", Kind::StringOrFalse(SECRET), PULL_SECRET),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
-        optional(
-            "depends-on",
-            Kind::Strings(Some(NAME)),
-            "Names of bundles and charts of this configuration that must be installed before this one.",
-        ),
+        optional("depends-on", Kind::Strings(Some(NAME)), DEPENDS_ON),
         optional("ready", Kind::Tables(&CHART_READY), CHART_READY.doc),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("overlay", Kind::Tables(&OVERLAY), OVERLAY_DOC),

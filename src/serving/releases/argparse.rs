@@ -321,7 +321,7 @@ impl<'t> Line<'t> {
             )
         };
 
-        // To argparse, a word after the flag is an argument of its own.
+        // To argparse, the word after the flag is a separate argument.
         let given = match value {
             Some(value) => Some(value),
             None => {

@@ -88,7 +88,7 @@ pub(crate) fn answered(view: &View<'_>, found: &mut Found) {
                 _ => (VLLM_PATHS, "vLLM"),
             };
             let adds_paths = ["middleware", "root-path", "tool-server", "grpc"];
-            // The supervisor of ranks has paths of its own.
+            // The supervisor of ranks serves other paths.
             let is_supervised = engine.has_port_for_each_rank() && path == "/readyz";
             let has_others = is_supervised || adds_paths.iter().any(|flag| flags.has(flag));
             if !has_others && !is_placeholder(path) && !paths.contains(&path) {
