@@ -2,7 +2,7 @@
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -94,11 +94,20 @@ impl Server {
                 }
                 let Ok(stream) = stream else { continue };
                 let (handler, log, tls) = (Arc::clone(&handler), Arc::clone(&log), tls.clone());
-                std::thread::spawn(move || match tls {
-                    None => serve(stream, handler.as_ref(), &log),
-                    Some(config) => {
-                        let connection = rustls::ServerConnection::new(config).expect("TLS");
-                        serve(rustls::StreamOwned::new(connection, stream), handler.as_ref(), &log);
+                std::thread::spawn(move || {
+                    let socket = stream.try_clone();
+                    match tls {
+                        None => serve(stream, handler.as_ref(), &log),
+                        Some(config) => {
+                            let connection = rustls::ServerConnection::new(config).expect("TLS");
+                            let mut stream = rustls::StreamOwned::new(connection, stream);
+                            serve(&mut stream, handler.as_ref(), &log);
+                            stream.conn.send_close_notify();
+                            let _ = stream.flush();
+                        }
+                    }
+                    if let Ok(socket) = socket {
+                        hang_up(socket);
                     }
                 });
             }
@@ -133,6 +142,14 @@ impl Drop for Server {
         // Wakes the listener.
         let _ = TcpStream::connect(self.address);
     }
+}
+
+/// Ends a connection without a reset: a socket that is closed with unread bytes, of TLS for
+/// instance, is reset, and the client may lose the answer.
+fn hang_up(mut socket: TcpStream) {
+    let _ = socket.shutdown(Shutdown::Write);
+    let _ = socket.set_read_timeout(Some(Duration::from_secs(1)));
+    let _ = std::io::copy(&mut socket.by_ref().take(1 << 20), &mut std::io::sink());
 }
 
 /// One request a connection.
