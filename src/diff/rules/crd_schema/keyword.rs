@@ -1,0 +1,339 @@
+//! Rules on keywords of a schema: the old and the new value of one come in, a finding goes out.
+
+use super::super::crd_reference;
+use super::location::SchemaLocation;
+use super::{
+    CHANGED, DEFAULT, DEFAULT_ADDED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED, NULLABLE,
+    PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
+    UNIQUE, flag, validation,
+};
+use crate::diff::Finding;
+use crate::diff::rules::{RuleContext, display_value, found, listed, not_in};
+use serde_json::Value as Json;
+
+/// Formats that the API server validates; it ignores all others. Source: kube-openapi's
+/// pkg/validation/strfmt, and apiextensions-apiserver's `supportedFormats`.
+const VALIDATED_FORMATS: [&str; 24] = [
+    "bsonobjectid",
+    "uri",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "cidr",
+    "mac",
+    "uuid",
+    "uuid3",
+    "uuid4",
+    "uuid5",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "creditcard",
+    "ssn",
+    "hexcolor",
+    "rgbcolor",
+    "byte",
+    "date",
+    "duration",
+    "date-time",
+    "datetime",
+];
+
+/// An edit of a keyword.
+struct KeywordChange<'a> {
+    /// The field, as in a manifest, or `the object`.
+    field: &'a str,
+    keyword: &'a str,
+    /// The edited value. It is a part of the keyword's value if the edit is below the keyword.
+    old: Option<&'a Json>,
+    new: Option<&'a Json>,
+    /// The schemas that have the keyword.
+    before: Option<&'a Json>,
+    after: Option<&'a Json>,
+}
+
+/// Returns the finding for an edit of a schema keyword, which is step `at` of the edit's path.
+pub(super) fn judge(
+    context: &RuleContext<'_, '_>,
+    location: &SchemaLocation,
+    keyword: &str,
+    at: usize,
+) -> Option<Finding> {
+    let parent = context.steps().get(..at)?;
+    let change = KeywordChange {
+        field: if location.field.is_empty() { "the object" } else { &location.field },
+        keyword,
+        old: context.edit.old.as_ref(),
+        new: context.edit.new.as_ref(),
+        before: context.old.at(parent),
+        after: context.new.at(parent),
+    };
+
+    // A constraint that Kubernetes has anyway rejects only values that never worked.
+    if ["pattern", "minLength", "maxLength"].contains(&keyword) && change.new.is_some() {
+        let reference =
+            crd_reference::judge(context.old, context.new, parent, &location.field, keyword);
+        if reference.is_some() {
+            return reference;
+        }
+    }
+
+    Some(match keyword {
+        "type" | "anyOf" | "x-kubernetes-int-or-string" => change.of_type(),
+        "enum" => change.of_enum(),
+        "required" => change.of_required(),
+        "minimum" | "minLength" | "minItems" | "minProperties" => change.of_bound(true),
+        "maximum" | "maxLength" | "maxItems" | "maxProperties" => change.of_bound(false),
+        "exclusiveMinimum" | "exclusiveMaximum" => change.of_exclusive_bound(),
+        "pattern" => change.of_pattern(),
+        "format" => return change.of_format(),
+        "default" => change.of_default(),
+        "nullable" | "x-kubernetes-preserve-unknown-fields" => change.of_permission(),
+        "additionalProperties" | "properties" | "items" => change.of_fields(),
+        "x-kubernetes-validations" => return validation::judge(context, change.field, at),
+        "x-kubernetes-list-map-keys" => change.of_list_keys(),
+        "x-kubernetes-list-type" | "x-kubernetes-map-type" => change.of_list_type(),
+        _ => change.unclassified(),
+    })
+}
+
+impl KeywordChange<'_> {
+    fn unclassified(&self) -> Finding {
+        found(&CHANGED, format!("{}: `{}` changed", self.field, self.keyword))
+    }
+
+    /// A field that is an integer or a string has no type, and `anyOf` with both types next to
+    /// `x-kubernetes-int-or-string`, which is the only place where a structural schema allows it.
+    fn of_type(&self) -> Finding {
+        let field = self.field;
+        let int_or_string = |schema| flag(schema, "x-kubernetes-int-or-string");
+        let untyped = |schema| int_or_string(schema) || is_free(schema);
+
+        match (self.keyword, self.old, self.new) {
+            ("type", Some(old), Some(new)) => {
+                let rule = if old == "integer" && new == "number" { &LOOSENED } else { &TYPE };
+                let (old, new) = (display_value(old), display_value(new));
+                found(rule, format!("{field}: type {old} → {new}"))
+            }
+            ("type", Some(old), None) if untyped(self.after) => {
+                found(&LOOSENED, format!("{field}: type {} no longer required", display_value(old)))
+            }
+            ("type", None, Some(new)) if untyped(self.before) => {
+                found(&TYPE, format!("{field}: type restricted to {}", display_value(new)))
+            }
+            ("type", ..) => found(&TYPE, format!("{field}: type added or removed")),
+
+            ("anyOf", None, Some(_)) if int_or_string(self.after) => {
+                found(&LOOSENED, format!("{field}: integers and strings allowed"))
+            }
+            ("anyOf", Some(_), None) if int_or_string(self.before) => {
+                found(&TYPE, format!("{field}: no longer an integer or a string"))
+            }
+            ("anyOf", ..) => self.unclassified(),
+
+            (_, Some(_), _) => found(&TYPE, format!("{field}: no longer an integer or a string")),
+            _ => found(&LOOSENED, format!("{field}: integers and strings allowed")),
+        }
+    }
+
+    fn of_enum(&self) -> Finding {
+        let field = self.field;
+        match (self.old, self.new) {
+            (None, Some(new)) => {
+                found(&ENUM, format!("{field}: only {} allowed now", values(&all(new))))
+            }
+            (Some(_), None) => found(&LOOSENED, format!("{field}: enum removed")),
+            (Some(old), Some(new)) => {
+                let gone = not_in(old, new);
+                if gone.is_empty() {
+                    let added = counted("value", &not_in(new, old));
+                    return found(&LOOSENED, format!("{field}: new {added}"));
+                }
+                found(&ENUM, format!("{field}: {} no longer allowed", counted("value", &gone)))
+            }
+            (None, None) => self.unclassified(),
+        }
+    }
+
+    fn of_required(&self) -> Finding {
+        let field = self.field;
+        let empty = Json::Array(Vec::new());
+        let came = not_in(self.new.unwrap_or(&empty), self.old.unwrap_or(&empty));
+
+        // The API server applies defaults before it validates, so an object without the field is
+        // accepted.
+        let has_default = |name: &&Json| {
+            let property = name.as_str().and_then(|n| self.after?.get("properties")?.get(n));
+            property.is_some_and(|property| property.get("default").is_some())
+        };
+        let (filled, bare): (Vec<&Json>, Vec<&Json>) = came.into_iter().partition(has_default);
+        if !bare.is_empty() {
+            return found(&REQUIRED, format!("{field}: {} now required", counted("field", &bare)));
+        }
+        if !filled.is_empty() {
+            let fields = counted("field", &filled);
+            return found(
+                &DEFAULT_ADDED,
+                format!("{field}: {fields} now required, with a default"),
+            );
+        }
+        found(&LOOSENED, format!("{field}: fewer required fields"))
+    }
+
+    /// With `lower`, larger bounds are narrower.
+    fn of_bound(&self, lower: bool) -> Finding {
+        let (field, keyword) = (self.field, self.keyword);
+        let reason = match (self.old, self.new) {
+            (None, Some(new)) => format!("{field}: new {keyword} {}", display_value(new)),
+            (Some(old), Some(new)) => {
+                format!("{field}: {keyword} {} → {}", display_value(old), display_value(new))
+            }
+            (Some(old), None) => format!("{field}: {keyword} {} removed", display_value(old)),
+            (None, None) => format!("{field}: {keyword} changed"),
+        };
+
+        let number = |value: Option<&Json>| value.and_then(Json::as_f64);
+        let narrower = match (number(self.old), number(self.new)) {
+            (_, None) => false,
+            // A minimum length of 0 restricts nothing.
+            (None, Some(new)) => !(lower && keyword != "minimum" && new <= 0.0),
+            (Some(old), Some(new)) => (new > old) == lower,
+        };
+        found(if narrower { &RANGE } else { &LOOSENED }, reason)
+    }
+
+    /// In OpenAPI 3.0 these keywords are Booleans next to the bound, not bounds.
+    fn of_exclusive_bound(&self) -> Finding {
+        let (field, keyword) = (self.field, self.keyword);
+        if self.new.and_then(Json::as_bool) == Some(true) {
+            return found(&RANGE, format!("{field}: new {keyword}, the bound is not allowed"));
+        }
+        found(&LOOSENED, format!("{field}: {keyword} removed, the bound is allowed"))
+    }
+
+    fn of_pattern(&self) -> Finding {
+        let field = self.field;
+        match (self.old, self.new) {
+            (None, Some(new)) => {
+                found(&PATTERN, format!("{field}: new pattern {}", display_value(new)))
+            }
+            (Some(_), Some(new)) => found(
+                &PATTERN_CHANGED,
+                format!("{field}: pattern changed to {}", display_value(new)),
+            ),
+            _ => found(&LOOSENED, format!("{field}: pattern removed")),
+        }
+    }
+
+    fn of_format(&self) -> Option<Finding> {
+        let field = self.field;
+        let Some(new) = self.new else {
+            return Some(found(&LOOSENED, format!("{field}: format removed")));
+        };
+        let shown = display_value(new);
+        Some(if VALIDATED_FORMATS.contains(&new.as_str()?) {
+            found(&FORMAT, format!("{field}: format {shown}"))
+        } else {
+            found(&LOOSENED, format!("{field}: format {shown}, which is not validated"))
+        })
+    }
+
+    fn of_default(&self) -> Finding {
+        let field = self.field;
+        match (self.old, self.new) {
+            (None, Some(new)) => {
+                found(&DEFAULT_ADDED, format!("{field}: new default {}", display_value(new)))
+            }
+            (Some(old), Some(new)) => {
+                let (old, new) = (display_value(old), display_value(new));
+                found(&DEFAULT, format!("{field}: default {old} → {new}"))
+            }
+            (Some(old), None) => {
+                found(&DEFAULT, format!("{field}: default {} removed", display_value(old)))
+            }
+            (None, None) => self.unclassified(),
+        }
+    }
+
+    /// Keywords that allow something with `true`, so that `false` and no value are the same.
+    fn of_permission(&self) -> Finding {
+        let field = self.field;
+        match (self.keyword, self.old) {
+            ("nullable", Some(Json::Bool(true))) => {
+                found(&NULLABLE, format!("{field}: null no longer allowed"))
+            }
+            ("nullable", _) => found(&LOOSENED, format!("{field}: null allowed")),
+            (_, Some(Json::Bool(true))) => {
+                found(&PRUNED, format!("{field}: unknown fields are pruned"))
+            }
+            _ => found(&LOOSENED, format!("{field}: unknown fields are preserved")),
+        }
+    }
+
+    fn of_fields(&self) -> Finding {
+        let (field, keyword) = (self.field, self.keyword);
+        match (self.old, self.new) {
+            (Some(_), None) if is_free(self.after) => found(
+                &LOOSENED,
+                format!("{field}: {keyword} removed, unknown fields are preserved"),
+            ),
+            (Some(_), None) => {
+                found(&PROPERTY_REMOVED, format!("{field}: {keyword} removed, fields are pruned"))
+            }
+            (Some(_), Some(Json::Bool(false))) if keyword == "additionalProperties" => found(
+                &PROPERTY_REMOVED,
+                format!("{field}: additional properties no longer allowed"),
+            ),
+            // Unknown fields are kept on both sides, but the new properties are validated.
+            (None, Some(_))
+                if keyword == "properties" && is_free(self.before) && is_free(self.after) =>
+            {
+                found(&CHANGED, format!("{field}: new properties, which are validated"))
+            }
+            (None, Some(_)) => found(&PROPERTY_ADDED, format!("{field}: new {keyword}")),
+            _ => self.unclassified(),
+        }
+    }
+
+    fn of_list_keys(&self) -> Finding {
+        let keys =
+            |value: Option<&Json>| value.map_or("none".to_owned(), |keys| values(&all(keys)));
+        let (old, new) = (keys(self.old), keys(self.new));
+        found(&LIST_KEYS, format!("{}: list map keys {old} → {new}", self.field))
+    }
+
+    fn of_list_type(&self) -> Finding {
+        let (field, keyword) = (self.field, self.keyword);
+        let kind =
+            |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or("default").to_owned();
+        let (old, new) = (kind(self.old), kind(self.new));
+
+        // Only these types are validated, and only of lists: types of maps are for server-side
+        // apply.
+        let unique = |kind: &str| ["set", "map"].contains(&kind);
+        let narrower = keyword == "x-kubernetes-list-type" && unique(&new) && !unique(&old);
+        let rule = if narrower { &UNIQUE } else { &LIST_TYPE };
+        found(rule, format!("{field}: {keyword} {old} → {new}"))
+    }
+}
+
+/// Returns true if a schema preserves unknown fields.
+fn is_free(schema: Option<&Json>) -> bool {
+    flag(schema, "x-kubernetes-preserve-unknown-fields")
+}
+
+fn all(list: &Json) -> Vec<&Json> {
+    list.as_array().into_iter().flatten().collect()
+}
+
+/// Returns the values with a noun in the right number: `value X`, `values X and Y`.
+fn counted(noun: &str, list: &[&Json]) -> String {
+    let plural = if list.len() == 1 { "" } else { "s" };
+    format!("{noun}{plural} {}", values(list))
+}
+
+fn values(values: &[&Json]) -> String {
+    let display_value: Vec<String> = values.iter().map(|value| display_value(value)).collect();
+    listed(&display_value, 6)
+}

@@ -1,0 +1,89 @@
+//! Locations in the schema of a CRD: a path of an edit comes in, a field and a keyword go out.
+
+use crate::diff::path::{Path, Step};
+
+/// Number of steps of `.spec.versions[v].schema.openAPIV3Schema`.
+pub(super) const START: usize = 5;
+
+/// Location of an edit in a schema.
+pub(super) struct SchemaLocation {
+    /// The field, as in a manifest: `spec.items[].name`.
+    pub(super) field: String,
+    /// Length of the path of the schema that the keyword or property belongs to.
+    pub(super) schema: usize,
+    /// True inside allOf, anyOf, oneOf or not, where a removal can tighten validation.
+    pub(super) combined: bool,
+    /// The edited part of the schema.
+    pub(super) part: SchemaPart,
+}
+
+/// The edited part of a schema.
+pub(super) enum SchemaPart {
+    /// A whole property.
+    Property,
+    /// A keyword, and the index of its path step.
+    Keyword(String, usize),
+    /// A whole schema.
+    Schema,
+}
+
+/// Returns the location of a path in a schema. `start` is the step after `openAPIV3Schema`.
+pub(super) fn locate(steps: &[Step], start: usize) -> SchemaLocation {
+    let mut location = SchemaLocation {
+        field: String::new(),
+        schema: start,
+        combined: false,
+        part: SchemaPart::Schema,
+    };
+
+    let mut at = start;
+    while let Some(Step::Key(keyword)) = steps.get(at) {
+        location.schema = at;
+        match keyword.as_str() {
+            "properties" | "patternProperties" => match steps.get(at + 1) {
+                Some(Step::Key(name)) => {
+                    if !location.field.is_empty() {
+                        location.field.push('.');
+                    }
+                    location.field.push_str(name);
+                    if steps.len() == at + 2 {
+                        location.part = SchemaPart::Property;
+                        return location;
+                    }
+                    at += 2;
+                }
+                _ => {
+                    location.part = SchemaPart::Keyword(keyword.clone(), at);
+                    return location;
+                }
+            },
+            "items" | "additionalProperties" if steps.len() > at + 1 => {
+                location.field.push_str(if keyword == "items" { "[]" } else { ".*" });
+                at += 1;
+            }
+            // `not` has a schema, the others have a list of schemas, so they take an index, too.
+            "allOf" | "anyOf" | "oneOf" | "not" if steps.len() > at + 1 => {
+                location.combined = true;
+                at += if keyword == "not" { 1 } else { 2 };
+            }
+            _ => {
+                location.part = SchemaPart::Keyword(keyword.clone(), at);
+                return location;
+            }
+        }
+    }
+
+    location.schema = at;
+    location
+}
+
+/// Returns the version and the field of a path in the schema of a CRD, `None` for other paths.
+pub(in crate::diff) fn schema_field(path: &Path) -> Option<(String, String)> {
+    let steps = path.steps();
+    let is_key =
+        |at: usize, name: &str| matches!(steps.get(at), Some(Step::Key(key)) if key == name);
+    if !(is_key(1, "versions") && is_key(3, "schema")) || steps.len() < START {
+        return None;
+    }
+    Some((steps.get(2)?.label(), locate(steps, START).field))
+}

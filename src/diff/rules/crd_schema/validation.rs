@@ -1,0 +1,69 @@
+//! Rules on `x-kubernetes-validations`: CEL rules of a schema.
+
+use super::super::lookup::Lookup;
+use super::{LOOSENED, NEW_FIELDS, TRANSITION, VALIDATION};
+use crate::diff::Finding;
+use crate::diff::path::Step;
+use crate::diff::rules::{RuleContext, display_value, found, listed};
+use serde_json::Value as Json;
+
+/// Returns the finding for an edit of `x-kubernetes-validations`.
+pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Option<Finding> {
+    let rest = context.steps().get(at + 1..)?;
+    let rules = |list: &Json| -> Vec<String> {
+        let list = list.as_array().into_iter().flatten();
+        list.filter_map(|rule| rule.get("rule")?.as_str().map(str::to_owned)).collect()
+    };
+    let came: Vec<String> = match (rest, &context.edit.old, &context.edit.new) {
+        ([], old, Some(new)) => {
+            let old = old.as_ref().map(rules).unwrap_or_default();
+            rules(new).into_iter().filter(|rule| !old.contains(rule)).collect()
+        }
+        ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
+            new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect()
+        }
+        ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
+            new.as_str().map(str::to_owned).into_iter().collect()
+        }
+        ([] | [Step::Item(_)], Some(_), None) => Vec::new(),
+        // Messages and reasons of rules do not affect validation.
+        _ => return None,
+    };
+    if came.is_empty() {
+        return Some(found(&LOOSENED, format!("{field}: validation removed")));
+    }
+
+    let schema = context.steps().get(..at)?;
+    let properties = |side: &Lookup<'_>| side.at(schema).and_then(|s| s.get("properties").cloned());
+    let (before, after) = (properties(context.old), properties(context.new));
+    let is_new = |name: &str| {
+        let has = |side: &Option<Json>| side.as_ref().is_some_and(|map| map.get(name).is_some());
+        has(&after) && !has(&before)
+    };
+    let rule = if came.iter().all(|rule| is_about(rule, is_new)) {
+        &NEW_FIELDS
+    } else if came.iter().all(|rule| rule.contains("oldSelf") || is_about(rule, is_new)) {
+        &TRANSITION
+    } else {
+        &VALIDATION
+    };
+    let shown: Vec<String> =
+        came.into_iter().map(|rule| display_value(&Json::String(rule))).collect();
+    Some(found(rule, format!("{field}: new validation {}", listed(&shown, 3))))
+}
+
+/// Returns true if a CEL rule uses `self` only for fields for which `wanted` is true.
+fn is_about(rule: &str, wanted: impl Fn(&str) -> bool) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut uses = rule
+        .match_indices("self")
+        .filter(|(at, _)| !rule[..*at].ends_with(word) && !rule[at + 4..].starts_with(word));
+    let mut any = false;
+    let all = uses.all(|(at, _)| {
+        any = true;
+        let Some(rest) = rule[at + 4..].strip_prefix('.') else { return false };
+        let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
+        wanted(&rest[..end])
+    });
+    any && all
+}
