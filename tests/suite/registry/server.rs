@@ -149,7 +149,7 @@ impl Drop for Server {
 fn hang_up(mut socket: TcpStream) {
     let _ = socket.shutdown(Shutdown::Write);
     let _ = socket.set_read_timeout(Some(Duration::from_secs(1)));
-    let _ = std::io::copy(&mut socket.by_ref().take(1 << 20), &mut std::io::sink());
+    let _ = std::io::copy(&mut Read::take(&mut socket, 1 << 20), &mut std::io::sink());
 }
 
 /// One request a connection.
