@@ -104,6 +104,7 @@ impl ClusterServiceVersion {
         let spec = object.root.get("spec").unwrap_or(&null);
         reader.expect_map(spec, ".spec");
 
+        // `deployment` is the only strategy that OLM ever had.
         let strategy = reader.text(spec, ".spec.install.strategy", &["install", "strategy"]);
         if !matches!(strategy.as_deref(), None | Some("deployment")) {
             reader.report(
@@ -136,6 +137,7 @@ impl ClusterServiceVersion {
             .maps(spec, ".spec.relatedImages", &["relatedImages"])
             .map(|(_, image)| (text_of(image, "name"), text_of(image, "image")))
             .collect();
+        // Read completely first, so that all errors of a CSV are reported at once.
         let failed = reader.diagnostics.has_errors();
         diagnostics.append(reader.diagnostics);
         if failed {
@@ -198,6 +200,7 @@ impl ClusterServiceVersion {
     pub fn served_versions(&self) -> Vec<&ApiServiceDescription> {
         let mut served: IndexMap<String, &ApiServiceDescription> = IndexMap::new();
         for service in &self.api_services {
+            // The position is that of the first entry, the content that of the last.
             served.insert(service.name(), service);
         }
         served.into_values().collect()
@@ -343,6 +346,7 @@ impl<'a> Reader<'a> {
                 Some(other) => self.wrong_type(other, "a boolean", format!("{path}.supported")),
             }
         }
+        // By the order of the enum, so that messages and defaults do not depend on the CSV.
         modes.sort_unstable();
         modes.dedup();
         modes

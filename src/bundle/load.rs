@@ -21,6 +21,7 @@ const MEDIATYPE: &str = "operators.operatorframework.io.bundle.mediatype.v1";
 pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle> {
     let start = diagnostics.mark();
     let annotations = annotations(files, diagnostics);
+    // Everything is read before the first error ends the load, so that one run reports all of them.
     let readable = !diagnostics.has_errors_since(start);
     let mut objects = Vec::new();
     read_manifests(files, false, &mut objects, diagnostics);
@@ -60,6 +61,7 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
                 .hint("set this annotation to the operator's package name"),
         );
     }
+    // Requirements of a CSV are its required CRDs, which need the owned ones of the bundle.
     let mut requirements = match &csv {
         Some(csv) => requirements::read(files, csv, &crds, diagnostics),
         None => Requirements::default(),
@@ -126,6 +128,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
     let mut merged: IndexMap<String, String> = files
         .labels
         .iter()
+        // Other labels are those of the base image.
         .filter(|(key, _)| key.starts_with("operators.operatorframework.io."))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
@@ -159,6 +162,8 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
     for (key, value) in map {
         match value {
             Value::Text(text) => {
+                // The file overrides the labels of the image: both are written by the same tool,
+                // but only the file is edited by hand.
                 merged.insert(key.clone(), text.clone());
             }
             Value::Bool(_) | Value::Number(_) | Value::Null => {}
@@ -284,6 +289,8 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
     let read = documents(file, bytes, &BundleFiles::default(), diagnostics);
     for document in read.into_iter().flat_map(|read| read.documents) {
         let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+        // Rendered folders have files for other tools, such as values.yaml, next to their
+        // manifests.
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         if api_version.is_empty()
             || kind.is_empty()
@@ -355,6 +362,7 @@ pub(super) fn flatten(
         ..Place::file(position.file).path(&position.path)
     };
     let type_name = value.type_name();
+    // A list or a text at the top is what is left of a broken template.
     let Value::Map(mut root) = value else {
         diagnostics.push(
             Diagnostic::error(
@@ -371,6 +379,7 @@ pub(super) fn flatten(
     };
 
     let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    // By the form, as kubectl does: lists of custom resources have kinds of their own.
     if kind.ends_with("List") && root.get("items").is_some_and(|items| items.as_seq().is_some()) {
         let api_version = root.get("apiVersion").cloned();
         let items = root.shift_remove("items");
@@ -405,6 +414,7 @@ pub(super) fn flatten(
         }
     }
 
+    // An object without a name cannot be upgraded: each release would create another one.
     let name = root.get("metadata").and_then(|metadata| metadata.get("name"));
     if name.and_then(Value::as_str).is_none_or(str::is_empty) {
         diagnostics.push(
@@ -462,6 +472,7 @@ fn single_csv(
     }
 
     let csv = csvs.pop();
+    // The file with an error may be the CSV.
     if csv.is_none() && complete {
         diagnostics.push(
             Diagnostic::error(
@@ -479,6 +490,8 @@ fn single_csv(
 /// `status` (recursively, as controller-gen writes into CRDs). No other fields are removed.
 pub(super) fn drop_server_fields(object: &mut Object) {
     if let Some(metadata) = object.root.get_mut("metadata").and_then(Value::as_map_mut)
+        // controller-gen writes it, and a status with empty fields, because Go's types have no way
+        // to omit them.
         && metadata.get("creationTimestamp").is_some_and(Value::is_null)
     {
         metadata.shift_remove("creationTimestamp");

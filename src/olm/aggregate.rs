@@ -18,11 +18,15 @@ pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
     let csv = &bundle.csv;
     let mut objects = Vec::new();
     for owned in &csv.owned_crds {
+        // A CSV may own a CRD that its bundle does not ship; a role for it would name an API that
+        // does not exist.
         let Some(crd) = crds.iter().find(|crd| crd.name() == owned.name) else { continue };
+        // The API server requires that a CRD is named PLURAL.GROUP.
         let Some((plural, group)) = owned.name.split_once('.') else { continue };
         let prefix = format!("{}-{}", owned.name, owned.version);
         objects.extend(api_roles(&prefix, group, plural, &crd.origin));
         let rule = Value::map([
+            // `kubectl explain` and consoles read the CRD itself.
             ("verbs", Value::texts(["get"])),
             ("apiGroups", Value::texts(["apiextensions.k8s.io"])),
             ("resources", Value::texts(["customresourcedefinitions"])),

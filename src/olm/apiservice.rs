@@ -26,6 +26,7 @@ pub(super) fn objects(
             .into_iter()
             .filter(|service| service.deployment == server.deployment.name)
             .peekable();
+        // A server of webhooks only needs no delegated authentication.
         if services.peek().is_none() {
             continue;
         }
@@ -34,6 +35,8 @@ pub(super) fn objects(
             let mut spec = Map::from_iter([
                 ("group".to_owned(), Value::text(&service.group)),
                 ("version".to_owned(), Value::text(&service.version)),
+                // OLM v0's priorities: above those of CRDs (1000, 100), so that the group is
+                // preferred to them.
                 ("groupPriorityMinimum".to_owned(), Value::from(2000)),
                 ("versionPriority".to_owned(), Value::from(15)),
                 ("service".to_owned(), server.reference(None, service.port)),
@@ -73,6 +76,7 @@ fn delegation(chart: &str, server: &Server<'_>) -> [Object; 2] {
     let delegator = format!("{}-system:auth-delegator", role_base(chart, &server.service));
     let reader = Value::map([
         ("name", Value::text(auth_reader_name(chart, server.account()))),
+        // The API server publishes its CA for client certificates in a ConfigMap there.
         ("namespace", Value::text("kube-system")),
     ]);
     [

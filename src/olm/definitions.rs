@@ -70,6 +70,8 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let services = csv.served_versions().into_iter().map(|service| {
         (format!("owned APIService `{}`", service.name()), &service.deployment, &service.place)
     });
+    // Services are created for Deployments of the CSV only; a server of any other one would have
+    // none.
     let known: Vec<&str> = csv.deployments.iter().map(|d| d.name.as_str()).collect();
 
     for (what, deployment, entry) in webhooks.chain(services) {
@@ -92,6 +94,8 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 }
 
 fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    // By type as well: a mutating and a validating webhook become objects of two kinds, which may
+    // have the same name.
     let mut seen: IndexMap<(&str, &str), &str> = IndexMap::new();
     for webhook in &bundle.csv.webhooks {
         let (name, kind) = (webhook::name(webhook), webhook.kind.as_str());
@@ -163,6 +167,7 @@ fn names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 }
 
 fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
+    // `spec.conversion` of a CRD has room for one webhook, and the last one would win silently.
     let mut by_crd: IndexMap<&str, Vec<&WebhookDescription>> = IndexMap::new();
     for webhook in conversions(bundle) {
         for crd in &webhook.conversion_crds {
@@ -206,6 +211,7 @@ fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             }
 
             let crd = bundle.crds.iter().find(|crd| crd.name() == name);
+            // The API server requires structural schemas for conversion, which this field excludes.
             let keeps = crd.and_then(|crd| crd.at(&["spec", "preserveUnknownFields"]));
             if let (Some(crd), Some(Value::Bool(true))) = (crd, keeps) {
                 diagnostics.push(
@@ -243,6 +249,7 @@ fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagno
         };
         for group in texts(rule, "apiGroups") {
             match group.as_str() {
+                // A failing webhook on these could block the changes that would repair it.
                 "*" | "olm.operatorframework.io" => {
                     forbid(format!("the API group `{group}`"), "apiGroups");
                 }
@@ -277,6 +284,7 @@ fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             Some(Value::Seq(items)) => !items.is_empty(),
             Some(_) => true,
         };
+        // `spec.conversion` of a CRD has no such field.
         let side_effects = webhook.kind != WebhookKind::Conversion;
         for (key, needed) in [("admissionReviewVersions", true), ("sideEffects", side_effects)] {
             if needed && !has(key) {

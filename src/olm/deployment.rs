@@ -28,13 +28,16 @@ pub(super) fn deployment(
     }
 
     let mut spec = entry.spec.as_map().cloned().unwrap_or_default();
+    // As OLM: one replaced ReplicaSet is kept.
     spec.insert("revisionHistoryLimit".to_owned(), Value::from(1));
     let template = spec.map_at("template");
     let template_metadata = template.map_at("metadata");
+    // controller-gen writes `creationTimestamp: null`, which means nothing.
     if template_metadata.get("creationTimestamp").is_some_and(Value::is_null) {
         template_metadata.shift_remove("creationTimestamp");
     }
 
+    // Operators read their namespaces from these annotations through the downward API.
     let own = template_metadata.get("annotations").and_then(Value::as_map).cloned();
     let mut annotations = bundle
         .csv

@@ -68,6 +68,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
     let targets = Targets::choose(&bundle.csv, options, diagnostics);
     let (mut crds, mut shipped) =
         (std::mem::take(&mut bundle.crds), std::mem::take(&mut bundle.objects));
+    // Before the check for errors, so that its findings are reported together with those above.
     let servers = webhook_server::servers(bundle, diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors_since(start)) else {
         // Return the shipped objects, so that their problems are reported too.

@@ -77,6 +77,7 @@ fn replace_named(map: &mut Map, key: &str, items: &[Json]) {
     for item in items {
         let name = item["name"].as_str();
         let named = |index: &usize| list[*index].get("name").and_then(Value::as_str) == name;
+        // Of equal names the last one counts, so that is the one to replace.
         match (0..own).rev().find(named).filter(|index| !replaced.contains(index)) {
             Some(index) => {
                 list[index] = Value::from(item);

@@ -20,6 +20,7 @@ pub(super) fn service_accounts(bundle: &Bundle, shipped: &[Object]) -> Vec<Objec
     let shipped = |name: &str| {
         shipped.iter().any(|object| object.kind() == "ServiceAccount" && object.name() == name)
     };
+    // Permissions of one account are often in both lists; the account exists once.
     let mut accounts: IndexMap<&str, &Origin> = IndexMap::new();
     for permission in csv.permissions.iter().chain(&csv.cluster_permissions) {
         let name = permission.service_account.as_str();
@@ -50,6 +51,7 @@ pub(super) fn permissions(
         let (role, binding) = names.next(&permission.service_account, "role");
         if *targets == Targets::All {
             let mut rules = permission.rules.as_seq().unwrap_or_default().to_vec();
+            // As OLM: an operator that watches all namespaces lists them.
             rules.push(Value::map([
                 ("verbs", Value::texts(["get", "list", "watch"])),
                 ("apiGroups", Value::texts([""])),
@@ -166,6 +168,7 @@ impl<'a> Names<'a> {
         let count = self.used.entry(base.clone()).or_insert(0);
         loop {
             *count += 1;
+            // Names stay the same when a new version of the operator adds a permission at the end.
             let number = if *count == 1 { String::new() } else { format!("-{count}") };
             let names =
                 [format!("{base}-{suffix}{number}"), format!("{base}-{suffix}binding{number}")];

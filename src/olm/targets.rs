@@ -131,6 +131,8 @@ impl Targets {
     /// comma-separated.
     pub(super) fn annotation(&self) -> Value {
         match self {
+            // Operators treat an empty list of namespaces as all of them (controller-runtime's
+            // cache).
             Targets::All => Value::text(""),
             Targets::Own => Value::Expr(Expr::ReleaseNamespace),
             Targets::Namespaces(targets) => match targets.as_slice() {

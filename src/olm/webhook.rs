@@ -56,6 +56,7 @@ fn configuration(
         ("clientConfig".to_owned(), client_config(webhook, server, certificates)),
     ]);
     let policy = ["reinvocationPolicy"];
+    // Only mutating webhooks have this field.
     let own = if webhook.kind == WebhookKind::Mutating { policy.as_slice() } else { &[] };
     for key in FIELDS.iter().chain(own) {
         if let Some(value) = webhook.definition.get(key).filter(|value| !value.is_null()) {
@@ -63,6 +64,7 @@ fn configuration(
         }
     }
 
+    // As OLM: objects in other namespaces are not the operator's.
     if let Some(namespaces) = targets.watched() {
         let expression = Value::map([
             ("key", Value::text("kubernetes.io/metadata.name")),
@@ -93,6 +95,7 @@ fn client_config(
     certificates: &Certificates<'_>,
 ) -> Value {
     let path = match webhook.kind {
+        // As OLM, for which a conversion webhook without a path is at the root.
         WebhookKind::Conversion => Some(webhook.path.as_deref().unwrap_or("/")),
         _ => webhook.path.as_deref(),
     };

@@ -52,6 +52,7 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
         place: &service.place,
         origin: &service.origin,
     };
+    // One endpoint per APIService: a CSV lists one entry for each kind of a version.
     let services = csv.served_versions();
     let endpoints: Vec<Endpoint<'_>> =
         csv.webhooks.iter().map(of_webhook).chain(services.into_iter().map(of_api)).collect();
@@ -63,7 +64,10 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
         let own: Vec<&Endpoint<'_>> =
             endpoints.iter().filter(|e| e.deployment == deployment.name).collect();
         let Some(first) = own.first() else { continue };
+        // Names of Services are DNS labels, those of Deployments may have dots.
         let service = service_name(&deployment.name.replace('.', "-"));
+        // Labels of RFC 1035, which Services require, start with a letter; those of Deployments
+        // need not.
         if service.starts_with(|c: char| c.is_ascii_digit()) {
             diagnostics.push(
                 Diagnostic::error(
@@ -118,6 +122,7 @@ fn ports(
         }
     }
 
+    // By number, so that the order of webhooks in the CSV changes nothing in the cluster.
     ports.sort_by_key(|endpoint| endpoint.port);
     ports.into_iter().map(|endpoint| (endpoint.port, endpoint.target.clone())).collect()
 }
@@ -160,6 +165,7 @@ impl Server<'_> {
             .unwrap_or_else(|| Value::from(Map::new()));
         let ports = self.ports.iter().map(|(port, target)| {
             Value::map([
+                // A Service with several ports must name them.
                 ("name", Value::text(port.to_string())),
                 ("port", Value::from(*port)),
                 ("targetPort", target.clone()),

@@ -90,6 +90,7 @@ pub(super) fn orphans(out: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Fatal>
             continue;
         }
         let configured = names.contains(entry.file_name()) || entry.file_name() == STAGE;
+        // Older versions of a configured chart are kept on purpose.
         if entry.depth() == 1 && configured {
             walk.skip_current_dir();
         } else if is_marked(entry.path())

@@ -104,6 +104,8 @@ impl OutputDirectory {
             lock: Mutex::new(None),
             failed: AtomicBool::new(false),
         };
+        // A check must not write, so it compares what is there; a build first completes what was
+        // interrupted.
         let has_leftovers = directory.stage.exists() || out.join(LOCK).exists();
         if has_leftovers && mode != Mode::Check {
             diagnostics.report(directory.lock())?;
@@ -141,6 +143,7 @@ impl OutputDirectory {
                 return None;
             }
             let staged = self.stage.chart(&files, &found);
+            // A full disk fails for every chart that follows.
             self.failed.fetch_or(staged.is_err(), Ordering::Relaxed);
             diagnostics.report(staged)?;
         }
@@ -180,6 +183,7 @@ impl OutputDirectory {
         }
         if self.mode == Mode::Check {
             charts.iter().for_each(|chart| changes.differences.append(chart.differences.clone()));
+            // `keep` removes them in a build.
             changes.differences.extra.extend(outdated.iter().cloned());
             changes.differences.orphans = diagnostics.report(orphans(&self.out, &dirs))?;
             return Some(changes);
@@ -195,6 +199,7 @@ impl OutputDirectory {
 
         // Without the lock nothing is staged.
         if self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            // Without the lock they were compared before another build may have ended.
             let mut unchanged = with(Change::Unchanged);
             diagnostics.report(unchanged.try_for_each(|chart| self.check_unchanged(chart)))?;
             diagnostics.report(self.check_working_directory(&changed))?;
@@ -269,6 +274,7 @@ impl OutputDirectory {
         found = inspect(diagnostics)?;
         diagnostics.report(self.stage.deployment(&files, &found))?;
 
+        // The ownership file changes with every other one, and says nothing to a person.
         let mut changed = &(&found.missing | &found.stale) | &found.extra;
         changed.remove(ownership::FILE_NAME);
         changes.deployment_files = changed.into_iter().map(PathBuf::from).collect();

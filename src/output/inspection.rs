@@ -62,6 +62,7 @@ impl Inspection {
                 None => State::Absent,
                 Some(metadata) if !metadata.is_dir() => State::InTheWay(chart.dir.to_owned()),
                 Some(_) => {
+                    // Git does not keep empty directories, so one that is left over means nothing.
                     entries = files_below(&folder)?;
                     if entries.is_empty() { State::Absent } else { State::read(&folder)? }
                 }
@@ -70,6 +71,7 @@ impl Inspection {
 
         // Only the file of the deployment files has no version.
         let state = match state {
+            // A chart without a version could be replaced by any other.
             State::Ours(Ownership { version: None, .. }) => State::Damaged(1),
             state => state,
         };
@@ -133,6 +135,7 @@ impl Inspection {
         mut entries: BTreeMap<PathBuf, Metadata>,
     ) -> Result<Self, Fatal> {
         let owned = match &self.state {
+            // Without a readable ownership file everything is foreign.
             State::Ours(ownership) => ownership.sums.clone(),
             _ => BTreeMap::new(),
         };
@@ -173,6 +176,8 @@ impl Inspection {
 
         match path.to_str().and_then(|path| owned.get_key_value(path)) {
             Some((path, sum)) => {
+                // A link in place of a file was made by somebody, even if its target has our
+                // content.
                 let written = metadata.is_file() && sha256_of(file).map_err(unreadable)? == *sum;
                 if !written {
                     self.edited.insert(path.clone());
@@ -250,6 +255,7 @@ fn metadata_of(path: &Path) -> Result<Option<Metadata>, Fatal> {
 
 /// Returns true if a Chart.lock was written by Helm.
 fn is_lock_of_helm(file: &Path, metadata: &Metadata) -> io::Result<bool> {
+    // A larger one has other dependencies than ours, or is no Chart.lock.
     if !metadata.is_file() || metadata.len() > CHART_LOCK_LIMIT {
         return Ok(false);
     }
@@ -259,6 +265,7 @@ fn is_lock_of_helm(file: &Path, metadata: &Metadata) -> io::Result<bool> {
 
 /// Returns true if the path is a regular file with this content. Reads it only if the size matches.
 fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<bool> {
+    // Spares reading most of the stale files.
     if !metadata.is_file() || metadata.len() != content.len() as u64 {
         return Ok(false);
     }

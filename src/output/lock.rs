@@ -30,6 +30,8 @@ impl Lock {
     /// [`Code::OutputBusy`] if another build holds the lock, [`Code::OutputFailed`] if files cannot
     /// be created.
     pub(super) fn acquire(out: &Path) -> Result<Self, Fatal> {
+        // The file is in the directory that it locks, so that builds with different paths to it
+        // meet.
         let created = make_directories(out)?;
         let path = out.join(LOCK);
         let refused = |e: io::Error| failed("lock the output directory with", &path, &e);

@@ -96,6 +96,8 @@ impl Ownership {
             if let Some(version) = line.strip_prefix(VERSION) {
                 ownership.version = Some(version.to_owned());
             } else if !line.starts_with('#') {
+                // Two spaces: the text mode of sha256sum, which is the same as its binary mode
+                // outside of Windows.
                 let (sum, path) = line.split_once("  ").ok_or(number)?;
                 let is_sum = sum.len() == 64
                     && sum.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
@@ -116,6 +118,7 @@ impl Ownership {
     pub(crate) fn read(folder: &Path) -> Result<Recorded, Fatal> {
         let file = folder.join(FILE_NAME);
         match fs::symlink_metadata(&file) {
+            // A link could lead to the list of another chart.
             Ok(metadata) if metadata.is_file() && metadata.len() <= SIZE_LIMIT => {}
             Ok(_) => return Ok(Recorded::Damaged(1)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recorded::Missing),

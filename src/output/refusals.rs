@@ -33,6 +33,7 @@ pub(super) fn of_chart(
         let hint = format!("restore it from Git, or delete `{shown}` and build again");
         return diagnostics.push(damage.hint(hint));
     }
+    // The order matters: an error in the place of the chart explains all errors of its files.
     let recorded = match &found.state {
         State::Ours(recorded) => recorded,
         State::Absent => return,
@@ -59,11 +60,13 @@ pub(super) fn of_chart(
         );
     }
 
+    // Edits that restore the content of the chart need no permission.
     if replace || found.is_current() {
         return;
     }
     let is_other =
         recorded.version == wanted.ownership.version && !recorded.is_same_chart(&wanted.ownership);
+    // Asked last, because it starts git.
     let is_released = || !is_unreleased(out, &chart.dir, recorded.to_text().as_bytes());
     if is_other && (!found.edited.is_empty() || is_released()) {
         let message = format!(
@@ -159,6 +162,8 @@ fn misplaced(out: &Path, folder: &Path, found: &Inspection) -> Option<Diagnostic
         _ => {}
     }
 
+    // Layouts `versioned` and `flat` nest into each other: out/NAME is a chart of one and holds
+    // those of the other.
     let marker = found.foreign.iter().find(|path| path.ends_with(ownership::FILE_NAME))?;
     let inner = folder.join(marker.parent()?);
     let inner = inner.display();

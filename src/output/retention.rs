@@ -21,6 +21,7 @@ pub fn outdated(
     diagnostics: &mut Diagnostics,
 ) -> Vec<PathBuf> {
     let parts: Vec<_> = dir.iter().collect();
+    // The layout `flat` has one version per chart.
     let ([name, _], Ok(built)) = (parts.as_slice(), semver::Version::parse(version)) else {
         return Vec::new();
     };
@@ -35,6 +36,7 @@ pub fn outdated(
             _ => {}
         }
     }
+    // By precedence of versions, not by name: 1.10.0 is after 1.9.0.
     earlier.sort_by_key(|(version, _)| Reverse(version.clone()));
 
     let kept = usize::try_from(keep).unwrap_or(usize::MAX).saturating_sub(1);

@@ -77,6 +77,7 @@ impl Stage {
             let staged = target.join(path);
             make_parents(&staged)?;
             let current = self.out.join(files.dir).join(path);
+            // File systems without hard links get a copy, which has the same content.
             let linked = found.same.contains(path) && fs::hard_link(current, &staged).is_ok();
             if !linked {
                 write_file(&staged, content)?;
@@ -89,6 +90,7 @@ impl Stage {
     /// the deployment files.
     pub(super) fn install(&self, charts: &[&Path]) -> Result<(), Fatal> {
         for (index, chart) in charts.iter().enumerate() {
+            // Charts are all of one build or none: deployment files name their versions.
             if let Err(problem) = self.swap(chart) {
                 // Should this fail as well, each chart still is the old or the new one.
                 for chart in charts.iter().take(index).rev() {
@@ -97,6 +99,8 @@ impl Stage {
                 return Err(problem);
             }
         }
+        // The rename marks the point of no return: from here on, an interrupted build is completed
+        // and not undone.
         let (staged, ready) = (self.dir.join("deployment"), self.dir.join("ready"));
         make_directories(&staged)?;
         fs::rename(&staged, &ready).map_err(|e| failed("rename", &staged, &e))?;
@@ -137,6 +141,7 @@ impl Stage {
     /// Finishes a build that has ended or was killed: afterwards, each chart is the old or the new
     /// one, the deployment files are complete if they were ready, and no files are staged.
     pub(super) fn recover(&self) -> Result<(), Fatal> {
+        // Without leftovers nothing was interrupted.
         if self.exists() {
             self.complete()?;
             self.clean_up()?;

@@ -84,6 +84,7 @@ fn set(object: &mut Object, value: Value) {
         *namespace = value;
         return;
     }
+    // The place where people look for it.
     let position = metadata.get_index_of("name").map_or(0, |index| index + 1);
     metadata.shift_insert(position, "namespace".to_owned(), value);
 }

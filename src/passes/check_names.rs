@@ -10,6 +10,7 @@ use indexmap::IndexMap;
 pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<ObjectId, &Object> = IndexMap::new();
     for object in &unit.objects {
+        // Helm would create the first one and fail at the second.
         if let Some(first) = seen.insert(object.id(), object) {
             diagnostics.push(
                 Diagnostic::error(

@@ -38,6 +38,8 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
         let plain = take_plain_schemas(object);
         let found = release.object(object).map(check_object).unwrap_or_default();
         put_back(object, plain);
+        // Removed here, so that strict clients (`kubectl --validate=strict`, server-side apply)
+        // accept the object.
         for steps in found.unknown_fields {
             diagnostics.push(unknown_field(object, &path_of(&steps)));
             object.remove(&steps);

@@ -41,6 +41,7 @@ pub(crate) fn filter(
         return Some(Filtered { objects, ..Filtered::default() });
     }
     let start = diagnostics.mark();
+    // Filters are compiled once per bundle; each has its own error, with its place in bundles.toml.
     let unusable = filters.iter().zip(session.errors());
     diagnostics
         .extend(unusable.filter_map(|(filter, error)| Some(filter.unusable(error.clone()?))));
@@ -68,6 +69,7 @@ pub(crate) fn filter(
         fates.push(Fate::of(&answers, include.len()));
     }
 
+    // Counted over all bundles later: a filter of `[defaults]` may match in one of them only.
     let hits: Vec<usize> = questions.iter().map(|question| question.hits).collect();
     let (include_hits, exclude_hits) = hits.split_at(include.len());
     let (include_hits, exclude_hits) = (include_hits.to_vec(), exclude_hits.to_vec());
@@ -99,6 +101,8 @@ impl Fate {
     /// `include` filters.
     fn of(answers: &[bool], includes: usize) -> Self {
         let (include, exclude) = answers.split_at(includes);
+        // `exclude` wins over `include`, so that a default can be narrowed and never be widened by
+        // accident.
         if let Some(first) = exclude.iter().position(|answer| *answer) {
             Fate::Excluded(includes + first)
         } else if include.is_empty() || include.contains(&true) {
@@ -171,6 +175,7 @@ pub(crate) fn unused_filters<'a>(
 ) {
     let mut sums: BTreeMap<(&str, usize), (&Filter, usize)> = BTreeMap::new();
     for (filter, count) in hits {
+        // A filter is its place in the file: two filters may have the same text.
         let place = (filter.span.source.name.as_str(), filter.span.range.start);
         sums.entry(place).or_insert((filter, 0)).1 += count;
     }

@@ -15,6 +15,8 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let images: BTreeMap<String, Vec<Use>> = of_pods(&unit.objects)
         .into_iter()
         .filter_map(|(reference, mut uses)| {
+            // Before the names are chosen, so that an image that nobody pulls takes no name from
+            // another.
             uses.retain(is_used);
             (is_reference(&reference) && !uses.is_empty()).then_some((reference, uses))
         })
@@ -56,6 +58,7 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     });
 
     let mut names: Vec<(&str, String)> = names.into_iter().collect();
+    // By key, as people look for them in values.yaml.
     names.sort_by(|(_, one), (_, other)| one.cmp(other));
     unit.values.extend(names.into_iter().map(|(reference, name)| ValueSpec {
         path: own(&name),

@@ -21,14 +21,17 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
     let mut switched = false;
 
     for object in &mut unit.objects {
+        // Stub CRDs are in a chart of their own.
         if object.kind() != "CustomResourceDefinition" || object.origin == Origin::Stub {
             continue;
         }
         let rendered = object.has_expression();
+        // Helm never deletes or replaces the files of a `crds/` folder, so they need no annotation.
         if !(configured || rendered || object.phase == Phase::Operand) {
             continue;
         }
         object.annotate("helm.sh/resource-policy", "keep");
+        // The version is the bundle's, and overlays change without it.
         if object.phase == Phase::Operand {
             continue;
         }

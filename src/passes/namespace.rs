@@ -22,6 +22,7 @@ pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Di
             kind if WORKLOADS.contains(&kind) => hosts(object, context),
             _ => {}
         }
+        // Descriptions in schemas mention namespaces as examples.
         if object.kind() != "CustomResourceDefinition" {
             report_mentions(object, context, diagnostics);
         }
@@ -38,6 +39,7 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
     for subject in subjects.into_iter().flatten().filter_map(Value::as_map_mut) {
         let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
         if text("kind") != "ServiceAccount" {
+            // Users and other groups belong to no namespace.
             let group = text("name").strip_prefix(ACCOUNTS_OF);
             if group.and_then(|namespace| context.namespace(namespace))
                 == Some(Expr::ReleaseNamespace)
@@ -48,6 +50,8 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
             continue;
         }
         let meant = context.namespace(text("namespace"));
+        // An account of the chart under a foreign namespace is a leftover of the vendor's
+        // kustomization.
         let own = accounts.contains(text("name")) || text("namespace").is_empty();
         if let Some(namespace) = meant.or(own.then_some(Expr::ReleaseNamespace)) {
             subject.insert("namespace".to_owned(), Value::Expr(namespace));
@@ -194,6 +198,8 @@ fn find_mentions(
                 mentions.push(Mention {
                     path: path.to_owned(),
                     namespace: namespace.clone(),
+                    // An operator often has the name of its namespace, so only a key or flag that
+                    // says so is certain.
                     certain: means(key) || means(text),
                 });
             }

@@ -57,6 +57,7 @@ fn is_hook(object: &Object) -> bool {
 fn hook(object: &mut Object) {
     let annotations = object.annotations_mut();
     annotations.insert(HOOK.to_owned(), Value::text("pre-install,pre-upgrade"));
+    // Helm's default, written down: a failed Job stays for `kubectl logs` until the next attempt.
     let policy = Value::text("before-hook-creation");
     annotations.entry("helm.sh/hook-delete-policy".to_owned()).or_insert(policy);
 }

@@ -29,6 +29,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
             add(holder);
             let namespace = object.metadata("namespace").cloned();
             let namespace = namespace.unwrap_or(Value::Expr(Expr::ReleaseNamespace));
+            // Operands are a chart of their own; what is only needed there is installed with it.
             let phase = if object.phase == Phase::Operand { Phase::Operand } else { Phase::With };
             match namespaces.iter_mut().find(|(known, _)| *known == namespace) {
                 Some((_, first)) => *first = phase.min(*first),
@@ -42,6 +43,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         let operands = operands.map(|name| Expr::Text(namespace_value(name)));
         let always = std::iter::once(Expr::ReleaseNamespace).chain(operands).map(Value::Expr);
         let always: Vec<_> = always.map(|namespace| (namespace, Phase::With)).collect();
+        // Otherwise two Secrets of one name would be in one namespace.
         namespaces.retain(|(namespace, _)| always.iter().all(|(known, _)| known != namespace));
         let secrets = always.into_iter().chain(namespaces);
         unit.objects.extend(secrets.map(|(namespace, phase)| secret(namespace, phase)));
@@ -86,6 +88,7 @@ fn secret(namespace: Value, phase: Phase) -> Object {
     ]);
     let mut secret = Object::new(root, Origin::Added(PULL_SECRET));
     secret.phase = phase;
+    // Without content the Secret is the user's, under the same name.
     secret.when = Some(Condition::Set(secret_content()));
     secret
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 /// Creates a value of the annotations of every ServiceAccount, under `serviceAccounts.KEY`.
 pub(super) fn service_account_values(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+    // Keys are computed over all names together: names that differ in their version only keep it.
     let names = unit.names("ServiceAccount");
     let keys = value_keys(names.iter().map(String::as_str), &context.version);
     for object in unit.objects.iter_mut().filter(|object| object.kind() == "ServiceAccount") {

@@ -27,6 +27,7 @@ pub(super) fn strip_descriptions(unit: &mut Unit, context: &Context, _: &mut Dia
 /// API, apiextensions.k8s.io/v1).
 fn strip(schema: &mut Value) {
     let Some(schema) = schema.as_map_mut() else { return };
+    // Inside of `properties` the key is a field of the API, and its value a schema.
     if schema.get("description").is_some_and(|text| text.as_str().is_some()) {
         schema.shift_remove("description");
     }

@@ -183,6 +183,7 @@ pub(super) fn walk<R: Read>(
     let content_end = Rc::new(Cell::new(0));
     let padded = Padded { inner: stream, position: 0, content_end: Rc::clone(&content_end) };
     let mut archive = tar::Archive::new(padded);
+    // The archive is given back in any case: its digest explains most errors.
     let walked = walk_entries(&mut archive, meter, &content_end, visit);
     let mut stream = archive.into_inner().inner;
     // A stream may go on after the end of its archive; its digest covers that too.

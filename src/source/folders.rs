@@ -155,8 +155,10 @@ impl Decided {
             }
             None => BTreeMap::new(),
         };
+        // OLM reads manifests from one level only.
         let manifests = accept(tree.take(&self.manifests, true));
         let metadata = accept(tree.take(&self.metadata, false));
+        // After a rejected entry, an empty directory is a consequence.
         if problems.is_empty() && manifests.is_empty() {
             problems.push(*self.no_manifests(labels));
         }
@@ -272,6 +274,7 @@ fn annotated(text: &[u8]) -> Annotated {
                     Some(_) => {}
                 }
             }
+            // The value of an anchor is unknown here; the strict parser resolves it.
             Event::Alias(..) if key.is_some() => key = None,
             Event::DocumentEnd => break,
             _ => {}
@@ -283,6 +286,7 @@ fn annotated(text: &[u8]) -> Annotated {
 /// Returns the directories that annotations.yaml of a bundle directory names, before the tree is
 /// built.
 pub(super) fn named_in(text: &[u8], limits: &Limits) -> Vec<String> {
+    // The tree rejects it later, with its place.
     if text.len() as u64 > limits.kept_file_bytes {
         return Vec::new();
     }

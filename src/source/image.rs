@@ -140,6 +140,7 @@ pub(super) fn open(
     let labels = config.config.unwrap_or_default().labels.unwrap_or_default();
     let diff_ids = config.rootfs.unwrap_or_default().diff_ids.unwrap_or_default();
 
+    // Images that are artifacts have no list; those with one must have it for all layers.
     if !diff_ids.is_empty() {
         if diff_ids.len() != layers.len() {
             let message = format!(
@@ -166,6 +167,7 @@ fn resolve(
     limits: &Limits,
 ) -> Result<(Descriptor, ImageManifest), Fatal> {
     let mut descriptor = root.clone();
+    // Indexes may nest, and each level costs a request.
     for _ in 0..DEEPEST_INDEX {
         match read_document(blobs, &descriptor, limits)? {
             Document::Manifest(manifest) => return Ok((descriptor, *manifest)),
@@ -296,6 +298,7 @@ pub(super) fn read_small(
         return Err(too_much(message));
     }
     let reader = blobs.open(descriptor)?.ok_or_else(|| missing(&name))?;
+    // Nothing of an unverified document is used, so it is read completely before it is parsed.
     let mut checked = CheckedBlob::new(reader, digest, descriptor.size())?;
     let mut bytes = Vec::new();
     // The check reports blobs that are too long.
@@ -340,6 +343,7 @@ fn layers(
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<Vec<Layer>, Fatal> {
+    // Each layer costs a request, and a hash of all of its bytes.
     let count = manifest.layers().len();
     if count > limits.layers {
         let message = format!("the image has {count} layers; the limit is {}", limits.layers);
@@ -382,6 +386,7 @@ fn unpack(
     diagnostics: &mut Diagnostics,
 ) -> Result<Tree, Fatal> {
     let mut tree = Tree::new(folders, limits);
+    // One for all layers: ten bombs of a tenth of the limit are a bomb.
     let meter = Meter::new(limits);
     for (number, layer) in layers.iter().enumerate() {
         let visit = &mut |entry: &mut Entry<'_>| tree.apply_layer_entry(entry, number);
@@ -401,10 +406,12 @@ pub(super) fn walk_layer(
     let (digest, size) = (layer.descriptor.digest(), layer.size());
     let stored = blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
     let stored = CheckedBlob::new(stored, digest, size)?;
+    // Of the content as unpacked; the descriptor has the digest of what is stored.
     let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
     let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
     let compression = stream.compression();
     let (stream, outcome) = walk(stream, meter, visit);
+    // A layer over the limit is not read to its end, so its digest is unknown.
     if let Err(error) = &outcome
         && is_exceeded(error)
     {

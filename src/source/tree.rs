@@ -90,6 +90,7 @@ impl Tree {
 
     /// Applies an entry of a tar that is not a layer: no name has a special meaning.
     pub(super) fn apply(&mut self, entry: &mut Entry<'_>, layer: usize) -> io::Result<()> {
+        // `..` is resolved in the path alone, before symbolic links are.
         let (path, climbs) = self.locate(&entry.path);
         if path.is_empty() {
             return Ok(());

@@ -126,6 +126,7 @@ impl<'t> Parser<'t> {
             );
             Error::new(message, mark)
         };
+        // Go reads one document of each part and ignores the rest, even if it is invalid.
         let rest = |error: Error| dropped(&error.message, error.mark);
         let mut token = self.scanner.peek()?;
         while let TokenKind::DocumentEnd = token.kind {
@@ -155,10 +156,12 @@ impl<'t> Parser<'t> {
             };
             return Ok((Event::Alias(*id), start));
         }
+        // In either order, each at most once.
         let (anchor, tag) = self.properties()?;
 
         let token = self.scanner.peek()?;
         let (event, state) = match token.kind {
+            // A list at the indentation of its key, which is how kubectl and Helm write lists.
             TokenKind::BlockEntry if indentless => {
                 (Event::SequenceStart { anchor }, State::IndentlessEntry)
             }
@@ -188,12 +191,14 @@ impl<'t> Parser<'t> {
                 self.scanner.take()?;
                 (Event::MappingStart { anchor }, State::BlockKey)
             }
+            // An anchor or a tag alone has an empty value.
             _ if anchor != 0 || tag.is_some() => {
                 self.leave();
                 let text = Cow::Borrowed("");
                 return Ok((Event::Scalar { text, style: Style::Plain, anchor, tag }, start));
             }
             _ => {
+                // The bracket is what a person has to find, not the end of the document.
                 let unclosed = !block && token.kind.ends_document();
                 let error = Error::new(
                     format!("expected a value, found {}", token.kind.spelled()),
@@ -443,6 +448,7 @@ impl<'t> Parser<'t> {
         }
         let begun = self.open.last().map_or(1, |open| open.line);
         let what = match self.state {
+            // Of the innermost collection; the outer ones may be fine.
             State::BlockEntry | State::FlowEntry { .. } => "list",
             _ => "map",
         };

@@ -213,6 +213,7 @@ impl<'t> Builder<'t> {
                 (Style::Quoted, _) => {
                     Ok(Scalar::Value(Value::Text(std::mem::take(text).into_owned())))
                 }
+                // The JSON parser passes numbers only, so a text is one that is too large.
                 (Style::Json, Scalar::Value(Value::Text(_))) => Err(self.not_json(text, mark)),
                 (_, scalar) => Ok(scalar),
             };
@@ -267,6 +268,7 @@ impl<'t> Builder<'t> {
             Scalar::NotJson(key) if self.expects_key() => Value::text(key),
             Scalar::NotJson(_) => return Err(self.not_json(written, mark)),
             Scalar::Value(value) if self.expects_key() => value,
+            // Kubernetes converts YAML to JSON before it decodes it, which changes numbers.
             Scalar::Value(value) => scalar::through_json(value),
         };
         self.place(value, mark)
@@ -279,6 +281,7 @@ impl<'t> Builder<'t> {
             let message = format!("the file has more than {MAX_NODES} values");
             return Err(self.problem(mark, message, Cause::Limit));
         }
+        // A document begins at its first value, after comments and `---`.
         if self.stack.is_empty() {
             self.line = mark.line;
         }
@@ -349,10 +352,12 @@ impl<'t> Builder<'t> {
     }
 
     fn duplicate(&mut self, name: String, first: usize, last: Mark) {
+        // A file that was concatenated twice has thousands.
         if self.done.duplicates.len() == MAX_DUPLICATES {
             return;
         }
         let mut path = String::new();
+        // The last frame is the map with the duplicate, whose key is added below.
         for frame in &self.stack[..self.stack.len() - 1] {
             match frame {
                 Frame::Seq { items, .. } => path.push_str(&format!("[{}]", items.len())),

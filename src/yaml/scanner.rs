@@ -118,6 +118,8 @@ impl<'t> Scanner<'t> {
     /// Returns the next token without taking it.
     pub(super) fn peek(&mut self) -> Result<&Token<'t>, Error> {
         if !self.ready {
+            // A key is known to be one only at its `:`, so tokens wait until none of them can be a
+            // key.
             while self.queue.is_empty() || self.head_may_be_key()? {
                 self.fetch()?;
             }
@@ -160,6 +162,7 @@ impl<'t> Scanner<'t> {
         if key.mark.line == self.line && !self.is_too_far(key.mark.offset) {
             return Ok(true);
         }
+        // At the indentation of its map, nothing but a key may begin a line.
         if key.required {
             return Err(no_colon(key.mark));
         }
@@ -169,6 +172,7 @@ impl<'t> Scanner<'t> {
 
     fn is_too_far(&self, start: usize) -> bool {
         let bytes = self.pos - start;
+        // Characters are counted only if there are enough bytes for it to matter.
         bytes > MAX_KEY
             && self.text.get(start..self.pos).is_none_or(|key| key.chars().count() > MAX_KEY)
     }
@@ -178,6 +182,7 @@ impl<'t> Scanner<'t> {
         if self.simple_key_allowed {
             self.remove_simple_key()?;
             let mark = self.mark();
+            // In a flow collection a text without `:` is an item, so nothing is required.
             let required = self.flow == 0 && self.indent == column(mark);
             let token = self.taken + self.queue.len();
             let key =
@@ -213,6 +218,7 @@ impl<'t> Scanner<'t> {
 
     /// Closes the block lists and maps that are further in than `column`.
     fn unroll_indent(&mut self, column: isize) {
+        // Indentation has no meaning inside of brackets.
         while self.flow == 0 && self.indent > column {
             self.push(TokenKind::BlockEnd, self.mark());
             self.indent = self.indents.pop().unwrap_or(-1);
@@ -238,6 +244,8 @@ impl<'t> Scanner<'t> {
         let next_is_blank = || self.is_blank_break_or_end(self.pos + 1);
         match self.byte(self.pos) {
             0 => self.fetch_end(),
+            // The order of these arms is libyaml's (yaml_parser_fetch_next_token): the first that
+            // fits wins.
             b'%' if mark.indentation() == 0 => Err(Error::new(
                 "directives such as `%YAML` cannot be read by Kubernetes, which divides documents \
                  at the `---` that follows them",
@@ -250,6 +258,7 @@ impl<'t> Scanner<'t> {
             b'}' => self.fetch_flow_end(TokenKind::FlowMappingEnd),
             b',' => self.fetch_flow_entry(),
             b'-' if next_is_blank() => self.fetch_block_entry(),
+            // In flow context both are indicators without a blank after them, which is YAML 1.1.
             b'?' if self.flow > 0 || next_is_blank() => self.fetch_key(),
             b':' if self.flow > 0 || next_is_blank() => self.fetch_value(),
             b'*' | b'&' => self.fetch_anchor(),
@@ -318,6 +327,7 @@ impl<'t> Scanner<'t> {
         if self.flow > 0 {
             self.flow -= 1;
             let closed = self.simple_keys.pop().map(|key| key.token);
+            // The collection itself may be a key, which is then reported at its `:`.
             for key in &mut self.simple_keys {
                 key.awaited &= Some(key.token) != closed;
             }
@@ -344,6 +354,8 @@ impl<'t> Scanner<'t> {
                 let message = "block sequence entries are not allowed in this context";
                 return Err(Error::new(message, mark));
             }
+            // An item at the indentation of its map opens no list here: the parser knows such lists
+            // from `-` alone.
             self.roll_indent(mark, None, TokenKind::BlockSequenceStart);
         }
         self.remove_simple_key()?;
@@ -400,6 +412,7 @@ impl<'t> Scanner<'t> {
     /// Skips blanks, comments and line breaks.
     fn skip_to_token(&mut self) -> Result<(), Error> {
         loop {
+            // Where a key may begin, blanks are indentation, and tabs are not allowed in it.
             let tabs = self.flow > 0 || !self.simple_key_allowed;
             loop {
                 self.pos += blanks(self.text.as_bytes().get(self.pos..).unwrap_or_default());
@@ -441,6 +454,7 @@ impl<'t> Scanner<'t> {
                 (b'\n', _) => (2, "\n"),
                 _ => (1, "\n"),
             },
+            // U+0085, U+2028 and U+2029 are line breaks in YAML 1.1 and not in 1.2.
             0xC2 if self.byte(self.pos + 1) == 0x85 => (2, "\n"),
             0xE2 if self.byte(self.pos + 1) == 0x80 => match self.byte(self.pos + 2) {
                 0xA8 => (3, "\u{2028}"),
@@ -505,6 +519,7 @@ fn no_colon(mark: Mark) -> Error {
 /// Returns the number of blanks that a text begins with. Half of a manifest is indentation.
 fn blanks(text: &[u8]) -> usize {
     const EIGHT: [u8; 8] = [b' '; 8];
+    // Indentation is a third of the bytes of a CRD.
     let many = text.chunks_exact(8).take_while(|chunk| *chunk == EIGHT).count() * 8;
     many + text[many..].iter().take_while(|byte| **byte == b' ').count()
 }

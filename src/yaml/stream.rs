@@ -78,6 +78,7 @@ impl<'t> Events<'t> {
     /// Reads `text`. A byte order mark at its beginning is skipped.
     pub(crate) fn new(text: &'t str) -> Self {
         let content = text.trim_start();
+        // Go looks at one buffer only (utilyaml.GuessJSONStream).
         let guessed = text.len() - content.len() < GUESSED && content.starts_with('{');
         let json = guessed.then_some(0);
         Events {
@@ -120,6 +121,7 @@ impl<'t> Events<'t> {
             return Ok(Some(false));
         }
         let start = self.mark_of(self.text.len() - rest.len());
+        // Go decides again after the first object: what follows may be YAML.
         if read == 1 && (rest.starts_with("---") || rest.starts_with('#')) {
             return Ok(None);
         }
@@ -133,6 +135,8 @@ impl<'t> Events<'t> {
         if read > 0 && !rest.starts_with(['{', '[']) {
             return Err(not_json("expected `{`", start));
         }
+        // Read twice: Go reads a text as YAML if its first object is invalid JSON, so no event may
+        // be passed on before.
         let mut checked = json::Parser::new(self.text, start);
         while let Some(event) = checked.next(0) {
             match event {
@@ -191,6 +195,7 @@ impl<'t> Events<'t> {
         let end = end.map_or(self.text.len(), |end| start.offset + end);
 
         self.check_characters(start, end)?;
+        // Up to the end only: offsets are those of the whole file, for messages.
         let text = &self.text[..end];
         self.next = self.mark_of(end);
         if end < self.text.len() {
@@ -217,6 +222,7 @@ impl<'t> Events<'t> {
     fn separator_length(&self, offset: usize) -> Result<usize, Error> {
         let rest = &self.text[offset..];
         let length = memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |end| end + 1);
+        // Go divides at every line that begins with `---`, also in a block scalar.
         let after = rest[3..length].trim();
         if after.is_empty() || after.starts_with('#') {
             return Ok(length);

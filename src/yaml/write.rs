@@ -26,6 +26,8 @@ pub fn template(root: &Map, when: Option<&Condition>) -> String {
 
 /// Appends the [`template`] to `out`, which ends with a line break: avoids copying large objects.
 pub(super) fn template_after(out: String, root: &Map, when: Option<&Condition>) -> String {
+    // CRDs are most of the bytes of a chart and have no expressions, so that guards need not be
+    // looked for.
     let literal = !root.values().any(Value::has_expression);
     let mut writer = Writer { out, template: true, literal, held: Vec::new() };
     match when {
@@ -120,6 +122,7 @@ impl Writer {
 
         let spelled = spelled(key);
         self.indent(indent);
+        // Readers refuse longer keys without `?` (1,024 characters in libyaml).
         if spelled.len() > LONGEST_IMPLICIT_KEY {
             self.out.push_str("? ");
             self.escaped(&spelled);
@@ -202,6 +205,7 @@ impl Writer {
     /// `if … end` around what `body` writes. The opening trims the line end before it, which only a
     /// string that ends in several line endings would notice: those are never literal blocks.
     fn guard(&mut self, condition: &Condition, indent: usize, body: impl FnOnce(&mut Self)) {
+        // An object that is rendered under a condition needs no second guard for it inside.
         if self.held.contains(condition) {
             return body(self);
         }

@@ -151,6 +151,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         findings.push(if unserved {
             found(&UNSERVED, finding.reason)
         } else if in_status(&location.field) && finding.rule.class != crate::diff::Class::Info {
+            // These two are visible to clients that read the status; tightened validation is not.
             let seen = [&PROPERTY_REMOVED, &TYPE].contains(&finding.rule);
             found(if seen { &STATUS } else { &STATUS_CHECKED }, finding.reason)
         } else {
@@ -175,12 +176,14 @@ fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<
         return Some(found(&PROPERTY_ADDED, format!("{field}: field added")));
     }
     let schema = context.new.at(steps.get(..location.schema)?)?;
+    // The schema above the field decides what happens to unknown fields.
     if flag(Some(schema), "x-kubernetes-preserve-unknown-fields") {
         return Some(found(
             &LOOSENED,
             format!("{field}: schema removed, still preserved as an unknown field"),
         ));
     }
+    // A hint for people only: values are not moved, so the field is removed all the same.
     let twin = context.new_properties.twin(context.edit);
     let mut reason = format!("{field}: field removed");
     if let Some(twin) = twin {

@@ -18,6 +18,7 @@ pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
         let missing: Vec<&str> = workload
             .containers()
             .filter(|container| {
+                // A container's own setting overrides that of its pod.
                 let own = container.get("securityContext");
                 let non_root = sets(own, "runAsNonRoot").or_else(|| sets(pod, "runAsNonRoot"));
                 let user = sets(own, "runAsUser").or_else(|| sets(pod, "runAsUser"));
@@ -46,6 +47,7 @@ pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
 
 /// Returns true if the image is untagged or has the tag `latest`.
 fn is_latest(image: &str) -> bool {
+    // A colon before the last slash is the port of the registry.
     let name = image.rsplit('/').next().unwrap_or(image);
     !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
 }
@@ -158,6 +160,7 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
             let variables = list("env").iter().filter_map(|item| item.get("name")?.as_str());
             let variables = variables.map(|name| format!("env var {name}"));
             let ports = list("ports").iter().filter_map(|item| {
+                // One number may be used for TCP and for UDP.
                 let protocol = item.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
                 match item.get("containerPort") {
                     Some(Value::Number(Number::Int(port))) => {
@@ -216,6 +219,7 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
 
         let selects =
             |labels: &&Map| selector.iter().all(|(key, value)| labels.get(key) == Some(value));
+        // Services without pods of the chart are for operands, whose ports are unknown.
         if object.kind() == "Service" && pods.iter().any(selects) {
             targets(unit, object, &selects, diagnostics);
         } else if !pods.iter().any(selects) {

@@ -31,6 +31,7 @@ pub(super) fn choose<'c>(
 ) -> Result<Choice<'c>, Fatal> {
     let (name, entries) = channel(contents, source)?;
     let channel = Channel { name, entries, contents };
+    // Without a version the head of the channel is meant, as in a Subscription.
     let bundle = match &source.version {
         None => channel.head(source)?,
         Some(wanted) => channel.find(&wanted.request, &wanted.span)?,

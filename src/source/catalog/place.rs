@@ -74,6 +74,7 @@ pub(super) fn open<'s>(
                 Catalog::File { path, shown }
             })
         }
+        // `./catalog` is a path even if nothing is there; `catalog` may be a repository.
         _ if spelt => Err(failure(
             Code::SourceNotFound,
             format!("`{}` does not exist", text.escape_debug()),

@@ -33,6 +33,7 @@ pub(super) fn objects(
         let start = reader.fill_buf()?;
         let Some(first) = start.first() else { return Ok(Ok(())) };
         match first {
+            // Editors on Windows write a byte order mark.
             0xef if start.starts_with(b"\xef\xbb\xbf") => reader.consume(3),
             b' ' | b'\t' | b'\r' => reader.consume(1),
             b'\n' => {

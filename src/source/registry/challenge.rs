@@ -23,6 +23,7 @@ pub(super) fn parse<'v>(values: impl Iterator<Item = &'v str>) -> Vec<Challenge>
                 let found = parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
                 found.map(|(_, value)| value.clone())
             };
+            // Schemes and parameter names are case-insensitive (RFC 9110, section 11.1).
             if scheme.eq_ignore_ascii_case("basic") {
                 offers.push(Challenge::Basic);
             } else if scheme.eq_ignore_ascii_case("bearer")

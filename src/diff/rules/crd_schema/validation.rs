@@ -22,6 +22,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Op
         ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
             new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect()
         }
+        // Lists without merge keys are compared by position.
         ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
             new.as_str().map(str::to_owned).into_iter().collect()
         }
@@ -57,6 +58,7 @@ fn is_about(rule: &str, wanted: impl Fn(&str) -> bool) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let mut uses = rule
         .match_indices("self")
+        // Not `oldSelf` and not a longer name.
         .filter(|(at, _)| !rule[..*at].ends_with(word) && !rule[at + 4..].starts_with(word));
     let mut any = false;
     let all = uses.all(|(at, _)| {
