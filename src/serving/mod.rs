@@ -3,6 +3,9 @@
 
 mod build;
 mod engine;
+#[cfg(any(fuzzing, test))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod invariants;
 mod kserve;
 mod monitoring_and_scaling;

@@ -17,6 +17,9 @@ mod digest;
 mod directory;
 mod docker_archive;
 mod folders;
+#[cfg(any(fuzzing, test))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod image;
 mod layout;
 mod limits;

@@ -66,6 +66,12 @@ func main() {
 	in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.Stdout)
 	length := make([]byte, 4)
 	for {
+		// A caller that sends one text at a time waits for its answer.
+		if in.Buffered() == 0 {
+			if err := out.Flush(); err != nil {
+				log.Fatal(err)
+			}
+		}
 		if _, err := io.ReadFull(in, length); err == io.EOF {
 			break
 		} else if err != nil {

@@ -8,6 +8,8 @@
 
 mod contents;
 mod embedded;
+#[cfg(any(fuzzing, test))]
+pub(super) mod fuzzing;
 mod graph;
 mod ignore;
 mod layers;
@@ -63,6 +65,7 @@ pub fn select(
     let start = diagnostics.mark();
     let selected = place::open(&source.catalog.text, sources, digest, diagnostics)
         .and_then(|catalog| select_in(&catalog, source, &sources.limits, diagnostics));
+    // Reported here, so that the loop below gives it a place, too.
     let selected = diagnostics.report(selected);
     for found in diagnostics.since(start).iter_mut().filter(|found| found.place.span.is_none()) {
         resolver::place(found, &source.catalog.span);

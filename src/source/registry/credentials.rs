@@ -92,6 +92,7 @@ pub(super) fn find(
     repository: &str,
     environment: &Environment,
 ) -> Result<Option<Credentials>, Failure> {
+    // As containers-auth.json(5): the variable replaces all other files.
     let files = match environment.path("REGISTRY_AUTH_FILE") {
         Some(file) => vec![(file, true)],
         None => usual_files(environment).into_iter().map(|file| (file, false)).collect(),
@@ -188,10 +189,28 @@ fn find_in(
     }
 }
 
+/// Returns the login that a credential file has for a repository, for fuzz/. Names of helpers in the
+/// file are ignored: they would be run.
+#[cfg(any(fuzzing, test))]
+pub(super) fn of_file_without_helpers(
+    text: &[u8],
+    host: &str,
+    repository: &str,
+) -> Result<Option<Login>, String> {
+    let file: AuthFile = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let file = AuthFile { helpers: BTreeMap::new(), store: None, ..file };
+    let path = Path::new("auth.json");
+    match find_in(&file, path, host, repository, &Environment::default()) {
+        Ok(found) => Ok(found.map(|credentials| credentials.login)),
+        Err(failure) => Err(format!("{failure:?}")),
+    }
+}
+
 /// Returns a key of `auths` as a host and perhaps a path: Docker writes
 /// `https://index.docker.io/v1/`.
 fn normal(key: &str) -> String {
     let is_url = key.contains("://");
+    // Docker compares hosts only, after it removed the scheme and the path.
     let key = key.split_once("://").map_or(key, |(_, rest)| rest);
     let key = key.trim_end_matches('/');
     let key = ["/v1", "/v2"].iter().find_map(|end| key.strip_suffix(end)).unwrap_or(key);
@@ -205,6 +224,7 @@ fn normal(key: &str) -> String {
 impl Entry {
     fn login(&self, path: &Path) -> Result<Option<Login>, Failure> {
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        // Docker leaves the name of a user next to a token, which is then not a password's.
         if let Some(token) = filled(&self.identitytoken) {
             return Ok(Some(Login::Identity(Secret::new(token))));
         }
@@ -217,6 +237,7 @@ impl Entry {
             let Some((user, password)) = pair else {
                 return Err(invalid(path, "`auth` is not USER:PASSWORD in base64"));
             };
+            // As Docker's reader does.
             let password = Secret::new(password.trim_end_matches('\0'));
             return Ok(Some(Login::Password { user: user.to_owned(), password }));
         }

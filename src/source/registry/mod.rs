@@ -9,6 +9,8 @@ mod challenge;
 mod credentials;
 mod download;
 mod failure;
+#[cfg(any(fuzzing, test))]
+pub(super) mod fuzzing;
 mod http;
 mod manifest;
 mod proxy;
