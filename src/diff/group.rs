@@ -111,6 +111,7 @@ impl<'s> Group<'s> {
         let field = |place: &Place<'s>| {
             (&place.object.id, place.schema.clone().map(|schema| schema.field), &place.change.path)
         };
+        // A field that changes in three versions of a CRD is one field to a reader.
         let without_version = |place: &Place<'s>| match field(place) {
             (id, Some(field), _) => (id, field, None),
             (id, None, path) => (id, String::new(), Some(path)),
@@ -132,6 +133,7 @@ pub fn label(id: &Identity) -> String {
 fn leaf(field: &str) -> &str {
     let last = field.rfind('.').map_or(0, |dot| dot + 1);
     let is_entry = field.get(last..).is_some_and(|leaf| leaf.starts_with('*'));
+    // `*` alone, any key of a map, says nothing without its parent.
     let start = match field.get(..last.saturating_sub(1)) {
         Some(before) if is_entry => before.rfind('.').map_or(0, |dot| dot + 1),
         _ => last,
@@ -157,6 +159,8 @@ pub fn groups(set: &ChangeSet) -> Vec<Group<'_>> {
         let schema = schema_field(object, &change.path);
         for finding in &change.findings {
             let field = schema.as_ref().map_or("", |schema| schema.field.as_str());
+            // The same type is embedded in many places of a CRD (pod templates), and changes in all
+            // of them.
             let reason = without_parents(&finding.reason, field);
             let group = groups.entry((finding.rule.code, reason)).or_insert_with(|| Group {
                 rule: finding.rule,
@@ -173,6 +177,7 @@ pub fn groups(set: &ChangeSet) -> Vec<Group<'_>> {
             let field = place.schema.as_ref().map_or("", |schema| schema.field.as_str());
             (field.matches('.').count(), field.to_owned())
         };
+        // The shortest path is the most likely to be known.
         if let Some(first) = group.places.iter().min_by_key(depth) {
             group.reason = &first.finding.reason;
         }

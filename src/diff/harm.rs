@@ -255,6 +255,7 @@ pub fn of(rule: &Rule) -> Option<Harm> {
 
 /// Returns the position of a rule in the ranking; lower is worse, and informational rules are last.
 pub fn rank(rule: &Rule) -> usize {
+    // Within a kind of harm by the order of the table, the worst first.
     let codes = TABLE.iter().flat_map(|(_, codes)| *codes);
     codes.into_iter().position(|code| *code == rule.code).unwrap_or(usize::MAX)
 }

@@ -29,6 +29,7 @@ impl<'a> Pairs<'a> {
     /// Pairs the objects of two sides by identity, and the rest by content.
     pub fn of(old: &'a Side, new: &'a Side) -> Self {
         let mut list: Vec<Pair<'a>> = Vec::new();
+        // By kind and group: an object of another kind is never the same one renamed.
         let mut gone: BTreeMap<(&str, &str), Vec<&Identity>> = BTreeMap::new();
         let mut came: BTreeMap<(&str, &str), Vec<&Identity>> = BTreeMap::new();
         for (id, object) in &old.objects {
@@ -53,6 +54,7 @@ impl<'a> Pairs<'a> {
             for (from, to) in
                 came.map(|came| renames::pairs(old, new, gone, came)).unwrap_or_default()
             {
+                // Both are in the list once, as a pair.
                 renamed.extend([from, to]);
                 list.push(Pair {
                     id: to.clone(),
@@ -72,6 +74,7 @@ impl<'a> Pairs<'a> {
             let object = new.objects.get(*id);
             list.push(Pair { id: (*id).clone(), old_id: None, old: None, new: object });
         }
+        // Renamed objects are at their new names, where readers of the new chart look for them.
         list.sort_by(|a, b| a.id.cmp(&b.id));
         Pairs { list }
     }

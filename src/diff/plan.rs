@@ -52,6 +52,7 @@ pub(super) fn plan(set: &ChangeSet, unconditional: UnconditionalSteps) -> Vec<St
     }
     let groups = groups(set);
 
+    // In the order in which an operator of the cluster does them.
     let UnconditionalSteps { images, crds, take_over, delete, upgrade, restart } = unconditional;
     let mut steps = vec![
         of_findings("final", "Back up: these changes cannot be rolled back", &groups, is_one_way),
@@ -105,6 +106,7 @@ fn is_one_way(rule: &Rule) -> bool {
 /// Returns true for changes that would fail the upgrade, and for breaking changes without their own
 /// step.
 fn is_breaking(rule: &Rule) -> bool {
+    // They have a step of their own.
     let elsewhere = |code: &str| {
         code.starts_with("value-")
             || code == "immutable-field"
@@ -145,6 +147,7 @@ fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
         }
         images
     };
+    // Of changed objects only: an image that the old chart has anywhere is mirrored already.
     all(sides.new, Some(&here)).difference(&all(sides.old, None)).cloned().collect()
 }
 
@@ -157,6 +160,8 @@ fn collect(spec: &Json, images: &mut BTreeSet<String>) {
             for variable in container.get("env").and_then(Json::as_array).into_iter().flatten() {
                 let name = variable.get("name").and_then(Json::as_str).unwrap_or_default();
                 let value = variable.get("value").and_then(Json::as_str);
+                // Operators start pods from images in RELATED_IMAGE_ variables and the like, which
+                // have to be mirrored as well.
                 if name.contains("IMAGE") {
                     // Some variables have a list of `version=image` lines.
                     let words = value.into_iter().flat_map(|v| v.split([' ', '\n', ',', ';']));
@@ -254,6 +259,8 @@ fn delete(set: &ChangeSet) -> Step {
         .iter()
         .filter(|id| !holds_data(id))
         .map(|id| {
+            // There is no cluster to ask; these are the kinds whose fields are immutable and that
+            // have no namespace.
             let cluster = id.kind.starts_with("Cluster") || id.kind.ends_with("Class");
             let namespace = match (cluster, id.namespace.as_str()) {
                 (true, _) => String::new(),
@@ -271,6 +278,7 @@ fn delete(set: &ChangeSet) -> Step {
 
 /// Quotes a word for a shell. Commands are pasted, and third-party charts may contain any text.
 fn shell(word: &str) -> String {
+    // Names come from charts, which are untrusted, and commands are pasted.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
         return word.to_owned();
@@ -320,6 +328,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let items: Vec<String> = items.into_iter().chain(version_only(sides)).collect();
     let mut step = step("upgrade", "Upgrade", items);
     if sides.new.chart.is_some() {
+        // Helm refuses objects that exist without its labels.
         let option = if take_over(set).items.is_empty() { "" } else { " --take-ownership" };
         step.commands.push(format!(
             "helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES{option}"

@@ -21,6 +21,8 @@ const MARK: &str = "(redacted, secret ";
 
 impl Marks {
     fn number(&mut self, secret: &str) -> String {
+        // Numbered, so that a reader sees that a secret changed, or is used twice, without seeing
+        // it.
         let next = self.0.len() + 1;
         let number = *self.0.entry(secret.to_owned()).or_insert(next);
         format!("{MARK}{number})")
@@ -42,9 +44,11 @@ pub fn redact(old: &mut Side, new: &mut Side) {
     let mut marks = Marks::default();
     for side in [old, new] {
         for (id, object) in &mut side.objects {
+            // Schemas have keys such as `password` everywhere and no values.
             if id.kind == "CustomResourceDefinition" {
                 continue;
             }
+            // A copy of the object as text, in which nothing is found by its path.
             let applied = "kubectl.kubernetes.io/last-applied-configuration";
             let annotations = object.pointer_mut("/metadata/annotations");
             if let Some(value) = annotations.and_then(|map| map.get_mut(applied)) {
@@ -85,6 +89,7 @@ fn in_map(map: &mut Map<String, Json>, marks: &mut Marks) {
             }
         }
     }
+    // Environment variables: the name is next to the value.
     let name = map.get("name").and_then(Json::as_str).map(str::to_owned);
     if let Some(value) = map.get_mut("value")
         && name.is_some_and(|name| is_secret(&name, value))
@@ -93,6 +98,7 @@ fn in_map(map: &mut Map<String, Json>, marks: &mut Marks) {
     }
     for (key, value) in map.iter_mut() {
         match value {
+            // The value of a flag is the item after it.
             Json::Array(items) if key == "args" || key == "command" => arguments(items, marks),
             Json::Array(items) => {
                 for item in items {
@@ -154,6 +160,7 @@ static IN_URL: LazyLock<Option<Regex>> =
 
 /// Redacts secrets inside of text.
 fn in_text(text: &mut String, marks: &mut Marks) {
+    // First, because keys in PEM contain `=` and `:` themselves.
     if let Some(pattern) = ARMOURED.as_ref().filter(|_| text.contains("PRIVATE KEY-----")) {
         let done = pattern.replace_all(text, |found: &Captures<'_>| marks.number(&found[0]));
         *text = done.into_owned();
@@ -178,6 +185,7 @@ fn in_text(text: &mut String, marks: &mut Marks) {
                 at = start;
                 continue;
             }
+            // A block scalar of embedded YAML has its value in the lines below.
             let secret = block_below(text, found.get_match().start(), start)
                 .unwrap_or_else(|| first_value(&text[start..], start));
             let Range { start, end } = secret;
@@ -245,6 +253,7 @@ fn is_secret(name: &str, value: &Json) -> bool {
     let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let told = match value {
         Json::String(text) if text.is_empty() => false,
+        // Numbers under other names are lifetimes and limits of tokens.
         Json::Number(_) => name.to_lowercase().contains("pass"),
         Json::String(text) if number(text) => name.to_lowercase().contains("pass"),
         Json::String(text) => {
@@ -333,6 +342,7 @@ fn looks_secret(name: &str) -> bool {
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     // Tokenizers of models are not tokens.
     let name = name.replace("tokeniz", "");
+    // Where a secret is, and what is said about it, is none: `passwordFile`, `tokenTTL`.
     let place = PLACES.iter().any(|end| name.ends_with(end));
     let secret = name.ends_with("secret") && !NAMING.iter().any(|word| name.contains(word));
     !place

@@ -48,11 +48,13 @@ pub(super) fn pairs<'a>(
     let contents = |side: &Side, ids: &[&'a Identity]| -> Vec<Content<'a>> {
         ids.iter().map(|id| Content::of(id, side.objects.get(*id))).collect()
     };
+    // Small objects are alike by accident, unless there is one on each side only.
     let only = gone.len() == 1 && came.len() == 1;
     let mut gone = contents(old, gone);
     gone.retain(|content| only || content.leaves.len() >= MIN_LEAVES);
     let mut came = contents(new, came);
 
+    // Equal content first, which needs no comparison of all with all.
     let mut found = same(&mut gone, &mut came);
     found.extend(most_alike(&gone, &came));
     found
@@ -76,6 +78,7 @@ impl<'a> Content<'a> {
             collect_leaves(object, 0, &id.name, &mut leaves);
         }
 
+        // Names with a version are the usual renames: `lamp-v1.0.0` and `lamp-v1.1.0`.
         let digits = |c: char| c.is_ascii_digit() || c == '.';
         let stem = (id.namespace.as_str(), id.name.replace(digits, ""));
         let words = id.name.split(|c: char| !c.is_alphanumeric()).map(|word| hash(("word", word)));
@@ -102,6 +105,7 @@ impl<'a> Content<'a> {
             }
         }
 
+        // The Jaccard index of two multisets.
         let total = self.leaves.len() + other.leaves.len() - shared;
         if total == 0 { 0.0 } else { shared as f64 / total as f64 }
     }
@@ -158,6 +162,7 @@ fn most_alike<'a>(gone: &[Content<'a>], came: &[Content<'a>]) -> Vec<(&'a Identi
             scored.push((likeness, from.id, to.id));
         }
     }
+    // Ties by name, so that the same charts give the same report.
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
 
     let mut paired: HashSet<&Identity> = HashSet::new();
@@ -178,6 +183,7 @@ fn candidates(gone: &[Content<'_>], came: &[Content<'_>]) -> Vec<(usize, usize)>
             .flat_map(|from| (0..came.len()).map(move |to| (from, to)))
             .collect();
     }
+    // An object is compared with those that share its rarest features.
     let (before, after) = (sharers(gone), sharers(came));
     let mut all = Vec::new();
     for (from, content) in gone.iter().enumerate() {

@@ -54,6 +54,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
 
                 path.0.pop();
             }
+            // After the removals, so that a renamed key reads as removed, then added.
             for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
                 path.0.push(Step::Key(key.clone()));
                 found.push(Edit::added(path, new, None));
@@ -61,6 +62,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
             }
         }
         (Json::Array(before), Json::Array(after)) => {
+            // Most lists are equal, and comparing is cheaper than finding a merge key.
             if old == new {
                 return;
             }
@@ -97,6 +99,7 @@ fn walk_items(
     let name = |item: &Json| key_of(item, fields).unwrap_or_default();
     let old_names: Vec<_> = before.iter().map(name).collect();
     let new_names: Vec<_> = after.iter().map(name).collect();
+    // By index: containers with hundreds of variables were quadratic.
     let index_of = |names: &[Vec<(String, String)>]| -> BTreeMap<_, usize> {
         names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect()
     };
@@ -177,6 +180,8 @@ fn merge_key(
     before: &[Json],
     after: &[Json],
 ) -> Option<&'static [&'static str]> {
+    // By the list's name alone, because custom resources use Kubernetes' names for Kubernetes'
+    // types.
     let candidates = MERGE_KEYS
         .iter()
         .find(|(name, _)| Some(*name) == list)
@@ -190,6 +195,7 @@ fn merge_key(
             names.len() == count
         })
     };
+    // The key must be unique on both sides, or items would be paired at random.
     candidates.iter().copied().find(|fields| fits(before, fields) && fits(after, fields))
 }
 
@@ -207,6 +213,7 @@ fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
             None => (*field, false),
         };
         let text = text_of(item.get(field), optional)?;
+        // An explicit default and no value are the same item to the API server.
         key.push((field.to_owned(), without_default(field, text)));
     }
     key.iter().any(|(_, text)| !text.is_empty()).then_some(key)
@@ -251,6 +258,7 @@ fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
                 let label = Step::Item(key_of(item, fields)?).label();
                 wanted.iter().position(|name| name.as_str() == Some(label.as_str()))
             };
+            // Items that are added later are inserted at their own index.
             items.sort_by_cached_key(|item| place(item).unwrap_or(usize::MAX));
             Some(())
         }
@@ -299,6 +307,7 @@ fn text_of(value: Option<&Json>, optional: bool) -> Option<String> {
             let mut texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
             texts.sort_unstable();
             let texts: Vec<&str> =
+                // An empty API group would be invisible in a path.
                 texts.iter().map(|text| if text.is_empty() { "core" } else { text }).collect();
             Some(texts.join(","))
         }

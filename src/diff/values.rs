@@ -23,6 +23,7 @@ const MOST_REFERENCES: usize = 20;
 /// Returns a schema, or the one that it refers to.
 pub(super) fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     let mut schema = schema;
+    // References may form a cycle.
     for _ in 0..MOST_REFERENCES {
         let pointer = schema.get("$ref").and_then(Json::as_str).and_then(|r| r.strip_prefix('#'));
         match pointer.and_then(|pointer| root.pointer(pointer)) {
@@ -63,6 +64,7 @@ pub(super) fn accepts(chart: &ChartFacts, keys: &[&str]) -> bool {
         }
         return true;
     }
+    // Without a schema, the default values are all that is known about the keys.
     let mut value = &chart.values;
     for key in keys {
         match value.get(key) {
@@ -107,6 +109,7 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
         Json::Array(_) => "array",
         _ => "object",
     };
+    // Every integer is a number in JSON schema.
     let fits = |wanted: &&str| *wanted == kind || (*wanted == "number" && kind == "integer");
     if !kinds.is_empty() && !kinds.iter().any(fits) {
         found.push(format!("`{path}` must be {}, not {kind}", kinds.join(" or ")));

@@ -178,6 +178,7 @@ struct Found {
 
 impl Found {
     fn add(&mut self, reference: &str, used: Use) {
+        // Variables without a value are set by users.
         if !reference.is_empty() {
             self.images.entry(reference.to_owned()).or_default().push(used);
         }
@@ -185,6 +186,7 @@ impl Found {
 
     /// Marks images that are listed by digest as listed when they have a tag and the same digest.
     fn declare(&mut self) {
+        // `name:tag@digest` and `name@digest` are one image: the digest decides.
         let key = |text: &str| {
             let reference = Reference::parse(text).ok()?;
             Some((reference.name, reference.digest?.to_string()))
@@ -240,6 +242,7 @@ pub(crate) fn check(images: &[Image], bundle: Option<&Bundle>, diagnostics: &mut
     let hint = "mirror it with one of the formats of `bundle2chart images`: tools that copy \
         `relatedImages` skip it";
     match undeclared.first() {
+        // One finding for a bundle without the list, else one for each image.
         Some(first) if bundle.csv.related_images.is_empty() => {
             let message = format!(
                 "the ClusterServiceVersion has no `relatedImages`, but pods use {} image{}",

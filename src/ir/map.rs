@@ -44,6 +44,7 @@ impl Index {
     }
 
     fn add(&mut self, entries: &[(String, Value)], place: usize) {
+        // The table has places only; keys are hashed again when it grows, which is rare.
         let hash = |place: &usize| self.hasher.hash_one(entries[*place].0.as_str());
         self.places.insert_unique(hash(&place), place, hash);
     }
@@ -59,6 +60,7 @@ impl Index {
         if let Ok(found) = found {
             found.remove();
         }
+        // Linear, as the removal from the list is: both keep the order of the keys.
         self.places.iter_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
     }
 }
@@ -77,6 +79,7 @@ impl Map {
     /// Marks the map as literal if no value contains an expression. Maps in it that are marked are
     /// not walked again.
     pub(crate) fn mark_literal(&mut self) {
+        // Children are marked before their parents, so that this looks one level down.
         self.literal = !self.entries.iter().any(|(_, value)| value.has_expression());
     }
 
@@ -153,6 +156,7 @@ impl Map {
         self.entries.push((key, value));
         match &mut self.index {
             Some(index) => index.add(&self.entries, place),
+            // A longer list is searched faster with an index; manifests rarely have one.
             None if place >= LINEAR => self.index = Some(Index::of(&self.entries)),
             None => {}
         }
@@ -339,6 +343,7 @@ impl FromIterator<(String, Value)> for Map {
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
+        // The order of keys is for people: maps with the same entries are equal.
         self.len() == other.len()
             && self.iter().all(|(key, value)| other.get(key).is_some_and(|found| found == value))
     }

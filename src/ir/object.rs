@@ -83,6 +83,7 @@ fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
 /// Returns the ServiceAccount of a pod spec. The deprecated `serviceAccount` is used if
 /// `serviceAccountName` is missing.
 pub fn account(pod: &Map) -> &str {
+    // The second is the name of the field before Kubernetes 1.0, which the API server still copies.
     ["serviceAccountName", "serviceAccount"]
         .into_iter()
         .filter_map(|key| pod.get(key)?.as_str())
@@ -185,6 +186,7 @@ impl Object {
 
     /// Returns true if the object can only be written as a template.
     pub fn has_expression(&self) -> bool {
+        // A condition is template text as well.
         self.when.is_some()
             || !self.root.is_literal() && self.root.values().any(Value::has_expression)
     }
@@ -224,6 +226,7 @@ impl Object {
     pub fn id(&self) -> ObjectId {
         let text = |key: &str| match self.metadata(key) {
             Some(Value::Text(text)) => text.clone(),
+            // Two objects whose names come from one value have the same name in every release.
             Some(Value::Expr(expr)) => expr.path().map(ToString::to_string).unwrap_or_default(),
             _ => String::new(),
         };
@@ -260,6 +263,8 @@ impl Object {
     /// an entry of a CSV share only some paths with it.
     pub fn place_at(&self, path: &str) -> Place {
         let path = match (&self.origin, self.kind()) {
+            // Only these parts are copied from the CSV unchanged; a path in the rest would lead
+            // nowhere in its file.
             (Origin::Csv { .. }, "Deployment") if path.starts_with(".spec") => path,
             (Origin::Csv { .. }, "Role" | "ClusterRole") if path.starts_with(".rules") => path,
             (

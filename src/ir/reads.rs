@@ -57,6 +57,7 @@ impl<'a> ReadPaths<'a> {
 
     fn add_with_parents(&mut self, path: &'a ValuesPath) {
         let segments = path.segments();
+        // With the parents: a value that is a map is read through its keys.
         self.0.extend((0..=segments.len()).filter_map(|end| segments.get(..end)));
     }
 }

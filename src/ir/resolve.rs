@@ -85,6 +85,7 @@ impl Release<'_> {
             Expr::Concat(parts) => Json::String(self.joined(parts)),
             Expr::Truncated(parts, bytes) => {
                 let text = self.joined(parts);
+                // Helm's `trunc` counts bytes; names are ASCII, so that no character is cut.
                 let end = (0..=*bytes).rev().find(|end| text.is_char_boundary(*end));
                 Json::String(end.and_then(|end| text.get(..end)).unwrap_or(&text).to_owned())
             }
@@ -117,6 +118,7 @@ impl Release<'_> {
     fn image<'a>(&'a self, image: &'a ImageReference) -> Cow<'a, str> {
         let set = |path| self.lookup(path).as_str().filter(|text| !text.is_empty());
         match (set(&image.own), set(&image.registry)) {
+            // The override of one image is more specific than the rewrite of its registry.
             (Some(own), _) => Cow::Borrowed(own),
             (None, Some(registry)) => Cow::Owned(format!("{registry}/{}", image.path)),
             (None, None) => Cow::Borrowed(&image.reference),
@@ -134,6 +136,7 @@ impl Release<'_> {
         match condition {
             Condition::Set(path) => truth(self.lookup(path)),
             Condition::Unset(path) => !truth(self.lookup(path)),
+            // Rendered without a cluster, as `helm template` does.
             Condition::CrdMissing(_) => true,
             Condition::Any(conditions) => conditions.iter().any(|c| self.holds(c)),
             Condition::All(conditions) => conditions.iter().all(|c| self.holds(c)),
@@ -152,6 +155,7 @@ pub(crate) fn truth(value: &Json) -> bool {
     match value {
         Json::Null => false,
         Json::Bool(value) => *value,
+        // The truth of Go templates: zero, empty and null are false.
         Json::Number(number) => number.as_f64() != Some(0.0),
         Json::String(text) => !text.is_empty(),
         Json::Array(items) => !items.is_empty(),

@@ -73,6 +73,7 @@ impl Value {
                 let parts = parts.iter().map(|part| match part {
                     Part::Text(text) => Some(text.as_str()),
                     Part::Image(image) => Some(image.reference.as_str()),
+                    // The namespace of a release has no default.
                     Part::ReleaseNamespace => None,
                 });
                 parts.collect::<Option<String>>().map(Cow::Owned)
@@ -136,6 +137,7 @@ impl Value {
             Value::When(when) => Some(both(&when.0, when.1.presence())),
             Value::Expr(Expr::Entries(path)) => Some(Condition::Set(path.clone())),
             Value::Seq(items) => any(items.iter().map(Value::item_presence)),
+            // CRDs are literal, and walking their schemas was most of the time of writing a chart.
             Value::Map(map) if map.is_literal() => None,
             Value::Map(map) => any(map.values().map(Value::presence)),
             _ => None,

@@ -106,6 +106,7 @@ impl Meter {
         if taken > self.budget {
             resume_unwind(Box::new(Excess::Steps(self.budget)));
         }
+        // An overflow of the stack aborts the process, so it is noticed before.
         if self.base.abs_diff(stack_position()) > TERM_STACK {
             resume_unwind(Box::new(Excess::Depth));
         }
@@ -127,6 +128,7 @@ pub(super) fn metered<T>(
 ) -> Result<T, Excess> {
     let meter = Meter::new(steps);
     let run = Run { table, meter: &meter };
+    // jaq has no way to stop a program; nothing that it owns is used after it was stopped.
     catch_unwind(AssertUnwindSafe(|| work(run))).map_err(|payload| match payload.downcast() {
         Ok(excess) => *excess,
         Err(_) => Excess::Failure("the jq interpreter failed".to_owned()),

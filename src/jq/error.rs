@@ -123,6 +123,7 @@ pub(super) fn unexplained(text: &str) -> ProgramError {
 /// Returns the range of `part` in `text`; the whole text if it is elsewhere.
 fn range(text: &str, part: &str) -> Range<usize> {
     let (start, place) = (text.as_ptr() as usize, part.as_ptr() as usize);
+    // Parts of the library's own definitions are not in the text.
     let inside = place >= start && place + part.len() <= start + text.len();
     if inside { span(text, part) } else { 0..text.len() }
 }
@@ -168,6 +169,7 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
         .map(|(_, arity)| arity.to_string())
         .collect();
 
+    // jq overloads by the number of arguments, so a wrong number is an unknown function to it.
     if !arities.is_empty() {
         return ProgramError::invalid(
             place,

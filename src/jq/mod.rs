@@ -79,6 +79,7 @@ impl Program {
     /// Compiles `text`. This recurses with the length of the program: see [`on_large_stack`].
     fn compile(text: &str, purpose: Purpose) -> Result<Program, ProgramError> {
         error::bounded(text)?;
+        // Lexed and parsed here first: the loader reports the same errors without their places.
         let tokens = lex::Lexer::new(text).lex().map_err(|found| error::lexical(text, &found))?;
         error::single_file(text, &tokens)?;
         parse::Parser::new(&tokens)
@@ -116,7 +117,9 @@ impl Program {
         for output in self.outputs(run, input) {
             any |= match output {
                 Ok(Val::Bool(value)) => value,
+                // A path to a missing field is null, which reads as "no".
                 Ok(Val::Null) => false,
+                // `select(…)` returns the object itself; people write it out of habit.
                 Ok(value @ Val::Obj(_)) if value == *input => true,
                 Ok(value) => return Answer::NotCondition(type_name(&value).to_owned()),
                 Err(error) => return failed(&error),
@@ -133,6 +136,7 @@ impl Program {
             Some(Err(error)) => return failed(&error),
             Some(Ok(value)) => value,
         };
+        // A patch with two results would silently lose one.
         if outputs.next().is_some() {
             return Answer::Failed("it returned more than one value".to_owned());
         }
@@ -190,6 +194,7 @@ fn representable(value: &Val, depth: usize) -> Result<(), String> {
             Err("a number is not finite".to_owned())
         }
         Val::Num(_) => Ok(()),
+        // Slices of jaq's byte strings may end inside a character.
         Val::TStr(bytes) | Val::BStr(bytes) => match std::str::from_utf8(bytes) {
             Ok(_) => Ok(()),
             Err(_) => Err("a text is cut inside a character".to_owned()),
@@ -239,6 +244,7 @@ fn without_values(error: &str) -> String {
         Some('t' | 'f') => "a boolean",
         _ => "a number",
     };
+    // jaq's errors quote values, which may be those of a Secret; only their kinds are kept.
     if let Some(rest) = error.strip_prefix("cannot index ") {
         let index = rest.rsplit_once(" with ").map_or("", |(_, index)| index);
         let value = kind(rest);

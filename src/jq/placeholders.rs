@@ -21,6 +21,8 @@ impl Placeholders {
     /// Selects a placeholder prefix that neither `root` nor the text of the patch contains.
     pub fn new(root: &Map, patch: &str) -> Self {
         let [start, _, word] = PIECES;
+        // Characters for private use are unlikely, and if a text has them, the next number is
+        // taken.
         let held = |text: &str| patch.contains(text) || map_holds(root, text);
         let mut marks = (0_usize..).map(|number| format!("{start}{word}-{number}-"));
         Placeholders {
@@ -104,6 +106,7 @@ impl Placeholders {
             let (index, after) = after.split_once(PIECES[1]).ok_or(CUT)?;
             let leaf =
                 index.parse().ok().and_then(|index: usize| self.leaves.get(index)).ok_or(CUT)?;
+            // A whole value, unchanged: it may be of any type.
             if before.is_empty() && after.is_empty() && parts.is_empty() {
                 return Ok(leaf.clone());
             }
@@ -112,6 +115,7 @@ impl Placeholders {
                 parts.push(TextPart::Text(whole(before)?));
             }
             match leaf {
+                // Only these are text under every value that a user may set.
                 Value::Expr(Expr::ReleaseNamespace) => parts.push(TextPart::ReleaseNamespace),
                 Value::Expr(Expr::Concat(inner)) => parts.extend(inner.iter().cloned()),
                 _ => {
@@ -152,6 +156,7 @@ fn opened(number: &Num) -> Result<Number, String> {
             false => Err("a number is not finite".to_owned()),
         };
     }
+    // Integers that fit stay integers: `1` must not become `1.0` in a chart.
     let text = number.to_string();
     match (text.parse::<i64>(), text.parse::<u64>(), text.parse::<f64>()) {
         (Ok(value), ..) => Ok(Number::Int(value)),

@@ -169,6 +169,7 @@ impl Session {
             let line = worker.line();
             let answer = line.and_then(|line| Ok(serde_json::from_str(&line)?));
             let Ok(answer) = answer else {
+                // The answer ends in the middle when the system stops the worker at a limit.
                 let excess = worker.end(&self.budget);
                 self.worker = None;
                 return Err(Stopped { program, excess });
@@ -199,6 +200,7 @@ impl Worker {
     fn process(program: &PathBuf) -> io::Result<Worker> {
         let mut child = Command::new(program)
             .arg(worker::ARGUMENT)
+            // A filter has no access to the environment, not even through a bug of the interpreter.
             .env_clear()
             .env("MIMALLOC_ARENA_RESERVE", ARENA_KIB)
             .stdin(Stdio::piped())
@@ -285,6 +287,7 @@ fn cause(status: std::process::ExitStatus, errors: &str, budget: &Budget) -> Exc
     use std::os::unix::process::ExitStatusExt as _;
 
     let is = |signal: Signal| status.signal() == Some(signal.as_raw());
+    // The kernel sends it at the soft limit (RLIMIT_CPU).
     if is(Signal::XCPU) {
         Excess::Time(budget.seconds)
     } else if errors.contains("overflowed its stack") {
@@ -322,6 +325,7 @@ impl<'o> Input<'o> {
         }
         let resolved = release
             .object(object)
+            // Filters see conditional objects as well, as if their condition was true.
             .or_else(|| release.object(&Object { when: None, ..object.clone() }));
         Input(Form::Resolved(resolved.unwrap_or_default()))
     }

@@ -130,6 +130,7 @@ pub(super) fn serve(
     }
     let setup: Setup = serde_json::from_slice(&line)?;
     let budget = setup.budget();
+    // Before anything of the user is read by the interpreter.
     limits.start(&budget)?;
 
     let compiled: Vec<Result<Program, ProgramError>> =
@@ -145,6 +146,7 @@ pub(super) fn serve(
         let request: Request<'_> = serde_json::from_slice(&line)?;
         let object = parse_single(request.object.get().as_bytes()).map_err(io::Error::other)?;
         for index in request.programs {
+            // Per program and object, so that many objects do not add up to the limit.
             limits.next(budget.seconds)?;
             let answer = match compiled.get(index) {
                 Some(Ok(program)) => program.answer(&object, budget.steps),

@@ -62,6 +62,8 @@ impl Validator {
 
     fn value(&mut self, schema: &Value, value: &Value, path: &str) {
         let Some(schema) = schema.as_map() else { return };
+        // The API server prunes nulls of fields that are not nullable and have a default, and
+        // rejects others.
         if value.is_null() {
             if !is_true(schema, "nullable")
                 && (schema.contains_key("type") || int_or_string(schema))
@@ -71,6 +73,7 @@ impl Validator {
             return;
         }
 
+        // Other keywords say nothing new about a value of the wrong type.
         if !self.has_type(schema, value, path) {
             return;
         }
@@ -135,11 +138,13 @@ impl Validator {
         let properties = schema.get("properties").and_then(Value::as_map);
         let property = |key: &str| properties.and_then(|properties| properties.get(key));
         let additional = schema.get("additionalProperties");
+        // A structural schema prunes what it does not name.
         let open = is_true(schema, "x-kubernetes-preserve-unknown-fields")
             || additional == Some(&Value::Bool(true));
         for (key, value) in map {
             let mut path = path.to_owned();
             push_key(&mut path, key);
+            // Checked by the API server itself, whatever the schema says.
             if root == Root::Yes && ["apiVersion", "kind", "metadata"].contains(&key.as_str()) {
                 continue;
             }
@@ -190,6 +195,7 @@ impl Validator {
             let earlier = items.iter().take(index);
             let same = |other: &Value| match kind {
                 Some("set") => other == item,
+                // Keys may be missing in both items, which makes them equal as well.
                 Some("map") => keys.iter().all(|key| item.get(key) == other.get(key)),
                 _ => is_true(schema, "uniqueItems") && other == item,
             };
@@ -242,6 +248,7 @@ impl Validator {
 
         if let Some(Value::Number(step)) = schema.get("multipleOf") {
             let ratio = value / float(*step);
+            // 0.3 is a multiple of 0.1 to people and to the API server.
             if ratio.is_finite() && (ratio - ratio.round()).abs() > 1e-9 {
                 let hint = format!("write a multiple of {}", Json::from(*step));
                 self.fault(

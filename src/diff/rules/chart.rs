@@ -78,6 +78,8 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             let old = old.as_ref().map_or("any".to_owned(), display_value);
             findings.push(found(&KUBE, format!("kubeVersion: {old} → {}", display_value(new))));
         }
+        // Helm owns templates and does not own the files of `crds/`, so a move changes who deletes
+        // the CRD.
         (["crds", name], Some(_), Some(new)) => {
             let kept = |name: &str| {
                 let id = Identity {
@@ -105,6 +107,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
 
 /// Returns the minimum version of a constraint of the form `>=1.25.0-0`; `None` for other forms.
 fn lowest(constraint: &Json) -> Option<Vec<u64>> {
+    // The form of nearly all charts; other constraints are not compared.
     let text = constraint.as_str()?.trim().strip_prefix(">=")?.trim();
     let numbers = text.strip_suffix("-0").unwrap_or(text);
     let numbers = numbers.strip_prefix('v').unwrap_or(numbers);
@@ -128,6 +131,7 @@ fn is_of_image(path: &Path) -> bool {
 fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     let shown = name(&edit.path);
+    // Names of values contain versions of Deployments, which change with each release.
     let new_key =
         edit.old.as_ref().and_then(|old| context.new_values.rename_by_stable_key(old, edit));
     match (&edit.old, &edit.new) {
@@ -314,6 +318,7 @@ impl<'e> NewValues<'e> {
 /// Returns true if a value is specific enough to be recognized under another name.
 fn is_distinctive(value: &Json) -> bool {
     match value {
+        // Short texts, numbers and booleans are equal by accident.
         Json::String(text) => text.len() > 3,
         Json::Object(map) => !map.is_empty(),
         Json::Array(items) => !items.is_empty(),

@@ -127,6 +127,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
                 format!("{} still references `{old}`, renamed to `{id}`", listed(&still, 3));
             findings.push(found(&REFERENCED, reason));
         }
+        // Other objects, pods and people know these by name.
         let in_use = ["Service", "StatefulSet", "PersistentVolumeClaim", "Namespace"];
         let rule = if in_use.contains(&id.kind.as_str()) { &RENAMED_IN_USE } else { &RENAMED };
         findings.push(found(
@@ -320,6 +321,7 @@ pub(in crate::diff) fn is_hook(object: &Json) -> bool {
 fn is_recreated(object: &Json) -> bool {
     is_hook(object)
         && annotation(object, "helm.sh/hook-delete-policy")
+            // Helm's default policy.
             .is_none_or(|policy| policy.contains("before-hook-creation"))
 }
 
@@ -338,6 +340,7 @@ fn immutable(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<String> {
     if let Some(field) = fields.iter().find(|field| shape.starts_with(field)) {
         return Some(format!("{}: immutable in a {}", field.join("."), id.kind));
     }
+    // The flag of the old object counts: the new one is what the API server rejects.
     let frozen = ["ConfigMap", "Secret"].contains(&id.kind.as_str())
         && context.old_at(&["immutable"]).and_then(Json::as_bool) == Some(true)
         && ["data", "binaryData", "stringData", "immutable"].contains(shape.first()?);
@@ -368,6 +371,7 @@ pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
     if matches!(context.steps().last(), Some(Step::Order(_))) {
         return found(&ORDER, format!("{}: same items in another order", context.label()));
     }
+    // Elsewhere `description` may be a field with a meaning.
     let in_schema = context.pair.id.kind == "CustomResourceDefinition";
     if in_schema && ["description", "title", "example"].contains(shape.last().unwrap_or(&"")) {
         return found(&DESCRIPTION, "description changed");

@@ -94,6 +94,7 @@ impl<'s> Access<'s> {
         }
         let bindings = sides.bindings.to(&pair.id);
         let held = |(subject, scope): &(&str, Scope<'s>)| (sides.before.holder(subject), *scope);
+        // A renamed role was bound under its old name.
         let old_id = pair.old_id.as_ref().unwrap_or(&pair.id);
         let old_bindings = sides.old_bindings.to(old_id);
         let holds = |(subject, scope): &(&str, Scope<'s>)| {
@@ -144,6 +145,8 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     let Some(access) = context.access else { return };
     let Access { held, holds, before: holders, .. } = access;
     let gained: Vec<&Grant<'_>> = after.iter().filter(|grant| !held.cover(grant)).collect();
+    // Covered by all rules of the role, not only by the one that was edited: rules are often
+    // regrouped.
     let lost: Vec<&Grant<'_>> = before.iter().filter(|grant| !holds.cover(grant)).collect();
 
     let mut has_gains = false;
@@ -175,6 +178,7 @@ fn losses(
     lost: &[&Grant<'_>],
     findings: &mut Vec<Finding>,
 ) {
+    // Roles for users, which they bind themselves.
     if access.after.is_empty() {
         let reason = format!("no longer grants: {}; the chart does not bind it", summary(lost));
         findings.push(found(&UNBOUND, reason));
@@ -183,6 +187,7 @@ fn losses(
     let keeps = |grant: &Grant<'_>, (holder, scope, _): &(Holder, Scope<'_>, bool)| {
         context.sides.after.has(*holder, *scope, grant)
     };
+    // The subjects may hold the permission through another role of the chart.
     let gone: Vec<&Grant<'_>> = lost
         .iter()
         .filter(|grant| access.after.iter().any(|holder| !keeps(grant, holder)))
@@ -267,6 +272,8 @@ const KINDS: [&Rule; 5] = [&ESCALATION, &SECRETS, &WILDCARD, &CLUSTER_SCOPE, &WI
 
 /// Returns the index in [`KINDS`] of the rule for a gained permission.
 fn kind_of(grant: &Grant<'_>, wider: bool) -> usize {
+    // Verbs by which a subject obtains permissions that it does not have (Kubernetes, RBAC good
+    // practices).
     let writes = ["create", "*"].contains(&grant.verb);
     if ["bind", "escalate", "impersonate"].contains(&grant.verb)
         || (grant.resource == "serviceaccounts/token" && writes)
@@ -289,6 +296,7 @@ fn kind_of(grant: &Grant<'_>, wider: bool) -> usize {
 
 /// Returns permissions as text: `create and delete deployments.apps; get pods and 3 more`.
 fn summary(grants: &[&Grant<'_>]) -> String {
+    // By target, then by equal verbs: "read a, b and c" is shorter than three times "read".
     let mut verbs: BTreeMap<String, IndexSet<&str>> = BTreeMap::new();
     for grant in grants {
         verbs.entry(grant.target()).or_default().insert(grant.verb);
@@ -369,6 +377,7 @@ fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         // Another role: all subjects gain it.
         (["roleRef", ..], Some(_)) => subjects(new, release),
         (["subjects", "[]"], Some(new)) => vec![subject_name(new, release)],
+        // A changed field of a subject makes it another subject.
         (["subjects", "[]", ..], Some(_)) => {
             let subject = steps.get(..2).and_then(|path| context.new.at(path));
             subject.map(|subject| subject_name(subject, release)).into_iter().collect()
@@ -510,6 +519,7 @@ impl Gains {
             let wider = scope.is_none() && gained.iter().all(|grant| somewhere(grant));
             Gain::Some { wider, summary: summary(&gained) }
         };
+        // Bindings with many subjects ask the same question for each of them.
         let key = (role.clone(), scope.map(str::to_owned), holders.clone());
         let mut known = self.0.borrow_mut();
         Rc::clone(known.entry(key).or_insert_with(|| Rc::new(gain())))

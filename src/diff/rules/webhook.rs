@@ -58,6 +58,7 @@ rules! {
 pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     match (context.shape().as_slice(), &edit.old, &edit.new) {
+        // A configuration may be compared as a whole where its list has no merge key.
         ([] | ["webhooks"], old, Some(new)) => {
             let names = webhooks(old.as_ref()).into_iter().map(|old| old.get("name"));
             let known: HashSet<Option<&Json>> = names.collect();
@@ -138,6 +139,7 @@ impl<'j> Intercepted<'j> {
     fn include(&self, request: &Request<'_>) -> bool {
         let [group, version, resource, operation, scope] = *request;
         let any = |part: usize| self.wild.get(part).copied().unwrap_or_default().then_some("*");
+        // `pods/*` matches all subresources of pods, `*/*` all of all, and `*` no subresource.
         let parents = resource.match_indices('/').map(|(at, _)| format!("{}/*", &resource[..at]));
         let parents: Vec<String> = parents.chain(["*/*".to_owned()]).collect();
         let resources = [Some(resource), any(RESOURCE)];
@@ -228,6 +230,7 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
 
     match rest {
         ["failurePolicy"] => {
+            // The default of v1.
             let policy = |webhook| text(webhook, "failurePolicy", "Fail");
             if policy(before) == "Ignore" && policy(after) == "Fail" {
                 findings.push(found(&POLICY, "failurePolicy: Ignore → Fail"));
@@ -307,6 +310,8 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             let effects = |webhook: &Json| {
                 ["Some", "Unknown"].contains(&text(webhook, "sideEffects", "Unknown").as_str())
             };
+            // The API server rejects dry-run requests for webhooks with side effects (`kubectl
+            // diff` sends them).
             if effects(after) && !effects(before) {
                 findings.push(found(&EFFECTS, "sideEffects: dry-run requests are rejected"));
             }

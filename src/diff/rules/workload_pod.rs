@@ -91,6 +91,8 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
             || by_whom.contains(&(&fact.what, &fact.who))
             || (new_here && by_gone.contains(fact.what.as_str()))
     };
+    // A fact is about fields that may be missing on both sides, so it is reported at the nearest
+    // edit.
     let mut base: Vec<Step> = template.iter().map(|key| Step::Key((*key).to_owned())).collect();
     base.push(Step::Key("spec".to_owned()));
     let near = Nearest::of(edits);
@@ -216,11 +218,13 @@ fn facts(spec: &Json) -> Vec<Fact> {
                 fact(&PRIVILEGED, "is privileged".to_owned(), &sc("privileged"), false);
             }
             let escalates = own.and_then(|own| own.get("allowPrivilegeEscalation"));
+            // The default is true.
             if escalates.and_then(Json::as_bool) != Some(false) {
                 let text = "may gain privileges (allowPrivilegeEscalation)".to_owned();
                 fact(&PRIVILEGED, text, &sc("allowPrivilegeEscalation"), false);
             }
             let user = either("runAsUser").and_then(Json::as_i64);
+            // Without both, the image's USER decides, which is root unless it says otherwise.
             let not_root = is_true(either("runAsNonRoot")) || user.is_some_and(|user| user != 0);
             if !not_root {
                 let field = if user == Some(0) { "runAsUser" } else { "runAsNonRoot" };
@@ -231,6 +235,7 @@ fn facts(spec: &Json) -> Vec<Fact> {
                 fact(&CAPABILITY, text, &["securityContext", "capabilities", "add"], false);
             }
             let dropped = super::texts(own.and_then(|own| at(own, &["capabilities", "drop"])));
+            // The runtime's default set includes NET_RAW and others that operators do not need.
             if !dropped.iter().any(|name| name.eq_ignore_ascii_case("ALL")) {
                 let text = "keeps the default capabilities".to_owned();
                 fact(&CAPABILITY, text, &["securityContext", "capabilities", "drop"], true);
