@@ -62,8 +62,6 @@ impl Validator {
 
     fn value(&mut self, schema: &Value, value: &Value, path: &str) {
         let Some(schema) = schema.as_map() else { return };
-        // The API server prunes nulls of fields that are not nullable and have a default, and
-        // rejects others.
         if value.is_null() {
             if !is_true(schema, "nullable")
                 && (schema.contains_key("type") || int_or_string(schema))
