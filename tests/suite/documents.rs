@@ -1,6 +1,10 @@
 //! Documents that say what the program already knows are made from it, and never differ from it.
 //! `UPDATE=1 cargo test --test suite documents::` writes them.
 
+mod bundles_toml;
+mod commands;
+mod values;
+
 use crate::support::deviations;
 use bundle2chart::config::schema::json_schema;
 use bundle2chart::diag::Code;

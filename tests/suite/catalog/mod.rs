@@ -8,4 +8,4 @@ mod found;
 mod locked;
 #[cfg(target_os = "linux")]
 mod memory;
-mod outdated;
+pub(crate) mod outdated;

@@ -22,7 +22,7 @@ fn channel_of(name: &str, entries: &[Value]) -> Value {
 const VERSIONS: [&str; 4] = ["1.2.0", "1.2.1", "1.2.2", "1.2.3"];
 
 /// A project that is locked to 1.2.0, whose catalog has gone on since.
-fn outdated() -> Case {
+pub(crate) fn outdated() -> Case {
     let names = [image_of("1.2.0"), image_of("1.2.1")];
     let case = case(&[(&names[0], bundle_image("1.2.0")), (&names[1], bundle_image("1.2.1"))]);
     let old = [package(), channel_of("stable", &[entry("1.2.0", "", json!({}))]), bundle("1.2.0")];

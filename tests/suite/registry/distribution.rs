@@ -25,7 +25,8 @@ fn generated() -> (String, rcgen::Certificate, KeyPair) {
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"))
         .expect("an authority");
-    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    // The last one is the registry of the fixtures, behind a proxy.
+    let names = ["localhost", "127.0.0.1", "registry.example.com"].map(str::to_owned).to_vec();
     let params = CertificateParams::new(names).expect("parameters");
     let key = KeyPair::generate().expect("a key");
     let leaf = params.signed_by(&key, &issuer).expect("a certificate");

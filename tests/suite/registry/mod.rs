@@ -2,10 +2,10 @@
 
 mod charts;
 mod credentials;
-mod distribution;
+pub(crate) mod distribution;
 mod end_to_end;
 mod hostile;
 mod outdated;
-mod project;
-mod server;
+pub(crate) mod project;
+pub(crate) mod server;
 mod vendor;

@@ -14,6 +14,7 @@ pub(crate) struct Asked {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
     /// How often this path was asked for before.
     pub(crate) times: usize,
 }
@@ -172,9 +173,15 @@ fn serve(stream: impl Read + Write, handler: &Handler, log: &Mutex<Vec<Asked>>) 
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
     }
+    // A connection that ends with unread bytes is reset, and the client may not see the answer.
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, length)| length.parse().ok()).unwrap_or(0);
+    let mut body = Vec::new();
+    let _ = reader.by_ref().take(length).read_to_end(&mut body);
+
     let mut log = log.lock().unwrap();
     let times = log.iter().filter(|asked| asked.target == target).count();
-    let asked = Asked { method, target, headers, times };
+    let asked = Asked { method, target, headers, body, times };
     log.push(asked.clone());
     drop(log);
     if asked.method == "CONNECT" {
@@ -185,10 +192,6 @@ fn serve(stream: impl Read + Write, handler: &Handler, log: &Mutex<Vec<Asked>>) 
         }
         return;
     }
-    // A connection that ends with unread bytes is reset, and the client may not see the answer.
-    let length = asked.header("content-length").and_then(|length| length.parse().ok());
-    let _ = std::io::copy(&mut reader.by_ref().take(length.unwrap_or(0)), &mut std::io::sink());
-
     let answer = handler(&asked);
     // The client may hang up at any time.
     let _ = reply(reader.get_mut(), &answer);

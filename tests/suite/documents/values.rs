@@ -1,0 +1,101 @@
+//! The reference of values: the comments in values.yaml of committed charts.
+
+use super::up_to_date;
+use regex::Regex;
+use std::fmt::Write as _;
+use std::path::Path;
+use walkdir::WalkDir;
+
+const HEAD: &str = "\
+# Values of a chart
+
+values.yaml of each chart has its values with defaults and comments, and values.schema.json rejects unknown ones. These are all
+values; a chart has those that its objects use. Names of containers, Deployments, images and so on are `NAME` here.
+
+`bundle2chart diff --values FILE` shows which of your values a new version of a chart ignores or rejects.
+
+Generated from values.yaml of the charts in out/ and examples/serving/out.
+";
+
+/// Tables whose keys are names from the bundle.
+const NAMED: [&str; 5] = ["images", "deployments", "serviceAccounts", "namespaces", "resources"];
+
+/// A value with its description.
+struct Described {
+    path: String,
+    description: String,
+}
+
+/// Returns the described values of a values.yaml, with `NAME` for names.
+fn described(text: &str) -> Vec<Described> {
+    let key = Regex::new(r"^( *)([A-Za-z][A-Za-z0-9._-]*):").expect("a pattern");
+    let names = Regex::new(r"`[^`]*(?:example\.com|@sha256)[^`]*`").expect("a pattern");
+    let mut found = Vec::new();
+    let mut path: Vec<(usize, String)> = Vec::new();
+    let mut comment: Option<String> = None;
+
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        if let Some(start) = trimmed.strip_prefix("# -- ") {
+            comment = Some(start.to_owned());
+        } else if let (Some(more), Some(text)) = (trimmed.strip_prefix("# "), &mut comment) {
+            text.push(' ');
+            text.push_str(more);
+        } else if let Some(parts) = key.captures(line) {
+            let indent = parts[1].len();
+            path.retain(|(outer, _)| *outer < indent);
+            let named = path.last().is_some_and(|(_, parent)| NAMED.contains(&parent.as_str()));
+            // Requests and limits of models have no names of containers above.
+            let is_name = named && !["requests", "limits"].contains(&&parts[2]);
+            let name = if is_name { "NAME".to_owned() } else { parts[2].to_owned() };
+            let is_container = is_name && path.last().is_some_and(|(_, up)| up == "resources");
+            path.push((indent, name));
+            if let Some(mut description) = comment.take() {
+                if is_container {
+                    description = description.replace(&format!("`{}`", &parts[2]), "`NAME`");
+                }
+                let path: Vec<&str> = path.iter().map(|(_, name)| name.as_str()).collect();
+                found.push(Described {
+                    path: path.join("."),
+                    description: names.replace_all(&description, "`IMAGE`").into_owned(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Returns a table of the values of all charts below a directory.
+fn table(directory: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+    let mut values: Vec<Described> = Vec::new();
+    for entry in WalkDir::new(root).sort_by_file_name() {
+        let entry = entry.expect("an entry");
+        if entry.file_name() != "values.yaml" {
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).expect("values");
+        for value in described(&text) {
+            if values.iter().all(|known| known.path != value.path) {
+                values.push(value);
+            }
+        }
+    }
+    assert!(values.len() > 15, "only {} values in {directory}", values.len());
+    values.sort_by(|one, other| one.path.cmp(&other.path));
+
+    values.iter().fold("| value | description |\n|---|---|\n".to_owned(), |mut text, value| {
+        let _ = writeln!(text, "| `{}` | {} |", value.path, value.description.replace('|', "\\|"));
+        text
+    })
+}
+
+#[test]
+fn reference_of_values() {
+    let text = format!(
+        "{HEAD}\n## Charts of operators\n\n{}\n## Charts of models\n\n{}",
+        table("out"),
+        table("examples/serving/out")
+    );
+    up_to_date("docs/reference/values.md", &text);
+}
