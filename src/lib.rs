@@ -85,6 +85,8 @@ mod inspect;
 #[doc(hidden)]
 pub mod jq;
 #[doc(hidden)]
+pub mod kubectl;
+#[doc(hidden)]
 pub mod olm;
 #[cfg(feature = "cli")]
 mod outdated;

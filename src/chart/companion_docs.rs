@@ -3,8 +3,7 @@
 use super::crds::Crds;
 use super::notes::INSTALLED;
 use super::readme::{contents, provenance, values};
-use super::{Description, Part, crd_docs, gates, stub_names, uninstall};
-use crate::deploy::Gate;
+use super::{AfterInstall, Description, Part, crd_docs, gates, steps, stub_names, uninstall};
 use crate::escape::markdown::{self, code};
 use crate::ir::{Object, Unit};
 use crate::yaml::{escape, in_text};
@@ -83,7 +82,7 @@ pub(super) fn operands(
     unit: &Unit,
     description: &Description<'_>,
     once: &str,
-    gates: &[Gate],
+    next: &AfterInstall,
 ) -> (String, String) {
     let name = Part::Operands.name(description.config);
     let main = &description.config.name;
@@ -96,7 +95,8 @@ pub(super) fn operands(
          ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
     );
     readme.push_str(once);
-    gates::section(&mut readme, gates, namespace);
+    steps::section(&mut readme, &next.steps, namespace);
+    gates::section(&mut readme, &next.gates, namespace);
     let has_crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
     uninstall::list(&mut readme, &uninstall::leftovers(unit, description, has_crds));
     contents(&mut readme, unit);

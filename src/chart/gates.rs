@@ -3,8 +3,8 @@
 
 use super::Part;
 use crate::config::BundleConfig;
-use crate::deploy::{Gate, shell};
 use crate::ir::{Phase, Unit, Value};
+use crate::kubectl::{Gate, Namespaces};
 use crate::yaml::escape;
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub(super) fn section(text: &mut String, gates: &[Gate], namespace: &str) {
     );
     for gate in gates {
         for wait in gate.waits() {
-            let _ = writeln!(text, "{}", command(gate, &wait, namespace));
+            let _ = writeln!(text, "{}", gate.command(&wait, Namespaces::Named(namespace)));
         }
     }
     text.push_str("```\n\nIf one of them times out, these show why, as do the logs of the operator:\n\n```sh\n");
@@ -65,41 +65,37 @@ pub(super) fn notes(text: &mut String, gates: &[Gate]) {
     if gates.is_empty() {
         return;
     }
-    // As text of a template, in which only the namespace is an action.
-    let escaped = |command: String| escape(&command).replace(RELEASE, "{{ .Release.Namespace }}");
     text.push_str("\nIt is ready when these commands succeed (kubectl 1.31 or later):\n");
     for gate in gates {
         for wait in gate.waits() {
-            let _ = writeln!(text, "  {}", escaped(command(gate, &wait, RELEASE)));
+            let _ =
+                writeln!(text, "  {}", in_notes(&gate.command(&wait, Namespaces::Named(RELEASE))));
         }
     }
     text.push_str("If one of them times out, these show why, as do the logs of the operator:\n");
     for show in shows(gates, RELEASE) {
-        let _ = writeln!(text, "  {}", escaped(show));
+        let _ = writeln!(text, "  {}", in_notes(&show));
     }
 }
 
 /// A namespace that no namespace is called, in place of the release namespace.
-const RELEASE: &str = "=release-namespace=";
+pub(super) const RELEASE: &str = "=release-namespace=";
+
+/// Returns a command as text of a template, in which only the namespace is an action.
+pub(super) fn in_notes(command: &str) -> String {
+    escape(command).replace(RELEASE, "{{ .Release.Namespace }}")
+}
 
 /// Returns the commands that show why gates are closed, each once.
 fn shows(gates: &[Gate], namespace: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     for gate in gates {
         for show in gate.shows() {
-            let command = command(gate, &show, namespace);
+            let command = gate.command(&show, Namespaces::Named(namespace));
             if !commands.contains(&command) {
                 commands.push(command);
             }
         }
     }
     commands
-}
-
-fn command(gate: &Gate, arguments: &[String], release: &str) -> String {
-    let arguments = shell(arguments);
-    match gate.namespace(release) {
-        Some(namespace) => format!("kubectl --namespace {namespace} {arguments}"),
-        None => format!("kubectl {arguments}"),
-    }
 }

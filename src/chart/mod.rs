@@ -17,6 +17,7 @@ mod notes;
 mod readme;
 mod required_apis;
 mod serving;
+mod steps;
 mod uninstall;
 mod values;
 
@@ -26,12 +27,13 @@ pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
-use crate::deploy::Gate;
 use crate::ir::{Object, Origin, Phase, ReadPaths, Scopes, Unit};
+use crate::kubectl::{Gate, Step};
 use crate::yaml::CERTIFICATE_TEMPLATE;
 use required_apis::Providers;
 use required_apis::REQUIRED_APIS;
 use std::collections::BTreeMap;
+use steps::Steps;
 
 /// A Helm chart.
 #[derive(Clone, Debug)]
@@ -50,6 +52,14 @@ pub struct Chart {
     pub stubs: Vec<String>,
     /// What must be true before charts that depend on it are installed.
     pub gates: Vec<Gate>,
+    /// What is changed after its installation.
+    pub steps: Vec<Step>,
+}
+
+/// What follows the installation of a chart: steps, and then gates.
+struct AfterInstall {
+    steps: Steps,
+    gates: Vec<Gate>,
 }
 
 /// Inputs for chart metadata and documentation.
@@ -217,16 +227,20 @@ fn chart(
     files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
 
     let once = cluster_scope::paragraph(unit, &crds, scopes);
-    let gates = gates::of_part(description.config, part, unit);
+    let next = AfterInstall {
+        steps: steps::of_part(description, part, scopes),
+        gates: gates::of_part(description.config, part, unit),
+    };
     let (readme, mut notes) = match part {
         Part::Main => (
-            readme::readme(unit, description, &crds, companions, &once, &gates),
+            readme::readme(unit, description, &crds, companions, &once, &next),
             notes::notes(unit, description, &crds, companions),
         ),
         Part::Crds => companion_docs::crds(unit, description, &crds, &once),
-        Part::Operands => companion_docs::operands(unit, description, &once, &gates),
+        Part::Operands => companion_docs::operands(unit, description, &once, &next),
     };
-    gates::notes(&mut notes, &gates);
+    steps::notes(&mut notes, &next.steps);
+    gates::notes(&mut notes, &next.gates);
     files.insert("README.md".to_owned(), readme);
     files.insert("templates/NOTES.txt".to_owned(), notes);
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
@@ -241,7 +255,8 @@ fn chart(
         release_bytes,
         crds_folder,
         stubs: stub_names(&unit.objects),
-        gates,
+        gates: next.gates,
+        steps: next.steps.list,
     }
 }
 

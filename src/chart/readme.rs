@@ -2,9 +2,8 @@
 
 use super::crds::Crds;
 use super::notes::pull_namespaces;
-use super::{Companions, Description, Part, crd_docs, gates, uninstall};
+use super::{AfterInstall, Companions, Description, Part, crd_docs, gates, steps, uninstall};
 use crate::config::{CertificateProvider, Layout, Source, Watch};
-use crate::deploy::Gate;
 use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +17,7 @@ pub(super) fn readme(
     crds: &Crds,
     companions: Companions,
     once: &str,
-    gates: &[Gate],
+    next: &AfterInstall,
 ) -> String {
     let name = &description.config.name;
     let mut text = format!("# {name}\n\n");
@@ -54,7 +53,8 @@ pub(super) fn readme(
     }
 
     certificate_section(&mut text, unit, description);
-    gates::section(&mut text, gates, description.namespace);
+    steps::section(&mut text, &next.steps, description.namespace);
+    gates::section(&mut text, &next.gates, description.namespace);
     contents(&mut text, unit);
     values(&mut text, unit);
     crd_docs::section(&mut text, unit, description, crds, companions);

@@ -29,6 +29,7 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
         crds_folder: None,
         stubs: Vec::new(),
         gates: Vec::new(),
+        steps: Vec::new(),
         name: config.name.clone(),
         version: config.chart_version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),

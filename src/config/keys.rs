@@ -1,10 +1,12 @@
 //! Every key of `bundles.toml`, as data: the reader, the JSON schema and the reference read it.
 
+mod after;
 mod chart;
 mod deploy;
 mod ready;
 pub mod serving;
 
+pub use after::AFTER;
 pub use chart::{CHART, VENDORED};
 pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 pub use ready::READY;
@@ -585,6 +587,7 @@ pub static BUNDLE: Table = Table {
         ),
         optional("depends-on", Kind::Strings(Some(NAME)), DEPENDS_ON),
         optional("ready", Kind::Tables(&READY), READY.doc),
+        optional("after", Kind::Tables(&AFTER), AFTER.doc),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("config", Kind::Table(&PODS), PODS.doc),
         optional("overlay", Kind::Tables(&OVERLAY), OVERLAY.doc),

@@ -1,5 +1,6 @@
 //! `bundles.toml`: what to build. Read with spans, checked as a whole, defaults resolved.
 
+mod after;
 mod certificates;
 mod deploy;
 mod file;
@@ -16,6 +17,8 @@ pub mod schema;
 pub mod serving;
 pub(crate) mod text;
 
+pub(crate) use after::KUBECTL_IMAGE;
+pub use after::{Reset, StepAfter};
 pub use certificates::{CertificateProvider, Issuer};
 pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};
 pub use gate::{Gate, GateTest, Target};
@@ -199,6 +202,8 @@ pub struct BundleConfig {
     pub depends_on: Vec<String>,
     /// Gates: conditions that hold back the charts that depend on this one.
     pub gates: Vec<Gate>,
+    /// Steps after the installation: changes to objects that somebody else creates.
+    pub after: Vec<StepAfter>,
     /// Packages and APIs (`GROUP/VERSION/KIND`) that the cluster has by other means.
     pub provided: Vec<Text>,
     /// Levels of diagnostic codes for findings about this bundle; those of the configuration apply to
@@ -236,6 +241,7 @@ impl BundleConfig {
             chart_version: None,
             depends_on: Vec::new(),
             gates: Vec::new(),
+            after: Vec::new(),
             provided: Vec::new(),
             lints: Lints::new(),
             span,

@@ -4,6 +4,7 @@
 //! TOML tree against the tables of keys and collects what is wrong, and the rules of single
 //! [`values`]; [`check`] has the rules for several bundles together.
 
+mod after;
 mod bundle;
 mod certificates;
 mod chart;

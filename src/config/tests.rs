@@ -508,7 +508,7 @@ watch = []
        |
        = hint: write `oci-layout:DIR`, where DIR is an OCI image layout directory (with a file `oci-layout`), relative to this file
 
-    error[invalid-value]: the bundle name is also the chart name, and contains 'M'
+    error[invalid-value]: the name is also that of the chart, and contains 'M'
       --> bundles.toml:21:8
        |
     21 | name = "My_Operator"
@@ -556,7 +556,7 @@ watch = []
        |
        = hint: write `chart-version = "1.2.3"`
 
-    error[invalid-value]: the bundle name is also the chart name, and has 59 characters
+    error[invalid-value]: the name is also that of the chart, and has 59 characters
       --> bundles.toml:29:8
        |
     29 | name = "a-name-that-is-so-long-that-helm-would-refuse-to-install-it"
@@ -648,7 +648,7 @@ path = "e"
       |
       = hint: remove it from `depends-on`
 
-    error[invalid-value]: `depends-on` has an unknown bundle `cert-manger`
+    error[invalid-value]: `depends-on` has an unknown name `cert-manger`
      --> bundles.toml:9:25
       |
     9 | depends-on = ["c", "b", "cert-manger"]
@@ -733,7 +733,7 @@ path = "charts/bundles/b"
        | ^^^^^^^^^^
     ...
     10 | [[bundle]]
-       | ---------- the chart's bundle
+       | ---------- the table of the chart
        |
        = hint: move one of them, or change `dir` in `[output]`
 
@@ -741,7 +741,7 @@ path = "charts/bundles/b"
      --> bundles.toml:9:8
       |
     7 | [[bundle]]
-      | ---------- the chart's bundle
+      | ---------- the table of the chart
     8 | name = "a"
     9 | path = "./charts/a/1.0"
       |        ^^^^^^^^^^^^^^^^

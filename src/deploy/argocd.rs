@@ -1,8 +1,9 @@
 //! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves.
 
-use super::{Gate, Plan, Planned, document, join, present};
+use super::{Plan, Planned, document, join, present};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, IgnoreDifference};
 use crate::ir::Value;
+use crate::kubectl::Gate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 

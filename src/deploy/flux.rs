@@ -1,9 +1,10 @@
 //! Flux: a HelmRelease for each chart, and the list of them. With gates, also a Kustomization for each
 //! chart, which waits for them: a HelmRelease depends on other HelmReleases only.
 
-use super::{Gate, Plan, Planned, document, join, present};
+use super::{Plan, Planned, Release, document, join, present};
 use crate::config::{Deploy, Flux};
 use crate::ir::Value;
+use crate::kubectl::{Gate, Step};
 use std::collections::BTreeMap;
 
 /// Directory of the HelmReleases.
@@ -78,10 +79,9 @@ fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String 
     }
     let expressions = expressions(&release.gates);
     // The release's own time, and then that of the longest gate: Flux checks all at the same time.
-    // Durations of Go may be written one after the other.
     let longest = release.gates.iter().map(|gate| gate.timeout).max();
     let more = longest.map(|seconds| format!("{seconds}s")).unwrap_or_default();
-    let timeout = format!("{}{more}", flux.timeout);
+    let timeout = format!("{}{more}", release_timeout(release, flux));
     let needs = planned.needs.iter().map(|need| Value::map([("name", Value::text(&need.name))]));
 
     let source = Value::map([
@@ -146,6 +146,14 @@ fn expressions(gates: &[Gate]) -> Vec<Value> {
     expressions.collect()
 }
 
+/// Returns the time limit of a release: with that of its steps, which are hooks of it.
+fn release_timeout(release: &Release, flux: &Flux) -> String {
+    let seconds: u64 = release.steps.iter().map(Step::seconds).sum();
+    // Durations of Go may be written one after the other.
+    let more = (seconds > 0).then(|| format!("{seconds}s"));
+    format!("{}{}", flux.timeout, more.unwrap_or_default())
+}
+
 fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     let release = planned.release;
     let chart_path = join(&deploy.charts, &release.dir);
@@ -178,7 +186,7 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     let crds = ("crds", release.crds.map(|_| Value::from("CreateReplace")));
     let spec = present([
         ("interval", Some(Value::text(&flux.interval))),
-        ("timeout", Some(Value::text(&flux.timeout))),
+        ("timeout", Some(Value::text(release_timeout(release, flux)))),
         // As `helm install` would name and keep it.
         ("releaseName", Some(Value::text(&release.name))),
         ("targetNamespace", Some(Value::text(&release.namespace))),

@@ -3,6 +3,7 @@
 use super::{Plan, Planned, Release, document, present};
 use crate::config::Deploy;
 use crate::ir::Value;
+use crate::kubectl::Namespaces;
 
 /// Seconds that a release may take to become ready.
 const TIMEOUT: i64 = 600;
@@ -29,6 +30,13 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
             "before releases that need it, because helmfile runs no hooks of unchanged releases.",
         ]);
     }
+    if plan.releases.iter().any(|planned| !planned.release.steps.is_empty()) {
+        head.extend([
+            "Steps after a release are carried out by kubectl as well, in place of the Job of its \
+                chart. After a",
+            "step that failed, run `helmfile sync`.",
+        ]);
+    }
     let server_side = deploy.server_side;
     let defaults = present([
         ("createNamespace", Some(true.into())),
@@ -53,10 +61,15 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
 fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     let release = planned.release;
     let chart = format!("./{}", release.dir);
-    let values = deploy
+    let file = deploy
         .values
         .as_ref()
-        .map(|values| Value::texts([format!("{}/{}.yaml", values.from_output, release.name)]));
+        .map(|values| Value::text(format!("{}/{}.yaml", values.from_output, release.name)));
+    let missing = file.as_ref().map(|_| "Info".into());
+    // Hooks of helmfile carry out the steps.
+    let no_job = Value::map([("after", Value::map([("hook", false.into())]))]);
+    let no_job = (!release.steps.is_empty()).then_some(no_job);
+    let values: Vec<Value> = no_job.into_iter().chain(file).collect();
     // A name alone would be looked for in the namespace of the release that needs it.
     let needs = planned.needs.iter().map(|need| format!("{}/{}", need.namespace, need.name));
     let mut hooks: Vec<Value> =
@@ -70,13 +83,14 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder];
         [hook("presync", "sh", ["-c", &create]), hook("presync", "kubectl", wait)]
     }));
+    hooks.extend(steps(release));
     hooks.extend(waits(release, "postsync"));
     present([
         ("name", Some(Value::text(&release.name))),
         ("namespace", Some(Value::text(&release.namespace))),
         ("chart", Some(Value::text(&chart))),
-        ("missingFileHandler", values.as_ref().map(|_| "Info".into())),
-        ("values", values),
+        ("missingFileHandler", missing),
+        ("values", (!values.is_empty()).then_some(Value::Seq(values))),
         ("needs", (!planned.needs.is_empty()).then(|| Value::texts(needs))),
         ("hooks", (!hooks.is_empty()).then_some(Value::Seq(hooks))),
     ])
@@ -84,13 +98,16 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
 
 /// Returns hooks that wait for the gates of a release.
 fn waits(release: &Release, event: &str) -> Vec<Value> {
-    let mut hooks = Vec::new();
-    for gate in &release.gates {
-        for wait in gate.waits() {
-            hooks.push(hook(event, "kubectl", gate.with_namespace(wait, &release.namespace)));
-        }
-    }
-    hooks
+    let namespaces = Namespaces::Named(&release.namespace);
+    let gates = release.gates.iter();
+    gates.map(|gate| hook(event, "sh", ["-c", &gate.script(namespaces)])).collect()
+}
+
+/// Returns hooks that carry out the steps after a release.
+fn steps(release: &Release) -> Vec<Value> {
+    let namespaces = Namespaces::Named(&release.namespace);
+    let steps = release.steps.iter();
+    steps.map(|step| hook("postsync", "sh", ["-c", &step.script(namespaces)])).collect()
 }
 
 fn hook(

@@ -5,17 +5,17 @@
 
 mod argocd;
 mod flux;
-mod gate;
+mod health;
 mod helmfile;
 mod plan;
 #[cfg(test)]
 mod tests;
 
-pub use gate::{Gate, shell};
 pub use plan::{Plan, Planned};
 
 use crate::config::Deploy;
 use crate::ir::Value;
+use crate::kubectl::{Gate, Step};
 use crate::yaml;
 use std::collections::BTreeMap;
 
@@ -40,6 +40,8 @@ pub struct Release {
     pub depends_on: Vec<String>,
     /// What must be true before the releases that need this one.
     pub gates: Vec<Gate>,
+    /// What is changed after its installation.
+    pub steps: Vec<Step>,
 }
 
 /// The part of a bundle that a chart contains, in installation order.

@@ -13,6 +13,7 @@ fn release(name: &str, bundle: &str, part: Part, depends_on: &[&str]) -> Release
         crds: (part == Part::Operator).then_some("charts/crds/crds/"),
         stubs: Vec::new(),
         gates: Vec::new(),
+        steps: Vec::new(),
         depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
     }
 }

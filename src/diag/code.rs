@@ -423,6 +423,9 @@ codes! {
     GateObject "gate-object"
         "A gate awaits an object that its chart does not contain."
         "A gate (`ready` in bundles.toml) on a custom resource awaits one of the chart's own, if the chart has any of that kind; the same holds for all kinds in a `[[chart]]` without workloads. With another name the gate never opens. Objects of other kinds may be created by an operator, so they are not checked.";
+    StepAfter "step-after"
+        "A step after the installation cannot be carried out."
+        "A step (`[[bundle.after]]`, `[[chart.after]]`) changes an object that an operator creates. The Job of the step has permissions for exactly that object, so the scope of its kind must be known: built into Kubernetes, of a CRD in the chart, or in `scopes`. Objects of the chart itself are changed with `patch`: a step would change them back and forth with Helm.";
     OverlayUnreadable "overlay-unreadable"
         "Cannot read an overlay."
         "The path of a `[[bundle.overlay]]` is a file, or a directory with .yaml, .yml or .json files, relative to bundles.toml. Each file can be in one overlay only.";

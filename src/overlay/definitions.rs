@@ -67,6 +67,12 @@ impl<'o> Definitions<'o> {
         self.0.iter().map(|d| (format!("{}/{}", d.group, d.kind), d.scope)).collect()
     }
 
+    /// Returns the resource of a kind: its plural in lower case.
+    pub(super) fn plural(&self, group: &str, kind: &str) -> Option<&'o str> {
+        let definition = self.0.iter().find(|d| d.kind == kind && d.group == group)?;
+        definition.crd.at(&["spec", "names", "plural"])?.as_str()
+    }
+
     /// Kinds of a group.
     pub(super) fn kinds_of(&self, group: &str) -> Vec<&'o str> {
         self.kinds().filter(|(g, _)| *g == group).map(|(_, kind)| kind).collect()

@@ -1,8 +1,9 @@
 //! Additions of the configuration to a bundle: overlays, patches, operand namespaces and
-//! ServiceAccounts, stub CRDs.
+//! ServiceAccounts, stub CRDs, Jobs of steps after.
 //!
 //! The passes treat them like the bundle's objects; this module creates and checks them.
 
+mod after;
 mod check;
 mod definitions;
 mod operands;
@@ -12,11 +13,12 @@ mod schema;
 mod scope;
 mod stubs;
 
+pub(crate) use after::{after, job_name, steps};
 pub(crate) use check::{check, kept_apart};
 pub(crate) use definitions::Definitions;
 pub(crate) use operands::{namespace_value, operands};
 pub(crate) use patch::patch;
 pub(crate) use providers::provider;
-pub(crate) use scope::{is_built_in, scope};
+pub(crate) use scope::{is_built_in, scope, scope_of};
 pub(crate) use stubs::readable_stubs;
 pub(crate) use stubs::stubs;

@@ -68,7 +68,20 @@ const CLUSTER: [&str; 32] = [
 
 /// Returns true if the object's kind is built into Kubernetes.
 pub(crate) fn is_built_in(object: &Object) -> bool {
-    object.group().is_empty() || GROUPS.contains(&object.group())
+    is_built_in_group(object.group())
+}
+
+fn is_built_in_group(group: &str) -> bool {
+    group.is_empty() || GROUPS.contains(&group)
+}
+
+/// Returns the scope of a kind that is built in, or one of `scopes`; else `None`.
+pub(crate) fn scope_of(group: &str, kind: &str, scopes: &Scopes) -> Option<Scope> {
+    if is_built_in_group(group) {
+        let cluster = CLUSTER.contains(&kind);
+        return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
+    }
+    scopes.get(&format!("{group}/{kind}")).copied()
 }
 
 /// Returns the scope of an object whose kind is built in, defined by one of these CRDs, or
@@ -78,10 +91,8 @@ pub(crate) fn scope(
     definitions: &Definitions<'_>,
     configured: &Scopes,
 ) -> Option<Scope> {
-    if is_built_in(object) {
-        let cluster = CLUSTER.contains(&object.kind());
-        return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
-    }
     let defined = definitions.of_object(object).map(|definition| definition.scope);
-    defined.or_else(|| configured.get(&format!("{}/{}", object.group(), object.kind())).copied())
+    // A CRD cannot define a kind of Kubernetes' own groups.
+    let defined = defined.filter(|_| !is_built_in(object));
+    defined.or_else(|| scope_of(object.group(), object.kind(), configured))
 }

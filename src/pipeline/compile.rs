@@ -169,6 +169,9 @@ fn adapt(
     let (operands, operand_values) = overlay::operands(&config.operands);
     let objects: Vec<Object> = objects.into_iter().chain(operands).collect();
     values.extend(operand_values);
+    let (steps, step_values) = overlay::after(config, &namespaces, &objects, diagnostics);
+    let objects: Vec<Object> = objects.into_iter().chain(steps).collect();
+    values.extend(step_values);
 
     // A filter may have removed the objects that use a value.
     let read = ReadPaths::of(&objects);

@@ -102,6 +102,7 @@ pub(super) fn lay_out(
             stubs: chart.stubs,
             depends_on: depends_on.to_vec(),
             gates: chart.gates,
+            steps: chart.steps,
         },
         release_bytes: chart.release_bytes,
     }

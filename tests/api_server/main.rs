@@ -17,6 +17,7 @@ mod charts;
 mod corpus;
 mod crds;
 mod examples;
+mod gates;
 mod grants;
 mod install;
 mod leftovers;
@@ -26,6 +27,7 @@ mod refusals;
 mod requests;
 mod required_apis;
 mod rollback;
+mod steps_after;
 mod table;
 mod tls_server;
 

@@ -65,6 +65,7 @@ fn it_stands_in_the_order_in_which_it_is_installed() {
             crds: None,
             stubs: Vec::new(),
             gates: Vec::new(),
+            steps: Vec::new(),
             depends_on: bundle.depends_on.clone(),
         })
         .collect();

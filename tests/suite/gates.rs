@@ -60,7 +60,7 @@ fn parsed(case: &Case, path: &str) -> Json {
     serde_yaml::from_str(&case.read(path)).expect("YAML")
 }
 
-/// The hooks of a release that run kubectl, each as a line.
+/// The hooks of a release, each as a line.
 fn hooks(helmfile: &Json, release: &str) -> Vec<String> {
     let releases = helmfile["releases"].as_array().expect("releases");
     let release = releases.iter().find(|one| one["name"] == release).expect("the release");
@@ -79,22 +79,49 @@ fn helmfile_waits_after_the_release_and_before_its_dependents() {
     let case = case();
     build(&case, 0);
     let helmfile = parsed(&case, "out/helmfile.yaml");
+    let operator = "kubectl --namespace lamp-system ";
+    let hall = "kubectl --namespace hall ";
+    let why = "get lamp.light.example.com/first --output yaml";
+    let events = "get events --sort-by=.lastTimestamp";
     let in_operator = [
-        "kubectl --namespace lamp-system wait --for=create --timeout=90s deployment/lamp-operator",
-        "kubectl --namespace lamp-system rollout status --timeout=90s deployment/lamp-operator",
-        "kubectl wait --for=create --timeout=600s crd/bulbs.light.example.com",
-        "kubectl wait --for=condition=Established --timeout=600s crd/bulbs.light.example.com",
+        format!(
+            "{operator}wait --for=create --timeout=90s deployment/lamp-operator && \
+             {operator}rollout status --timeout=90s deployment/lamp-operator || \
+             {{ echo 'gate closed: rollout of Deployment/lamp-operator in namespace lamp-system \
+             (time limit 90s); to see why: {operator}describe deployment/lamp-operator; \
+             {operator}get pods; {operator}{events}' >&2; exit 1; }}"
+        ),
+        "kubectl wait --for=create --timeout=600s crd/bulbs.light.example.com && \
+         kubectl wait --for=condition=Established --timeout=600s crd/bulbs.light.example.com || \
+         { echo 'gate closed: condition Established of \
+         CustomResourceDefinition/bulbs.light.example.com (time limit 600s); to see why: \
+         kubectl describe crd/bulbs.light.example.com' >&2; exit 1; }"
+            .to_owned(),
     ];
     let in_operands = [
-        "kubectl --namespace hall wait --for=create --timeout=600s lamp.light.example.com/first",
-        "kubectl --namespace hall wait --for=condition=Ready --timeout=600s lamp.light.example.com/first",
-        "kubectl --namespace hall wait --for=create --timeout=3600s lamp.light.example.com/first",
-        "kubectl --namespace hall wait --for=jsonpath={.status.bulbs[0].state}=on --timeout=3600s lamp.light.example.com/first",
-        "kubectl --namespace hall wait --for=create --timeout=600s deployment/lamp-controller",
-        "kubectl --namespace hall rollout status --timeout=600s deployment/lamp-controller",
+        format!(
+            "{hall}wait --for=create --timeout=600s lamp.light.example.com/first && \
+             {hall}wait --for=condition=Ready --timeout=600s lamp.light.example.com/first || \
+             {{ echo 'gate closed: condition Ready of Lamp/first in namespace hall (time limit \
+             600s); to see why: {hall}{why}; {hall}{events}' >&2; exit 1; }}"
+        ),
+        format!(
+            "{hall}wait --for=create --timeout=3600s lamp.light.example.com/first && \
+             {hall}wait '--for=jsonpath={{.status.bulbs[0].state}}=on' --timeout=3600s \
+             lamp.light.example.com/first || {{ echo 'gate closed: .status.bulbs[0].state = on of \
+             Lamp/first in namespace hall (time limit 3600s); to see why: {hall}{why}; \
+             {hall}{events}' >&2; exit 1; }}"
+        ),
+        format!(
+            "{hall}wait --for=create --timeout=600s deployment/lamp-controller && \
+             {hall}rollout status --timeout=600s deployment/lamp-controller || \
+             {{ echo 'gate closed: rollout of Deployment/lamp-controller in namespace hall (time \
+             limit 600s); to see why: {hall}describe deployment/lamp-controller; {hall}get pods; \
+             {hall}{events}' >&2; exit 1; }}"
+        ),
     ];
-    let with = |event: &str, commands: &[&str]| -> Vec<String> {
-        commands.iter().map(|command| format!("{event}: {command}")).collect()
+    let with = |event: &str, scripts: &[String]| -> Vec<String> {
+        scripts.iter().map(|script| format!("{event}: sh -c {script}")).collect()
     };
     assert_eq!(hooks(&helmfile, "lamp-operator"), with("postsync", &in_operator));
     let operands = [with("presync", &in_operator), with("postsync", &in_operands)].concat();

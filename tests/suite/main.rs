@@ -55,6 +55,7 @@ mod serving;
 mod serving_defects;
 mod serving_tables;
 mod serving_upstream;
+mod steps_after;
 mod style;
 mod todays_charts;
 mod values;

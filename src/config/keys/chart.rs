@@ -3,7 +3,7 @@
 use super::{
     CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, NAME, NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS,
     PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY, PULL_SECRET, SECRET, SEMANTIC_VERSION,
-    STRIP_DESCRIPTIONS, Table, optional, ready::CHART_READY, required,
+    STRIP_DESCRIPTIONS, Table, after::CHART_AFTER, optional, ready::CHART_READY, required,
 };
 
 /// Pattern of `digest`.
@@ -84,6 +84,7 @@ pub static CHART: Table = Table {
         optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
         optional("depends-on", Kind::Strings(Some(NAME)), DEPENDS_ON),
         optional("ready", Kind::Tables(&CHART_READY), CHART_READY.doc),
+        optional("after", Kind::Tables(&CHART_AFTER), CHART_AFTER.doc),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("overlay", Kind::Tables(&OVERLAY), OVERLAY_DOC),
         optional("patch", Kind::Tables(&PATCH), PATCH_DOC),

@@ -3,7 +3,7 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Located, Reader};
-use super::{certificates, lints, operands, overlay, pods, ready, values};
+use super::{after, certificates, lints, operands, overlay, pods, ready, values};
 use crate::config::{BundleConfig, CatalogSource, Filter, Source, VersionRequest, WantedVersion};
 use crate::diag::Code;
 
@@ -41,6 +41,7 @@ pub(super) fn read(
     let pods = pods::read(reader, fields);
     let overlays = overlay::overlays(reader, fields);
     let gates = ready::gates(reader, fields, &overlays);
+    let after = after::steps(reader, fields, &overlays);
     let patches = overlay::patches(reader, fields);
     let operands = operands::read(reader, fields);
     let stub_crds = operands::stub_crds(reader, fields);
@@ -77,6 +78,7 @@ pub(super) fn read(
         provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
         depends_on: draft.depends_on.iter().map(|(name, _)| name.clone()).collect(),
         gates,
+        after,
         lints: lints::read(reader, fields),
         span: reader.span(fields.header.clone()),
     });

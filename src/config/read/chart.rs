@@ -3,7 +3,7 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Reader};
-use super::{operands, overlay, ready, values};
+use super::{after, operands, overlay, ready, values};
 use crate::config::keys::VENDORED;
 use crate::config::{BundleConfig, Manifests, Source, Text, VendoredFile};
 use crate::diag::Code;
@@ -22,6 +22,7 @@ pub(super) fn read(
     let own = defaults::settings(reader, fields);
     let overlays = overlay::overlays(reader, fields);
     let gates = ready::gates(reader, fields, &overlays);
+    let after = after::steps(reader, fields, &overlays);
     let patches = overlay::patches(reader, fields);
     let operands = operands::read(reader, fields);
     let scopes = operands::scopes(reader, fields);
@@ -47,6 +48,7 @@ pub(super) fn read(
         provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
         depends_on: draft.depends_on.iter().map(|(name, _)| name.clone()).collect(),
         gates,
+        after,
         span,
         ..BundleConfig::new(name, source)
     });

@@ -60,13 +60,13 @@ pub(super) fn companions(
                 reader.found.push(diagnostic.at(place).hint(hint));
             } else if let Some((_, other)) = charts.iter().find(|(other, _)| *other == name) {
                 let message = format!(
-                    "{why} creates a chart `{name}`, which is also the name of a \
-                    bundle"
+                    "{why} creates a chart `{name}`, which is also the name of another \
+                    chart"
                 );
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
                     .at(place)
-                    .related(Place::span((*other).clone()), "the other bundle")
-                    .hint("rename one of the bundles");
+                    .related(Place::span((*other).clone()), "the other chart")
+                    .hint("rename one of them");
                 reader.found.push(diagnostic);
             }
         }
@@ -95,11 +95,12 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
                 let others: Vec<&str> =
                     known.iter().copied().filter(|name| Some(*name) != own).collect();
                 let hint = if others.is_empty() {
-                    "`depends-on` has names, but the configuration has no other bundle".to_owned()
+                    "`depends-on` has names, but the configuration has no other bundle or chart"
+                        .to_owned()
                 } else {
-                    suggest::hint(name, &others, "bundles")
+                    suggest::hint(name, &others, "bundles and charts")
                 };
-                let message = format!("`depends-on` has an unknown bundle `{name}`");
+                let message = format!("`depends-on` has an unknown name `{name}`");
                 reader.error_at(Code::InvalidValue, span, message, hint);
             } else if let Some(own) = own {
                 edges.entry(own).or_default().push((name, span));
@@ -190,7 +191,7 @@ pub(super) fn outputs(
                 found.push(
                     Diagnostic::error(Code::OverlappingOutput, message)
                         .at(Place::span(span.clone()))
-                        .related(Place::span((*chart_span).clone()), "the chart's bundle")
+                        .related(Place::span((*chart_span).clone()), "the table of the chart")
                         .hint("move one of them, or change `dir` in `[output]`"),
                 );
             }

@@ -53,7 +53,7 @@ pub(super) fn read(
         );
         let diagnostic = Diagnostic::error(Code::OverlappingOutput, message)
             .at(reader.place(fields.header.clone()))
-            .related(Place::span(bundle.span.clone()), "the chart's bundle")
+            .related(Place::span(bundle.span.clone()), "the table of the chart")
             .hint(format!("set another directory with `dir` in `[deploy.{key}]`"));
         reader.found.push(diagnostic);
     }

@@ -320,6 +320,11 @@ impl<'t> Fields<'t> {
         self.values.iter().map(|(key, value)| (*key, value.span()))
     }
 
+    /// Returns the place of a value; that of the table if it is missing.
+    pub(super) fn place(&self, name: &str) -> Range<usize> {
+        self.value(name).map_or_else(|| self.header.clone(), Spanned::span)
+    }
+
     pub(super) fn text(&self, name: &str) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         value.get_ref().as_str().map(|text| (text, value.span()))

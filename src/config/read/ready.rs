@@ -28,25 +28,31 @@ fn gate(reader: &mut Reader<'_>, fields: &Fields<'_>, overlays: &[Overlay]) -> O
     let (target, test, range) = awaited(reader, fields)?;
     let timeout = seconds(reader, fields)?;
 
-    let phase = match fields.text("phase") {
-        Some(("operand", range)) => {
-            if overlays.iter().all(|overlay| overlay.phase != Phase::Operand) {
-                reader.error(
-                    Code::InvalidValue,
-                    &range,
-                    "`phase = \"operand\"` of a gate, but no overlay has this phase",
-                    "remove it, or add an overlay with `phase = \"operand\"`",
-                );
-                return None;
-            }
-            Phase::Operand
-        }
-        _ => Phase::With,
-    };
+    let phase = phase(reader, fields, overlays, "a gate")?;
 
     let namespace = namespace.filter(|_| !target.is_crd());
     let target = Target { namespace, ..target };
     Some(Gate { target, test, timeout, phase, span: reader.span(range) })
+}
+
+/// Returns the phase of `subject`, a gate or step of a bundle or chart with these overlays.
+pub(super) fn phase(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    overlays: &[Overlay],
+    subject: &str,
+) -> Option<Phase> {
+    let Some(("operand", range)) = fields.text("phase") else { return Some(Phase::With) };
+    if overlays.iter().any(|overlay| overlay.phase == Phase::Operand) {
+        return Some(Phase::Operand);
+    }
+    reader.error(
+        Code::InvalidValue,
+        &range,
+        format!("`phase = \"operand\"` of {subject}, but no overlay has this phase"),
+        "remove it, or add an overlay with `phase = \"operand\"`",
+    );
+    None
 }
 
 /// Returns the object that is awaited, its state, and the place of the object.
@@ -128,7 +134,7 @@ fn crd(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<Target> 
 }
 
 /// Returns the object of `GROUP/VERSION/KIND/NAME`.
-fn object(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<Target> {
+pub(super) fn object(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<Target> {
     let parts: Vec<&str> = text.split('/').collect();
     let (group, version, kind, name) = match parts.as_slice() {
         [group, version, kind, name] => (*group, *version, *kind, *name),
@@ -246,7 +252,7 @@ fn is_plain(text: &str, others: &str) -> bool {
 }
 
 /// Returns the time limit in seconds.
-fn seconds(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<u32> {
+pub(super) fn seconds(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<u32> {
     let (text, range) = fields.text("timeout").unwrap_or((TIMEOUT, fields.header.clone()));
     let unit = [('s', 1), ('m', 60), ('h', 3600)]
         .into_iter()
@@ -257,7 +263,7 @@ fn seconds(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<u32> {
         (!digits.starts_with('0')).then(|| number * unit)
     });
     if number.is_none() {
-        let message = format!("`timeout` of a gate is not a time limit: {text:?}");
+        let message = format!("`timeout` is not a time limit: {text:?}");
         reader.error(Code::InvalidValue, &range, message, "write it as `90s`, `15m` or `1h`");
     }
     number

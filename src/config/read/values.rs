@@ -28,7 +28,7 @@ pub(super) fn filled<'t>(
 /// The name of a bundle.
 pub(super) fn name(reader: &mut Reader<'_>, (text, range): &Located<&str>) {
     if let Some(fault) = label_fault(text, NAME_LIMIT) {
-        let message = format!("the bundle name is also the chart name, and {fault}");
+        let message = format!("the name is also that of the chart, and {fault}");
         reader.error(Code::InvalidValue, range, message, label_rule(NAME_LIMIT));
     }
 }

@@ -108,13 +108,29 @@ impl ControlPlane {
 
     /// That kubeconfig with another default namespace, which objects may differ from.
     pub(crate) fn kubeconfig_in(&self, namespace: &str) -> PathBuf {
-        let text = fs::read_to_string(self.kubeconfig()).expect("a file");
+        self.in_namespace(&self.kubeconfig(), namespace, namespace)
+    }
+
+    /// Writes this kubeconfig with another default namespace as `NAME.kubeconfig`.
+    fn in_namespace(&self, kubeconfig: &Path, namespace: &str, name: &str) -> PathBuf {
+        let text = fs::read_to_string(kubeconfig).expect("a file");
         let mut kubeconfig: Json = serde_json::from_str(&text).expect("JSON");
         kubeconfig["contexts"][0]["context"]["namespace"] = json!(namespace);
-        let file = self.file(&format!("{namespace}.kubeconfig"));
+        let file = self.file(&format!("{name}.kubeconfig"));
         fs::write(&file, kubeconfig.to_string()).expect("a file");
         make_private(&file);
         file
+    }
+
+    /// A kubeconfig with a token of this ServiceAccount, and the namespace that its pods have.
+    ///
+    /// # Panics
+    /// When there is no such ServiceAccount.
+    pub(crate) fn kubeconfig_of(&self, namespace: &str, account: &str) -> PathBuf {
+        let name = format!("{namespace}-{account}");
+        let token = json!({ "token": self.token_of(namespace, account) });
+        let file = self.write_kubeconfig(&name, &token);
+        self.in_namespace(&file, namespace, &name)
     }
 
     /// Who asks with a token of this ServiceAccount.

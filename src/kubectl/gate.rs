@@ -1,6 +1,12 @@
-//! Gates as commands of kubectl, and as expressions of Flux (CEL) and Argo CD (Lua).
+//! Gates as commands of kubectl.
 
+use super::Namespaces;
+use super::shell::{or_fail, shell};
 use crate::config::{self, GateTest, Target};
+use std::collections::BTreeMap;
+
+/// No namespaces in environment variables.
+static NONE: BTreeMap<String, String> = BTreeMap::new();
 
 /// A gate of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,76 +73,43 @@ impl Gate {
         }
     }
 
+    /// Returns the command of kubectl with these arguments.
+    pub fn command(&self, arguments: &[String], namespaces: Namespaces<'_>) -> String {
+        let own = self.target.namespace.as_deref();
+        let flag = if self.target.is_crd() { String::new() } else { namespaces.flag(own) };
+        format!("kubectl {flag}{}", shell(arguments))
+    }
+
+    /// Returns a command that waits for it, and ends the script with a message if it stays closed:
+    /// kubectl's own does not always name the object.
+    pub fn script(&self, namespaces: Namespaces<'_>) -> String {
+        let waits: Vec<String> =
+            self.waits().iter().map(|wait| self.command(wait, namespaces)).collect();
+        let namespace = namespaces.name(self.target.namespace.as_deref());
+        let place = match namespace.filter(|_| !self.target.is_crd()) {
+            Some(namespace) => format!(" in namespace {namespace}"),
+            None => String::new(),
+        };
+        let mut message =
+            format!("gate closed: {}{place} (time limit {}s)", self.describe(), self.timeout);
+        // A name of a namespace is known on every machine, a variable only in the pod.
+        let named = namespace.map_or_else(|| Namespaces::InPod(&NONE), Namespaces::Named);
+        for (number, show) in self.shows().iter().enumerate() {
+            let separator = if number == 0 { "; to see why: " } else { "; " };
+            message += &format!("{separator}{}", self.command(show, named));
+        }
+        format!("{} {}", waits.join(" && "), or_fail(&message))
+    }
+
     /// Returns the object as kubectl expects it: `istio.sailoperator.io/default`.
     pub fn object(&self) -> String {
-        let Target { group, kind, name, .. } = &self.target;
-        let kind = kind.to_lowercase();
-        match group.as_str() {
-            "" | "apps" => format!("{kind}/{name}"),
-            "apiextensions.k8s.io" => format!("crd/{name}"),
-            group => format!("{kind}.{group}/{name}"),
-        }
+        object(&self.target)
     }
 
     /// Returns the namespace of the object in a release in `release`; `None` for CRDs.
     pub fn namespace<'a>(&'a self, release: &'a str) -> Option<&'a str> {
         let own = self.target.namespace.as_deref().unwrap_or(release);
         (!self.target.is_crd()).then_some(own)
-    }
-
-    /// Returns the arguments with the namespace.
-    pub(super) fn with_namespace(&self, arguments: Vec<String>, release: &str) -> Vec<String> {
-        let namespace = self.namespace(release);
-        let flag = namespace.map(|name| vec!["--namespace".to_owned(), name.to_owned()]);
-        flag.into_iter().flatten().chain(arguments).collect()
-    }
-
-    /// Returns true if Flux and Argo CD have their own health check for it: rollouts, and
-    /// established CRDs.
-    pub(super) fn has_health_check(&self) -> bool {
-        self.test == GateTest::Rollout || self.target.is_crd()
-    }
-
-    /// Returns a CEL expression over the object's fields. A field that is missing is an error for
-    /// CEL, after which Flux waits.
-    pub(super) fn cel(&self) -> String {
-        match &self.test {
-            GateTest::Rollout => "true".to_owned(),
-            GateTest::Condition(condition) => format!(
-                "has(status.conditions) && \
-                 status.conditions.exists(c, c.type == '{condition}' && c.status == 'True')"
-            ),
-            GateTest::Field { path, value } => {
-                format!("string({}) == '{value}'", path.trim_start_matches('.'))
-            }
-        }
-    }
-
-    /// Returns Lua statements that set `open` to true if it is open.
-    pub(super) fn lua(&self) -> String {
-        match &self.test {
-            GateTest::Rollout => "open = true\n".to_owned(),
-            GateTest::Condition(condition) => format!(
-                "local status = obj.status or {{}}\n\
-                 for _, condition in ipairs(status.conditions or {{}}) do\n\
-                 \x20 if condition.type == \"{condition}\" and condition.status == \"True\" then\n\
-                 \x20   open = true\n\
-                 \x20 end\n\
-                 end\n"
-            ),
-            GateTest::Field { path, value } => {
-                let mut text = "local value = obj\n".to_owned();
-                for step in path.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
-                    // Lists of Lua begin with 1.
-                    let key = match step.parse::<usize>() {
-                        Ok(index) => (index + 1).to_string(),
-                        Err(_) => format!("\"{step}\""),
-                    };
-                    text += &format!("if value ~= nil then value = value[{key}] end\n");
-                }
-                text + &format!("open = value ~= nil and tostring(value) == \"{value}\"\n")
-            }
-        }
     }
 
     /// Returns the gate in a few words: `condition Ready of Istio/default`.
@@ -150,16 +123,12 @@ impl Gate {
     }
 }
 
-/// Returns a command for a POSIX shell.
-pub fn shell(arguments: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    let words: Vec<String> = arguments
-        .iter()
-        .map(|word| {
-            let quoted = || format!("'{}'", word.replace('\'', "'\\''"));
-            let is_plain = !word.is_empty() && word.chars().all(plain);
-            if is_plain { word.clone() } else { quoted() }
-        })
-        .collect();
-    words.join(" ")
+/// Returns an object as kubectl expects it: `istio.sailoperator.io/default`.
+pub(super) fn object(Target { group, kind, name, .. }: &Target) -> String {
+    let kind = kind.to_lowercase();
+    match group.as_str() {
+        "" | "apps" => format!("{kind}/{name}"),
+        "apiextensions.k8s.io" => format!("crd/{name}"),
+        group => format!("{kind}.{group}/{name}"),
+    }
 }

@@ -1,0 +1,37 @@
+//! How commands name namespaces.
+
+use std::collections::BTreeMap;
+
+/// The place where commands run, which decides how they name namespaces.
+#[derive(Clone, Copy, Debug)]
+pub enum Namespaces<'a> {
+    /// A machine with kubectl, for a release in this namespace.
+    Named(&'a str),
+    /// A pod of the release. Its namespace is the default of kubectl there; names of environment
+    /// variables with the others, by namespace.
+    InPod(&'a BTreeMap<String, String>),
+}
+
+impl Namespaces<'_> {
+    /// Returns the flag for the namespace of an object, with a space after it; empty for the
+    /// default. `None` is the release namespace.
+    pub(super) fn flag(self, namespace: Option<&str>) -> String {
+        match self {
+            Namespaces::Named(release) => {
+                format!("--namespace {} ", namespace.unwrap_or(release))
+            }
+            Namespaces::InPod(variables) => {
+                let variable = namespace.and_then(|namespace| variables.get(namespace));
+                variable.map(|name| format!("--namespace \"${name}\" ")).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Returns the name of a namespace for messages, if it is known.
+    pub(super) fn name<'n>(&'n self, namespace: Option<&'n str>) -> Option<&'n str> {
+        match self {
+            Namespaces::Named(release) => Some(namespace.unwrap_or(release)),
+            Namespaces::InPod(_) => namespace,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Words of a POSIX shell.
+
+/// Returns a command for a POSIX shell.
+pub fn shell(arguments: &[String]) -> String {
+    let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+/// Returns a word as the shell reads it, in quotes if it needs them.
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Returns a command that ends the script with this message if the one before it fails.
+pub(super) fn or_fail(message: &str) -> String {
+    format!("|| {{ echo {} >&2; exit 1; }}", quoted(message))
+}
