@@ -67,9 +67,9 @@ pub(super) fn notes(text: &mut String, steps: &Steps) {
     }
     let _ = write!(
         text,
-        "\n{{{{- if .Values.after.hook }}}}\nThe Job {} has changed objects that the operator creates. If it fails:\n  \
+        "{{{{- if .Values.after.hook }}}}\n\nThe Job {} has changed objects that the operator creates. If it fails:\n  \
          kubectl --namespace {{{{ .Release.Namespace }}}} logs job/{} --all-containers\n\
-         {{{{- else }}}}\nChange these objects when they exist (kubectl 1.31 or later):\n",
+         {{{{- else }}}}\n\nChange these objects when they exist (kubectl 1.31 or later):\n",
         steps.job, steps.job
     );
     for command in commands(steps, RELEASE) {

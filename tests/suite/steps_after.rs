@@ -171,7 +171,7 @@ fn helmfile_and_flux_carry_them_out() {
     for release in helmfile["releases"].as_array().unwrap() {
         let name = release["name"].as_str().unwrap();
         let has_steps = name != "lamp-operator";
-        let no_job = &release["values"][0] == &json!({"after": {"hook": false}});
+        let no_job = release["values"][0] == json!({"after": {"hook": false}});
         assert_eq!(no_job, has_steps, "{release}");
         for hook in release["hooks"].as_array().into_iter().flatten() {
             assert_eq!([&hook["events"][0], &hook["command"]], ["postsync", "sh"]);
@@ -184,7 +184,7 @@ fn helmfile_and_flux_carry_them_out() {
     insta::assert_snapshot!("helmfile", shown);
     // The limit of a release is that of Flux, with the waiting of its steps.
     let release = case.read("out/flux/releases/lamp-operator-operands.yaml");
-    assert!(release.contains("timeout: 10m1290s"), "{release}");
+    assert!(release.contains("timeout: \"10m1290s\""), "{release}");
 }
 
 #[test]
