@@ -122,6 +122,7 @@ impl Side {
             let version = take_crd_version(&mut object);
             let id = Identity::of(&object);
             side.crd_versions.extend(version.map(|version| (id.name.clone(), version)));
+            // The last one wins, as in a release; the duplicate is reported.
             if side.objects.insert(id.clone(), object).is_some() {
                 side.duplicates.push(id);
             }
@@ -141,6 +142,7 @@ impl Side {
 /// Adds the facts of the bundles that both sides know as a pseudo-object, so that they are compared.
 pub(super) fn add_bundles(old: &mut Side, new: &mut Side) {
     let (before, after) = (old.bundle.facts(), new.bundle.facts());
+    // A fact that only one side has is unknown on the other, and no change.
     let known = |key: &String| before.contains_key(key) && after.contains_key(key);
     if !before.keys().any(known) {
         return;
@@ -202,6 +204,7 @@ fn take_crd_version(object: &mut Json) -> Option<String> {
     }
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
     let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
+    // It changes with every release and says nothing about the API.
     let version = annotations.shift_remove(CRD_VERSION)?;
     if annotations.is_empty() {
         metadata.shift_remove("annotations");

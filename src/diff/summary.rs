@@ -36,6 +36,7 @@ impl<'s> Summary<'s> {
         let groups = groups(set);
         let most_important = most_important(&groups);
         let classes = groups.iter().map(Group::class);
+        // The worst class is the lowest.
         let class = classes.chain(set.notices.iter().map(|notice| notice.rule.class)).min();
         let counts = Class::ALL.map(|class| {
             let groups = groups.iter().filter(|group| group.class() == class).count();
@@ -65,6 +66,7 @@ impl<'s> Summary<'s> {
             .chain(self.of_class(class).map(|(_, group)| group.rule));
         let mut harms: Vec<harm::Harm> = rules.filter_map(harm::of).collect();
         harms.sort_unstable();
+        // In the order of harm, each once.
         let consequences: IndexSet<&str> = harms.into_iter().map(harm::Harm::consequence).collect();
         let consequences: Vec<&str> = consequences.into_iter().take(CONSEQUENCES).collect();
         let because = match consequences.is_empty() {
@@ -127,12 +129,15 @@ pub(super) fn rounds(groups: &[Group<'_>]) -> Vec<(usize, usize)> {
 fn numbers(count: usize, first: &[usize]) -> Vec<usize> {
     let rest = (0..count).filter(|index| !first.contains(index));
     let mut order: Vec<(usize, usize)> = first.iter().copied().chain(rest).zip(1..).collect();
+    // Back to the order of groups: the first screen is numbered first, wherever its findings are in
+    // it.
     order.sort_unstable();
     order.into_iter().map(|(_, number)| number).collect()
 }
 
 /// Returns the findings that matter most: of every rule one, before any has a second one.
 fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
+    // Groups are sorted by class, informational ones last.
     let serious = groups.iter().take_while(|group| group.class() != Class::Info).count();
     let rounds = rounds(groups.get(..serious).unwrap_or_default());
     let mut chosen: Vec<usize> =

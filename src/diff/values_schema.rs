@@ -85,6 +85,7 @@ struct Comparison<'c> {
 impl Comparison<'_> {
     /// Compares the schemas of the value at `keys`, and of all values below it.
     fn walk(&mut self, old: &Json, new: &Json, keys: &mut Vec<Step>) {
+        // References make schemas recursive.
         if keys.len() > DEPTH {
             return;
         }
@@ -94,6 +95,7 @@ impl Comparison<'_> {
         self.required(old, new, keys);
 
         let (open, closed) = (Json::Bool(true), Json::Bool(false));
+        // JSON schema allows additional properties unless it says otherwise.
         let rest = |schema: &'_ Json| schema.get(CLOSED).cloned().unwrap_or_else(|| open.clone());
         if rest(old) != closed && rest(new) == closed {
             self.push(keys, CLOSED, Some(rest(old)), Some(closed.clone()));
@@ -142,6 +144,7 @@ impl Comparison<'_> {
                 self.push(keys, "enum", old.get("enum").cloned(), new.get("enum").cloned());
             }
         }
+        // Patterns are not compared, so that any other one counts as tighter.
         for keyword in ["pattern", "const"] {
             if new.get(keyword).is_some() && old.get(keyword) != new.get(keyword) {
                 self.push(keys, keyword, old.get(keyword).cloned(), new.get(keyword).cloned());
@@ -167,6 +170,7 @@ impl Comparison<'_> {
         let before = names(old);
         for name in names(new).iter().filter(|name| !before.contains(name)) {
             keys.push(key(name));
+            // Helm validates values after it merged the defaults.
             if self.default(self.after, keys).is_none() {
                 self.push(keys, REQUIRED, Some(Json::Bool(false)), Some(Json::Bool(true)));
             }

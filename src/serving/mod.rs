@@ -3,7 +3,7 @@
 
 mod build;
 mod engine;
-#[cfg(any(fuzzing, test))]
+#[cfg(any(feature = "fuzzing", test))]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod invariants;

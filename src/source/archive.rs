@@ -50,6 +50,7 @@ impl Meter {
             let limit = in_bytes(limits.expanded_bytes);
             return Err(exceeded(format!("expands to more than {limit}")));
         }
+        // Small layers may compress well: empty files and zeros are usual at the start.
         if given > limits.expansion_floor && given / limits.expansion_ratio > taken {
             return Err(exceeded(format!(
                 "expands to more than {} and more than {} times its stored size",
@@ -57,6 +58,7 @@ impl Meter {
                 limits.expansion_ratio
             )));
         }
+        // The `tar` crate reads long names and PAX records into memory, of any size.
         match self.allowance.get().checked_sub(count) {
             Some(rest) => self.allowance.set(rest),
             None => {
@@ -120,6 +122,7 @@ impl<R: Read> Read for Expanded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.decoder.read(buffer)?;
         self.given += count as u64;
+        // Before the bytes are used, so that nothing of an excess gets further.
         self.meter.count_bytes(count as u64, self.given, self.taken.get())?;
         if let Some(hasher) = &mut self.hasher {
             hasher.update(&buffer[..count]);
@@ -163,6 +166,7 @@ impl Entry<'_> {
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut content = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
         self.content.take(self.size).read_to_end(&mut content)?;
+        // A reader that ends early is no error to `read_to_end`.
         if content.len() as u64 != self.size {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
@@ -209,6 +213,7 @@ impl<R: Read> Read for Padded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut count = self.inner.read(buffer)?;
         let end = self.content_end.get();
+        // Only at the end of the content: an archive that ends inside of it is truncated.
         if count == 0 && self.position >= end {
             let missing = end.next_multiple_of(BLOCK).saturating_sub(self.position);
             count = buffer.len().min(usize::try_from(missing).unwrap_or_default());

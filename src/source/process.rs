@@ -91,6 +91,7 @@ impl Program {
         let path = path.map(OsString::from).or_else(|| std::env::var_os("PATH"));
         let file = path.as_deref().and_then(|path| executable(name, path));
         let mut command = Command::new(file.ok_or(ProgramError::Missing)?);
+        // Callers name what the program may know.
         command.env_clear();
         Ok(Program {
             command,
@@ -115,6 +116,7 @@ impl Program {
     /// Adds an option as one argument, `NAME=VALUE`, so that the value cannot be parsed as another
     /// option.
     pub(super) fn option(mut self, name: &'static str, value: &str) -> Self {
+        // One argument, so that a value that begins with `-` is no option.
         self.command.arg(format!("{name}={value}"));
         self
     }
@@ -168,6 +170,7 @@ impl Program {
     /// group is left then.
     pub(super) fn run(mut self) -> Result<Finished, ProgramError> {
         let begun = Instant::now();
+        // Before the program, whose process group it leads.
         let leader = Leader::start();
         self.command
             .process_group(leader.as_ref().map_or(0, Leader::id))
@@ -183,6 +186,7 @@ impl Program {
             // A program that does not read its input says so by how it ends.
             thread::spawn(move || pipe.write_all(&input));
         }
+        // Bounded: a program that writes faster than it is read waits.
         let (sender, chunks) = mpsc::sync_channel(16);
         if let Some(pipe) = running.child.stdout.take() {
             let sender = sender.clone();
@@ -258,6 +262,7 @@ impl Running {
     /// Returns true if the program has exited. It is not reaped, so that its process ID is not
     /// reused.
     fn has_ended(&self) -> io::Result<bool> {
+        // Not reaped yet, so that its process group keeps its number until it is killed.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?.is_some())
     }
@@ -316,6 +321,7 @@ impl Drop for Leader {
 /// ignored, as in Go's `os/exec`: files in the working directory are not trusted.
 fn executable(name: &str, path: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(path)
+        // A relative entry of PATH would run a program of the working directory.
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())

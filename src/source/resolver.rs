@@ -93,6 +93,8 @@ impl SourceResolver {
         let (outcome, span) = match source {
             Source::Catalog(wanted) => return self.fetch_from_catalog(wanted, pin, diagnostics),
             Source::Manifests(manifests) => {
+                // Paths of arguments are relative to the working directory, those of bundles.toml
+                // to its folder.
                 let base = if is_argument(&manifests.span) { Path::new("") } else { &self.base };
                 return own_manifests::read(manifests, base, &self.limits, diagnostics);
             }

@@ -115,6 +115,7 @@ impl Tree {
                     self.check_size(&path, entry.size)?;
                     Node::File(Rc::new(entry.read()?))
                 }
+                // Above the kept directories: a file in their place, whose content does not matter.
                 EntryKind::File => Node::File(Rc::default()),
                 EntryKind::HardLink(target) => self.linked(&path, target)?,
                 EntryKind::Symlink(target) => Node::Symlink(target.clone()),
@@ -127,6 +128,7 @@ impl Tree {
     /// Applies an entry outside the kept directories. Only symbolic links are recorded, because
     /// later entries may pass through them.
     fn apply_outside(&mut self, path: Vec<u8>, entry: &Entry<'_>, layer: usize) -> io::Result<()> {
+        // Later entries may write into a kept directory through a link outside of it.
         if let Some(target) = self.through_symlinks(&path)?
             && self.position(&target) != Position::Outside
         {
@@ -139,6 +141,7 @@ impl Tree {
             return self.insert(path, layer, Node::Symlink(target.clone()));
         }
         self.remove(&path);
+        // A folder over a folder keeps what is below; anything else replaces it.
         if entry.kind != EntryKind::Folder {
             self.remove_below(&path);
         }
@@ -200,6 +203,7 @@ impl Tree {
 
     /// Inserts a node and replaces the existing one, unless both are directories.
     fn insert(&mut self, path: Vec<u8>, layer: usize, node: Node) -> io::Result<()> {
+        // As on a file system: a file or link in place of a folder hides the folder's content.
         if !matches!(node, Node::Folder) {
             self.remove_below(&path);
         }
@@ -231,6 +235,8 @@ impl Tree {
                 continue;
             }
             match self.nodes.get_mut(parent) {
+                // The folder is of this layer now, and a whiteout of the same layer does not remove
+                // it.
                 Some((made, Node::Folder)) => *made = layer,
                 Some((_, Node::Symlink(_) | Node::Refused(_))) => {}
                 Some((_, Node::File(_))) | None => {
@@ -269,6 +275,7 @@ impl Tree {
 
     /// Resolves a hard link at `path`.
     fn linked(&self, path: &[u8], target: &[u8]) -> io::Result<Node> {
+        // The target of a hard link is a path of the archive, not relative to the link.
         match self.nodes.get(&self.locate(target).0) {
             Some((_, Node::File(content))) => {
                 self.check_size(path, content.len() as u64)?;
@@ -287,6 +294,7 @@ impl Tree {
             return Ok(None);
         }
         let mut path = path.to_vec();
+        // Links may form a cycle.
         for followed in 0..MOST_LINKS {
             let link =
                 path.iter().enumerate().filter(|(_, byte)| **byte == b'/').find_map(|(end, _)| {
@@ -368,6 +376,7 @@ pub(super) fn normalise(path: &[u8]) -> (Vec<u8>, bool) {
     for part in path.split(|byte| *byte == b'/') {
         match part {
             b"" | b"." => {}
+            // Above the root is the root, as in a container.
             b".." => {
                 climbs = true;
                 parts.pop();

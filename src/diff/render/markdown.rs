@@ -61,6 +61,7 @@ pub(super) fn details(set: &ChangeSet, summary: &Summary<'_>, limit: usize) -> S
     let plan = [30, 10, 5, 3]
         .map(|items| plan(&set.plan, items))
         .into_iter()
+        // The plan must not take the room of the findings.
         .reduce(|longer, shorter| if longer.len() > limit / 3 { shorter } else { longer })
         .unwrap_or_default();
     let title = "## Changes\n\n";
@@ -126,6 +127,7 @@ fn fitting<'g, 's>(groups: &'g [Group<'s>], room: usize) -> (Vec<String>, Vec<&'
         }
     };
 
+    // A finding of each rule before the second one of any.
     let order = summary::rounds(groups);
     let (first, more): (Vec<_>, Vec<_>) = order.iter().partition(|(round, _)| *round == 0);
     for detail in &DETAILS[..2] {

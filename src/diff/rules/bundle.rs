@@ -77,6 +77,7 @@ fn minimum(text: &Json) -> Option<semver::Version> {
 
 /// Adds the findings for changed dependencies: packages with another range are not added.
 fn requires(old: &Json, new: &Json, findings: &mut Vec<Finding>) {
+    // A requirement is a name and a range, such as `cert-manager >=1.0`.
     let name = |text: &Json| plain(text).split(' ').next().unwrap_or_default().to_owned();
     let names =
         |list: &Json| -> Vec<String> { list.as_array().into_iter().flatten().map(name).collect() };

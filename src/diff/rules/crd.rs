@@ -121,15 +121,18 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         (["spec", "names", "singular"], Some(_), _) => {
             findings.push(found(&SHORT_NAME, context.change()));
         }
+        // Only CRDs that came from v1beta1 have it.
         (["spec", "preserveUnknownFields"], Some(Json::Bool(true)), _) => {
             findings.push(found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true"));
         }
+        // cert-manager and operators write the CA bundle into the CRD.
         (["spec", "conversion", rest @ ..], _, _) if rest.last() != Some(&"caBundle") => {
             let strategy = |side: Option<&Json>| side.and_then(Json::as_str) == Some("Webhook");
             let keys = ["spec", "conversion", "strategy"];
             let gone = strategy(context.old_at(&keys)) && !strategy(context.new_at(&keys));
             let versions = context.new_at(&["spec", "versions"]).and_then(Json::as_array);
             let rule = match versions {
+                // With one version there is nothing to convert.
                 Some(versions) if gone && versions.len() > 1 => &CONVERSION_REMOVED,
                 _ => &CONVERSION,
             };
@@ -197,6 +200,7 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
         (["served"], Some(Json::Bool(true)), _) => {
             findings.push(found(&NOT_SERVED, format!("{name} is no longer served")));
         }
+        // The other version loses the flag in the same upgrade; one finding is enough.
         (["storage"], _, Some(Json::Bool(true))) => {
             findings.push(found(&STORAGE_MOVED, format!("storage version is now {name}")));
         }
@@ -212,6 +216,7 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             };
             findings.push(found(&DEPRECATED, format!("{}: {change}", context.label())));
         }
+        // All subresources, or one of them.
         (["subresources", ..], Some(old), None) if rest.len() <= 2 => {
             let names: Vec<String> = match rest {
                 ["subresources"] => {

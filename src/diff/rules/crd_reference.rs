@@ -66,6 +66,7 @@ pub(super) fn judge(
     let syntax = syntax(new, schema, field)?;
     let fits = match keyword {
         "pattern" => syntax.has_pattern(&bare(constraint.as_str()?)),
+        // A smaller limit would reject names that Kubernetes allows.
         "maxLength" => constraint.as_u64()? >= syntax.length(),
         "minLength" => constraint.as_u64()? <= 1,
         _ => false,
@@ -180,6 +181,7 @@ fn syntax(new: &Lookup<'_>, schema: &[Step], field: &str) -> Option<Syntax> {
     let siblings = schema.len().checked_sub(1).and_then(|end| new.at(schema.get(..end)?));
     let names: Vec<&String> =
         siblings.and_then(Json::as_object).into_iter().flat_map(|map| map.keys()).collect();
+    // `name` alone may be the name of anything.
     let reference = names.len() > 1
         && names.iter().any(|name| *name == "name")
         && names.iter().all(|name| REFERENCE.contains(&name.as_str()));

@@ -57,6 +57,7 @@ fn parse(text: &str) -> Image<'_> {
         Some((rest, digest)) => (rest, Some(digest)),
         None => (text, None),
     };
+    // A colon before it is the port of the registry.
     let slash = rest.rfind('/').map_or(0, |at| at + 1);
     let (repository, tag) = match rest[slash..].find(':') {
         Some(colon) => (&rest[..slash + colon], Some(&rest[slash + colon + 1..])),
@@ -81,6 +82,7 @@ pub(super) fn is_image(value: &Json) -> bool {
     !text.contains("://")
         && !text.contains(char::is_whitespace)
         && image.repository.contains('/')
+        // Many texts have a slash and a colon; the host decides, as in Docker's references.
         && (host.contains('.') || host.contains(':') || host == "localhost")
         && (image.tag.is_some() || image.digest.is_some())
 }
@@ -108,6 +110,7 @@ pub(super) fn judge(place: &str, old: &Json, new: &Json, usage: Use, findings: &
         findings.push(found(if older { &OLDER } else { changed }, reason));
     }
 
+    // Operands are started by the operator, which may add the digest itself.
     if usage == Use::Runs && before.digest.is_some() && after.digest.is_none() {
         findings.push(found(&UNPINNED, format!("{place}: pinned by tag instead of digest")));
     } else if usage == Use::Runs && after.is_moving() && !before.is_moving() {
@@ -126,6 +129,7 @@ fn is_older(old: Option<&str>, new: Option<&str>) -> bool {
 /// is not known for tags. A date or build number alone is no version.
 fn version(tag: &str) -> Option<[u64; 3]> {
     let tag = tag.strip_prefix('v').unwrap_or(tag);
+    // Tags have suffixes of many kinds (`-ubi9`, `-rc.1`); only what is before them is compared.
     let end = tag.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tag.len());
     let parts: Vec<u64> =
         tag[..end].split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;

@@ -53,6 +53,7 @@ impl<'j> Lookup<'j> {
 
     fn item(&self, list: &'j Json, name: &[(String, String)]) -> Option<&'j Json> {
         let items = list.as_array()?;
+        // Building an index costs more than a search in a short list.
         if items.len() <= SHORT {
             return items.iter().find(|item| is_item(item, name));
         }
@@ -60,6 +61,7 @@ impl<'j> Lookup<'j> {
         let mut lists = self.lists.borrow_mut();
         let indexes = lists.entry(std::ptr::from_ref(list)).or_default();
         let fields = || name.iter().map(|(field, _)| field);
+        // One list can be addressed by different keys, such as ports by name and by number.
         let known = indexes.iter().position(|index| index.fields.iter().eq(fields()));
         if known.is_none() {
             indexes.push(Items::of(items, fields().cloned().collect()));

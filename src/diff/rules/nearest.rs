@@ -18,6 +18,7 @@ impl<'e> Nearest<'e> {
         for (index, edit) in edits.iter().enumerate() {
             let steps = edit.path.steps();
             nearest.at.entry(steps).or_insert(index);
+            // Every parent knows the first edit below it, so that a search does not walk all edits.
             for length in 0..=steps.len() {
                 nearest.below.entry(&steps[..length]).or_insert(index);
             }

@@ -19,6 +19,7 @@ impl References {
         for (id, object) in &side.objects {
             match id.kind.as_str() {
                 "CustomResourceDefinition" => {
+                    // Schemas have properties with the names of these fields.
                     if let Some(conversion) = object.pointer("/spec/conversion") {
                         references.walk(conversion, id);
                     }
@@ -40,6 +41,8 @@ impl References {
 
     fn add(&mut self, kind: &'static str, namespace: &str, name: Option<&Json>, from: &Identity) {
         if let Some(name) = name.and_then(Json::as_str).filter(|name| !name.is_empty()) {
+            // Identities have no release namespace, so that charts of different namespaces can be
+            // compared.
             let namespace = if namespace == self.release { "" } else { namespace };
             let key = (kind, namespace.to_owned(), name.to_owned());
             self.named.entry(key).or_default().insert(from.to_string());
@@ -58,6 +61,7 @@ impl References {
         for (key, value) in map {
             match key.as_str() {
                 "serviceAccountName" => self.add("ServiceAccount", &here, Some(value), from),
+                // Pods start without an optional one.
                 "configMapRef" | "configMapKeyRef" | "configMap" if !optional(value) => {
                     self.add("ConfigMap", &here, value.get("name"), from);
                 }
@@ -76,6 +80,7 @@ impl References {
                     }
                 }
                 "priorityClassName" => self.add("PriorityClass", "", Some(value), from),
+                // Webhooks, APIServices and Ingresses.
                 "service" | "backend" => {
                     let namespace = value.get("namespace").and_then(Json::as_str);
                     let namespace = namespace.unwrap_or(&here).to_owned();

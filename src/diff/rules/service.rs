@@ -57,6 +57,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         return;
     }
 
+    // New and removed Services have rules of their own.
     if context.pair.old.is_none() || context.pair.new.is_none() {
         return;
     }

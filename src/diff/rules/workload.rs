@@ -59,6 +59,7 @@ pub(in crate::diff) fn pod_template(kind: &str) -> Option<&'static [&'static str
 pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let Some(template) = pod_template(&context.pair.id.kind) else { return };
     let shape = context.shape();
+    // Fields of the workload itself are judged by the table of fields.
     let Some(["spec", rest @ ..]) = shape.strip_prefix(template) else {
         return;
     };
@@ -129,6 +130,7 @@ fn container(
             findings.push(found(rule, format!("{label}: {}", delta(&old, &new))));
         }
 
+        // Operators start their operands from images in variables.
         (["env", "[]", "value"], Some(old), Some(new)) if is_image(old) && is_image(new) => {
             image::judge(label, old, new, Use::Operand, findings);
         }
@@ -194,11 +196,13 @@ fn is_tuning(old: &Json, new: &Json) -> bool {
         not_in(list, other).into_iter().filter_map(Json::as_str).map(split).collect()
     };
     let (gone, came) = (flags(old, new), flags(new, old));
+    // Go's `flag` accepts one dash and two.
     let is_log = |flag: &str| TUNING.contains(&flag.trim_start_matches('-'));
     let is_version = |value: &str| {
         is_image(&Json::String(value.to_owned()))
             || semver::Version::parse(value.trim_start_matches('v')).is_ok()
     };
+    // Flags with the operator's own version change with every release.
     let renewed = |(flag, value): &(String, String), others: &[(String, String)]| {
         is_version(value) && others.iter().any(|(other, value)| other == flag && is_version(value))
     };

@@ -99,6 +99,8 @@ impl<'a> Reading<'a> {
                             too_much = Some(self.too_much());
                         }
                     })?;
+                // The visitor cannot stop the stream, so the limit is checked after the file's
+                // objects.
                 if let Some(error) = too_much {
                     return Err(error);
                 }
@@ -138,8 +140,10 @@ impl<'a> Reading<'a> {
         let Some(schema) = head.schema else {
             return Err("an object has no `schema`".to_owned());
         };
+        // A package has its name where other objects name their package.
         let own = if schema == "olm.package" { &head.name } else { &head.package };
         if own != self.package {
+            // For "did you mean", within bounds.
             if schema == "olm.package" && self.others.len() < MOST_NAMES && head.name.len() < 256 {
                 self.others.insert(head.name);
             }
@@ -177,6 +181,7 @@ impl<'a> Reading<'a> {
         let mut objects = 0;
 
         for (path, file) in self.files {
+            // `.indexignore` files may come after the files that they are about.
             if self.ignored.covers(&path) {
                 continue;
             }
@@ -229,6 +234,7 @@ impl<'a> Reading<'a> {
         }
 
         diagnostics.fail_with(found)?;
+        // Not a catalog at all, which is another mistake than a missing package.
         if objects == 0 {
             return Err(failure(
                 Code::NotACatalog,

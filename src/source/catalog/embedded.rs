@@ -39,6 +39,7 @@ pub(super) fn files(
         if size > all {
             return Err(format!("its manifests are larger than {}", in_bytes(all)));
         }
+        // Manifests in a catalog have no file names.
         let (kind, name) = identity(&bytes)?;
         has_csv |= kind == "clusterserviceversion";
         manifests.insert(free_name(&manifests, &kind, &name), bytes);
@@ -54,9 +55,11 @@ pub(super) fn files(
     let mut others = Vec::new();
     for (kind, value) in &properties.others {
         let (list, kind) = match kind.as_str() {
+            // What the bundle itself provides, which its CSV and annotations say as well.
             "olm.package" | "olm.gvk" => continue,
             "olm.gvk.required" => (&mut dependencies, "olm.gvk"),
             "olm.constraint" => (&mut dependencies, "olm.constraint"),
+            // The same dependency has another spelling in metadata/dependencies.yaml.
             "olm.package.required" => {
                 let value = json!({
                     "packageName": value["packageName"],

@@ -57,6 +57,7 @@ fn channel<'c>(
     let names: Vec<&str> = contents.channels.keys().map(String::as_str).collect();
     let (wanted, span) = match (&source.channel, &contents.default_channel) {
         (Some(channel), _) => (channel.text.as_str(), &channel.span),
+        // The catalog chose the channel, so the package is what a user can change.
         (None, Some(channel)) => (channel.as_str(), &source.package.span),
         (None, None) => {
             return Err(Diagnostic::error(
@@ -101,6 +102,7 @@ fn edges(entries: &[Entry], bundle: &str) -> UpgradeEdges {
     let mut edges = UpgradeEdges::default();
     for entry in entries.iter().filter(|entry| entry.name == bundle) {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        // A channel may list an entry twice.
         if edges.replaces.is_empty() {
             edges.replaces = text(&entry.replaces);
         }
@@ -167,6 +169,7 @@ impl<'c> Channel<'c> {
                     let all = versions.iter().filter(|(_, version)| fits(version));
                     all.map(|(name, version)| (*name, version)).collect()
                 };
+                // Versions with build metadata are different bundles of one version.
                 let exact = of(&|version| version == wanted);
                 // Build metadata may be left out.
                 if exact.is_empty() && wanted.build.is_empty() {
@@ -176,6 +179,7 @@ impl<'c> Channel<'c> {
                 }
             }
             VersionRequest::Range(range) => {
+                // A bundle from which no upgrade leads to the head would be a dead end.
                 let reachable = reachable(self.entries, &versions);
                 let all = versions
                     .iter()
@@ -237,6 +241,7 @@ impl<'c> Channel<'c> {
             VersionRequest::Exact(wanted) => version.cmp_precedence(wanted).is_eq(),
             VersionRequest::Range(range) => range.matches(version),
         };
+        // The most frequent mistake: the right version in the wrong channel.
         let elsewhere = self.contents.channels.iter().find(|(name, entries)| {
             name.as_str() != self.name
                 && entries.iter().any(|entry| {
@@ -319,6 +324,7 @@ pub(super) fn path(
     let mut steps = Vec::new();
 
     while at != target {
+        // Edges of a broken catalog may form a cycle.
         visited.insert(at);
         let next = entries
             .iter()
@@ -326,6 +332,7 @@ pub(super) fn path(
             .filter(|entry| !visited.contains(entry.name.as_str()))
             .filter_map(|entry| Some((versions.get(entry.name.as_str())?, entry)))
             .filter(|(own, entry)| replaces(entry, own, at, version))
+            // The longest step first: OLM prefers the newest entry that replaces the installed one.
             .max_by_key(|(own, _)| *own);
         let (own, entry) = next?;
         let is_between =
@@ -359,6 +366,7 @@ pub(super) fn newest(contents: &Contents) -> Option<(Version, String)> {
         let versions = Channel { name, entries, contents }.versions();
         versions.into_values().map(move |version| (version, name.as_str()))
     });
+    // Pre-releases are an upgrade for those who ask for them only.
     let released = all.filter(|(version, _)| version.pre.is_empty());
     let best = released.reduce(|best, next| {
         let is_better = next.0 > best.0 || (next.0 == best.0 && Some(next.1) == default);
@@ -397,6 +405,7 @@ fn heads<'c>(entries: &'c [Entry], versions: &BTreeMap<&str, Version>) -> Vec<&'
         .iter()
         .filter(|entry| !covered.contains(entry.name.as_str()) && seen.insert(&entry.name))
         .collect();
+    // Ranges are expensive to compare and matter only where there is a choice.
     if heads.len() < 2 {
         return heads;
     }

@@ -59,6 +59,7 @@ pub(super) fn walk(
                 return Err(exceeded(format!("the file names are longer than {limit} in total")));
             }
             let shown = show(&path);
+            // Noted even if hidden: it hides what is in layers below.
             if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {
                 return Ok(());
             }
@@ -66,6 +67,7 @@ pub(super) fn walk(
             take(entry, &shown, inside, visit)
         };
         walk_layer(blobs, layer, &meter, visit, diagnostics)?;
+        // After the whole layer, because whiteouts hide lower layers only.
         later.add(own);
     }
 
@@ -98,6 +100,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
         ));
     }
 
+    // Catalogs of OpenShift up to 4.10, and of some vendors still.
     if label.is_none() && image.labels.contains_key(DATABASE_LABEL) {
         return Err(failure(
             Code::NotACatalog,
@@ -106,6 +109,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
         ));
     }
 
+    // The directory of the Dockerfile that `opm generate dockerfile` writes.
     let text = label.map_or(DEFAULT_CONFIGS, String::as_str);
     let (path, climbs) = normalise(text.trim().as_bytes());
     if climbs || path.is_empty() {

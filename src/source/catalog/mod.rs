@@ -8,7 +8,7 @@
 
 mod contents;
 mod embedded;
-#[cfg(any(fuzzing, test))]
+#[cfg(any(feature = "fuzzing", test))]
 pub(super) mod fuzzing;
 mod graph;
 mod ignore;

@@ -27,6 +27,7 @@ impl Blobs for Repository<'_> {
     fn prepare(&self, descriptors: &[Descriptor]) -> Result<(), Fatal> {
         let mut seen = BTreeSet::new();
         let mut missing = Vec::new();
+        // Images often have the same empty layer several times.
         for descriptor in descriptors.iter().filter(|d| seen.insert(d.digest().to_string())) {
             if self.client.cache.open(descriptor.digest(), descriptor.size())?.is_none() {
                 missing.push(descriptor);
@@ -52,6 +53,7 @@ impl Blobs for Repository<'_> {
             }
         });
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // The first by the order of layers, not by time.
         found.sort_unstable_by_key(|(index, _)| *index);
         match found.into_iter().next() {
             Some((_, problems)) => Err(problems),
@@ -66,6 +68,7 @@ impl Repository<'_> {
         // Before the slot: who waits for another thread must not keep it from its own.
         let _claim = self.client.claims.take(descriptor.digest().as_ref());
         let name = format!("{}@{}", self.shown(), descriptor.digest());
+        // Bundles share layers; a failure is reported for each, and asked for once.
         if let Some(Err(known)) = self.client.outcome(&name) {
             return Err(known);
         }
@@ -131,6 +134,7 @@ impl Repository<'_> {
             other => other?,
         };
         let place = shown(&response.from);
+        // A server may ignore the range and send everything.
         let resumed = response.status.as_u16() == 206
             && response
                 .header("content-range")
@@ -138,6 +142,7 @@ impl Repository<'_> {
         if !resumed {
             partial.restart().map_err(Failure::Reported)?;
         }
+        // The descriptor's size bounds what is written to disk.
         let left = size - partial.size();
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
         if announced.is_some_and(|announced| announced > left) {

@@ -84,11 +84,13 @@ impl Http {
         let agent = |proxy: Option<Proxy>| {
             let config = Config::builder()
                 .http_status_as_error(false)
+                // Redirects are followed below, with checks that ureq does not have.
                 .max_redirects(0)
                 .max_redirects_will_error(false)
                 .max_response_header_size(HEADER_BYTES)
                 .tls_config(tls.clone())
                 .user_agent(concat!("bundle2chart/", env!("CARGO_PKG_VERSION")))
+                // Digests and sizes are those of the bytes as stored.
                 .accept_encoding("identity")
                 .timeout_resolve(Some(patience))
                 .timeout_connect(Some(patience))
@@ -112,6 +114,8 @@ impl Http {
     pub(super) fn send(&self, query: &Query<'_>) -> Result<Response, Failure> {
         let mut uri = query.uri.clone();
         for _ in 0..=MOST_REDIRECTS {
+            // Registries redirect to storage with signed URLs, which rejects a second
+            // authorization.
             let authorization = query.authorization.filter(|_| same_host(&uri, &query.uri));
             let response = self.send_once(query, &uri, authorization)?;
             // Only GET and HEAD follow redirects.
@@ -123,6 +127,7 @@ impl Http {
             let next = join(&uri, target).ok_or_else(|| {
                 Failure::UnsafeRedirect(format!("{} redirects to an invalid address", shown(&uri)))
             })?;
+            // Plain HTTP only where it was asked for from the start.
             if next.scheme_str() != Some("https") && next.scheme_str() != query.uri.scheme_str() {
                 return Err(Failure::UnsafeRedirect(format!(
                     "{} redirects to {}, which is not HTTPS",
@@ -170,6 +175,7 @@ impl Http {
         Ok(Response {
             status: parts.status,
             headers: parts.headers,
+            // Readers of bodies have limits of their own.
             body: body.into_with_config().limit(u64::MAX).reader(),
             from: uri.clone(),
         })
@@ -178,10 +184,12 @@ impl Http {
     /// This machine is never reached through a proxy.
     fn agent(&self, uri: &Uri) -> Result<(&Agent, Option<&Proxy>), Failure> {
         let host = uri.host().unwrap_or_default();
+        // A proxy has another loopback interface.
         let proxy = if is_loopback(host) { None } else { self.proxies.to(uri)? };
         let [https, http] = &self.proxied;
         match (if is_https(uri) { https } else { http }, proxy) {
             (Some(agent), Some(proxy)) => {
+                // Behind a proxy our resolver does not see the address, so the name must do.
                 if !is_allowed_host(host) {
                     return Err(forbidden(uri));
                 }
@@ -251,6 +259,7 @@ pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
 /// Returns an address for people: its query may be a signature, and is left out.
 pub(super) fn shown(uri: &Uri) -> String {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
+    // Messages must not contain user information or queries, which may be signed.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let path: String = uri.path().chars().take(200).collect();
     format!("{}://{host}{}", uri.scheme_str().unwrap_or("https"), path.escape_debug())
@@ -285,6 +294,7 @@ impl Resolver for Guarded {
 
 /// Returns true if a registry can have this address; loopback addresses only if `loopback`.
 fn is_allowed(address: IpAddr, loopback: bool) -> bool {
+    // IPv4 addresses written as IPv6 are the same hosts.
     let address = address.to_canonical();
     if METADATA_ADDRESSES.contains(&address) || (!loopback && address.is_loopback()) {
         return false;

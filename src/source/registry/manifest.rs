@@ -27,6 +27,7 @@ impl Repository<'_> {
             self.shown(),
             if reference.digest.is_some() { '@' } else { ':' }
         );
+        // Several bundles of one image ask at the same time, and one request answers all.
         let _claim = self.client.claims.take(&shown);
         if let Some(known) = self.client.outcome(&shown) {
             return known;
@@ -54,6 +55,7 @@ impl Repository<'_> {
         wanted: &str,
         shown: &str,
     ) -> Result<Descriptor, Fatal> {
+        // Only digests are cached: a tag may move at any time.
         if let Some(digest) = &reference.digest
             && let Some((mut file, size)) =
                 self.client.cache.open(digest, self.limits.document_bytes)?
@@ -100,6 +102,7 @@ impl Repository<'_> {
             let hint = "check whether the digest was deleted, or whether the mirror is incomplete";
             return Some(hint.to_owned());
         }
+        // A hint only: a registry that does not list tags has said what is wrong already.
         let mut tags = self.tags().ok().filter(|tags| !tags.is_empty())?;
         // The newest versions first, then other tags.
         let version = |tag: &str| Version::parse(tag.strip_prefix('v').unwrap_or(tag)).ok();
@@ -141,6 +144,7 @@ impl Repository<'_> {
         if bytes.len() as u64 > limit {
             return Err(too_much());
         }
+        // A connection that ends early looks like the end of the body.
         if announced.is_some_and(|size| size > bytes.len() as u64) {
             let message = format!("{place} ended after {} bytes", bytes.len());
             return Err(Failure::Unreachable(message));
@@ -186,6 +190,8 @@ impl Repository<'_> {
 fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> {
     let known = |text: &str| MANIFEST_TYPES.contains(&text);
     let content_type = content_type.map(|t| t.split(';').next().unwrap_or_default().trim());
+    // Some registries answer with text/plain or application/json; then the document says what it
+    // is.
     if let Some(stated) = content_type.filter(|stated| known(stated)) {
         return Some(MediaType::from(stated));
     }

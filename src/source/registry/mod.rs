@@ -9,7 +9,7 @@ mod challenge;
 mod credentials;
 mod download;
 mod failure;
-#[cfg(any(fuzzing, test))]
+#[cfg(any(feature = "fuzzing", test))]
 pub(super) mod fuzzing;
 mod http;
 mod manifest;

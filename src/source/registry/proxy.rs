@@ -35,6 +35,7 @@ enum Exception {
 impl Proxies {
     /// Reads the variables.
     pub(super) fn of(environment: &Environment) -> Self {
+        // Upper case first, as in Go (httpproxy.FromEnvironment).
         let first = |names: &[&'static str]| {
             let mut set = names.iter().filter_map(|name| Some((*name, environment.get(name)?)));
             set.next().map(|(name, value)| proxy(name, value)).transpose()
@@ -70,6 +71,7 @@ pub(super) fn shown(proxy: &Proxy) -> String {
 }
 
 fn proxy(name: &str, value: &str) -> Result<Proxy, Box<Diagnostic>> {
+    // `proxy:3128` is usual.
     let scheme = value.split_once("://").map_or("http", |(scheme, _)| scheme);
     let spoken = ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     let made = Proxy::new(value.trim()).ok().filter(|_| spoken);

@@ -24,6 +24,7 @@ impl Repository<'_> {
             body: Content::None,
             push: true,
         };
+        // Given back before the upload, which may be long, and before a download on its way.
         let asking = self.client.slots.take();
         let has = self.with_retries(|| match self.send(&request(Method::HEAD, &path)) {
             Ok(_) => Ok(true),
@@ -38,6 +39,7 @@ impl Repository<'_> {
         let mut file = open()?;
         let _slot = self.client.slots.take();
         let pushed = self.with_retries(|| {
+            // A retry sends the file from its start.
             file.seek(SeekFrom::Start(0))
                 .map_err(|error| Failure::Refused(format!("cannot read a copied blob: {error}")))?;
             let begun = self.send(&request(Method::POST, "blobs/uploads/"))?;
@@ -53,6 +55,7 @@ impl Repository<'_> {
                 )));
             }
             let separator = if location.query().is_some() { '&' } else { '?' };
+            // The location may have a query, which belongs to the upload and must be kept.
             let address = format!("{location}{separator}digest={}", descriptor.digest());
             self.send(&Request {
                 method: Method::PUT,

@@ -75,6 +75,7 @@ impl<R: Read> TimeLimited<R> {
 
 /// Returns the timeout for a body of `size` bytes.
 fn time_for(size: u64, patience: Duration) -> Duration {
+    // The timeout of each read alone would let a server send one byte at a time forever.
     let time = patience * 4 + Duration::from_secs(size / LEAST_RATE);
     time.min(LONGEST_BODY.max(patience * 4))
 }
@@ -96,6 +97,7 @@ impl<R: Read> Read for TimeLimited<R> {
         let count = self.inner.read(buffer)?;
         self.count += count as u64;
         let (deadline, time) = self.deadline;
+        // At the end of the body it is complete, however long it took.
         if count > 0 && Instant::now() > deadline {
             return Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut(time)));
         }
@@ -145,6 +147,7 @@ impl Claims {
     /// Waits until the key is free, and claims it until the result is dropped.
     pub(super) fn take(&self, what: &str) -> Claim<'_> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        // A claim is for one name, so that others go on.
         while !taken.insert(what.to_owned()) {
             taken = self.given_back.wait(taken).unwrap_or_else(PoisonError::into_inner);
         }

@@ -36,6 +36,7 @@ pub(super) fn answer(
     purpose: &Purpose<'_>,
 ) -> Result<Option<Secret>, Failure> {
     let login = credentials.map(|found| &found.login);
+    // It is the answer itself, so there is nothing to fetch.
     if let Some(Login::Registry(token)) = login {
         return Ok(Some(bearer(token.reveal())));
     }
@@ -90,6 +91,7 @@ fn fetch(
         let message = format!("{} returned no token server", shown(registry));
         return Err(Failure::Refused(message));
     };
+    // The realm comes from the registry's answer; it must not weaken the connection.
     if !is_https(&realm) && is_https(registry) {
         return Err(unsafe_realm(&realm, "which is not HTTPS"));
     }
@@ -114,6 +116,7 @@ fn fetch(
             (Method::POST, realm, None, Some(encode(&form)))
         }
         other => {
+            // Some realms have parameters of their own.
             let separator = if realm.query().is_some() { '&' } else { '?' };
             let text = format!("{realm}{separator}{}", encode(&form));
             let uri = text.parse().map_err(|_| {
@@ -167,6 +170,7 @@ fn fetch(
     // The token becomes a header, so it must not contain line breaks.
     let token = answer
         .token
+        // Both names are in the specification; Docker's server has the first, OAuth 2 the second.
         .or(answer.access_token)
         .filter(|token| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()));
     token
