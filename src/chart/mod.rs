@@ -172,6 +172,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     };
 
     let read = ReadPaths::of(&unit.objects);
+    // Values of objects that are in another chart now.
     unit.values.retain(|value| read.contains(&value.path));
     let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
     parts

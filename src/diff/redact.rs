@@ -42,6 +42,7 @@ impl Marks {
 /// Replaces the data of Secrets and everything that looks like a secret.
 pub fn redact(old: &mut Side, new: &mut Side) {
     let mut marks = Marks::default();
+    // One list of numbers for both sides: the same secret has the same number.
     for side in [old, new] {
         for (id, object) in &mut side.objects {
             // Schemas have keys such as `password` everywhere and no values.

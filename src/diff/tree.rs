@@ -238,6 +238,7 @@ pub fn apply(old: &Json, edits: &[Edit]) -> Option<Json> {
 
 fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
     let Some((step, rest)) = steps.split_first() else {
+        // An edit of the whole tree, or the end of the path.
         *tree = edit.new.clone()?;
         return Some(());
     };

@@ -169,6 +169,7 @@ impl Map {
     /// If the place is beyond the end.
     pub fn shift_insert(&mut self, place: usize, key: String, value: Value) -> Option<Value> {
         self.literal = false;
+        // The key may be at another place.
         let previous = self.shift_remove(&key);
         self.entries.insert(place, (key, value));
         self.rebuild();

@@ -38,6 +38,7 @@ impl Release<'_> {
             Value::Text(text) => Json::String(text.clone()),
             Value::Expr(expr) => self.expr(expr),
             Value::Seq(items) => {
+                // An item may be missing, or stand for the items of a value.
                 let mut resolved = Vec::with_capacity(items.len());
                 for item in items {
                     self.item(item, &mut resolved);

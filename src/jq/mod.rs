@@ -44,6 +44,7 @@ use serde::{Deserialize, Serialize};
 /// # Errors
 /// The error and its position.
 pub fn check(text: &str, purpose: Purpose) -> Result<(), ProgramError> {
+    // jaq's compiler is recursive.
     let owned = text.to_owned();
     on_large_stack(move || Program::compile(&owned, purpose).map(|_| ())).unwrap_or_else(|| {
         Err(ProgramError::invalid(

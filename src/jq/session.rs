@@ -91,6 +91,7 @@ impl Session {
             None => Worker::thread()?,
         };
 
+        // The first answer has an error, or none, for each program.
         let started = worker.send(&Setup::new(programs, budget)).and_then(|()| worker.line());
         let errors = serde_json::from_str(&started?)?;
         Ok(Session { worker: Some(worker), errors, budget })
@@ -138,6 +139,7 @@ impl Session {
         text: &str,
         root: &Map,
     ) -> Result<Result<Map, String>, Stopped> {
+        // jq knows JSON only: expressions become texts that it may move and must not read.
         let mut placeholders = Placeholders::new(root, text);
         let hidden = placeholders.hide(root);
         let mut patched = Err(String::new());

@@ -25,6 +25,7 @@ pub(super) fn check(
     let Decisions { package, watch } = &entry.decisions;
 
     if let Some(package) = package
+        // A package in bundles.toml is the user's own decision.
         && config.package.is_none()
         && *package != bundle.package
     {
@@ -33,6 +34,7 @@ pub(super) fn check(
         return;
     }
     if let (Some(before), None) = (watch, &config.watch)
+        // Without a default, compiling reports that `watch` is missing.
         && let Some(now) = olm::default_watch(&bundle.csv)
         && *before != now
     {
@@ -72,6 +74,7 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
         _ => "has this default",
     };
     let accept = format!("watch = {} to accept", now.to_toml());
+    // A bundle without AllNamespaces cannot go back to it.
     let choices = match before {
         // The bundle cannot do it any more.
         Watch::All => format!("write {accept}"),

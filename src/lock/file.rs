@@ -69,6 +69,7 @@ fn content(path: &Path) -> io::Result<String> {
 pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
     let name = path.display().to_string();
     let text = format::text(lock);
+    // Not touched, so that build systems and Git see no change.
     if content(path).is_ok_and(|old| old == text) {
         return Ok(false);
     }
@@ -81,6 +82,7 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
         return Err(invalid(&message).at(Place::file(name)).into());
     }
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // In the same directory, because a rename is atomic on one file system only.
     let written = tempfile::Builder::new()
         .prefix(".bundles.lock.bundle2chart-")
         .permissions(permissions(path))

@@ -12,6 +12,8 @@ pub(super) fn check(config: &BundleConfig, unit: &Unit, diagnostics: &mut Diagno
     let has_workloads =
         unit.objects.iter().any(|object| LASTING_WORKLOADS.contains(&object.kind()));
     for gate in &config.gates {
+        // An object that the operator creates is not in the chart; one with a wrong name is near
+        // others of its kind.
         let same_kind: Vec<&Object> = unit
             .objects
             .iter()

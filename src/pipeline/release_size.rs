@@ -77,10 +77,12 @@ fn hint(
         let mut changed = config.clone();
         apply(&mut changed);
         let settings = |config: &BundleConfig| (config.crds, config.strip_descriptions);
+        // A combination is worth its cost only where one setting is not enough.
         let combines = written.contains(" and ");
         if settings(&changed) == settings(config) || combines && !fitting.is_empty() {
             continue;
         }
+        // Compiled, not estimated: the size is after compression.
         let charts = compile(&changed);
         let Some(most) = charts.iter().map(|chart| chart.release_bytes).max() else { continue };
         let shares: Vec<String> = charts
@@ -91,6 +93,7 @@ fn hint(
             })
             .collect();
         let choice = format!("{written} ({})", shares.join(", "));
+        // A setting that only just fits would be too large with the next version.
         if most < chart::RELEASE_WARN {
             fitting.push(choice);
         } else if chart::release_percent(most) < chart::release_percent(largest) {

@@ -145,6 +145,7 @@ fn previous<T>(
                 (version < own).then(|| (version, Path::new(name).join(entry)))
             })
             .collect();
+        // By version; the newest of the older ones is what is installed, most likely.
         older.sort();
         dirs.extend(older.into_iter().map(|(_, dir)| dir));
         // The newest first, and this one last.
@@ -160,6 +161,7 @@ fn placement_in(folder: &Path) -> Option<CrdPlacement> {
 
 /// Chart.yaml of a chart that we wrote.
 fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
+    // Charts of others have no such annotations, or mean something else.
     fs::symlink_metadata(folder.join(ownership::FILE_NAME)).ok()?;
     let file = folder.join("Chart.yaml");
     let metadata = fs::symlink_metadata(&file).ok()?;
@@ -172,6 +174,7 @@ fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
 /// Returns the placement of the CRDs in a chart that was generated before charts recorded it.
 fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
     let is_folder = |path: &str| folder.join(path).is_dir();
+    // Charts of releases before the annotation.
     if is_folder("charts/crds/crds") {
         return Some(CrdPlacement::Subchart);
     }

@@ -19,6 +19,8 @@ pub(super) fn for_each<T: Sync, R: Send>(
     work: impl Fn(&T, &mut Diagnostics) -> Option<R> + Sync,
 ) -> Vec<R> {
     let work = |item: &T| {
+        // A list per item: threads finish in any order, and messages have the order of
+        // bundles.toml.
         let mut found = Diagnostics::new();
         (work(item, &mut found), found)
     };
@@ -40,6 +42,7 @@ fn in_parallel<T: Sync, R: Send>(
     jobs: usize,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
+    // A counter instead of equal shares: bundles differ in size by a factor of thousand.
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
     let worker = || {
@@ -55,6 +58,7 @@ fn in_parallel<T: Sync, R: Send>(
     std::thread::scope(|scope| {
         let started = (0..jobs.clamp(1, items.len().max(1)))
             .map_while(|_| {
+                // Most functions on objects are recursive.
                 let thread = std::thread::Builder::new().stack_size(COMPILER_STACK);
                 thread.spawn_scoped(scope, worker).ok()
             })

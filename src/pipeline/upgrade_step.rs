@@ -23,6 +23,7 @@ pub(super) fn source(
     sources: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Option<Source> {
+    // Only catalogs have an upgrade graph.
     let Source::Catalog(wanted) = &config.source else { return Some(config.source.clone()) };
     let unchanged = old.entry(config);
     let Some(entry) = unchanged.or_else(|| old.of_package(&config.name, &wanted.package.text))
@@ -66,6 +67,7 @@ fn required_step<'u>(
         VersionRequest::Range(range) => range.matches(&first.version),
     });
 
+    // The required version is outside of what the user allows.
     if !rest.is_empty() && (at_once || !fits) {
         let required = path.iter().take(path.len() - 1).map(|step| step.version.to_string());
         let required = listed(&required.collect::<Vec<_>>(), MOST_VERSIONS);
@@ -85,6 +87,7 @@ fn required_step<'u>(
         let message = format!("the upgrade from {from} to {} skips {skips}", first.version);
         diagnostics.push(Diagnostic::note(Code::UpgradePath, message).at(place()));
     }
+    // One step leads to the selected bundle.
     if rest.is_empty() {
         return None;
     }

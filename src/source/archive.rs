@@ -230,6 +230,7 @@ fn walk_entries<R: Read>(
     content_end: &Cell<u64>,
     visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
+    // The headers of the first entry.
     meter.allow(0);
     for entry in archive.entries()? {
         let mut entry = entry?;

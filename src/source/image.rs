@@ -77,6 +77,7 @@ pub(super) fn read(
     let opened = open(blobs, root, limits, diagnostics)?;
     let Opened { layers, labels, .. } = &opened;
     let named = Folders::from_labels(labels)?;
+    // Kept apart, because a second attempt would report them again.
     let mut warnings = Diagnostics::new();
     let mut tree = unpack(blobs, layers, named.candidates(), limits, diagnostics)?;
     let mut decided = named.decide(&tree, &mut warnings)?;
@@ -355,6 +356,7 @@ fn layers(
     let mut size = 0_u64;
     for (index, descriptor) in manifest.layers().iter().enumerate() {
         let media_type = descriptor.media_type().to_string();
+        // Reported for all layers together.
         let Some(compression) = layer_compression(&media_type) else {
             problems.push(*unknown_media_type(descriptor.digest(), &media_type));
             continue;

@@ -196,6 +196,7 @@ impl Program {
             let sender = sender.clone();
             thread::spawn(move || forward(pipe, &sender, Chunk::Error));
         }
+        // The channel ends when both threads have.
         drop(sender);
 
         let (mut output, mut errors) = (Vec::new(), Vec::new());

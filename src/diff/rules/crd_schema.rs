@@ -120,6 +120,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
     }
 
     let location = locate(steps, START);
+    // Findings of an unserved version or of `status` get another class below.
     let mut own = Vec::new();
     match &location.part {
         // No effect on validation, pruning or defaults.

@@ -174,6 +174,7 @@ fn find_in(
         }
         scope.truncate(scope.rfind('/').unwrap_or_default());
     }
+    // Helpers are for whole registries, so that entries with a path are more specific.
     let helper = file.helpers.iter().find(|(key, _)| normal(key) == host).map(|(_, name)| name);
     if let Some(helper) = helper {
         return ask(helper, host, environment);
@@ -183,6 +184,7 @@ fn find_in(
     {
         return Ok(Some(Credentials { login, from }));
     }
+    // The helper for all registries without an entry.
     match &file.store {
         Some(helper) => ask(helper, host, environment),
         None => Ok(None),

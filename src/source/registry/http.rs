@@ -285,6 +285,7 @@ impl Resolver for Guarded {
         for address in found.iter().filter(|address| is_allowed(address.ip(), self.loopback)) {
             allowed.push(*address);
         }
+        // A name may have several addresses, of which the allowed ones are used.
         if allowed.is_empty() {
             return Err(ureq::Error::Other(Box::new(Forbidden)));
         }

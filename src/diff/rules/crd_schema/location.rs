@@ -40,6 +40,7 @@ pub(super) fn locate(steps: &[Step], start: usize) -> SchemaLocation {
     while let Some(Step::Key(keyword)) = steps.get(at) {
         location.schema = at;
         match keyword.as_str() {
+            // Read from the start, because a property may have the name of a keyword.
             "properties" | "patternProperties" => match steps.get(at + 1) {
                 Some(Step::Key(name)) => {
                     if !location.field.is_empty() {
