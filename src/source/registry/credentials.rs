@@ -199,7 +199,7 @@ pub(super) fn of_file_without_helpers(
     host: &str,
     repository: &str,
 ) -> Result<Option<Login>, String> {
-    let file: AuthFile = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let file: AuthFile = serde_json::from_slice(text).map_err(|_| "invalid JSON".to_owned())?;
     let file = AuthFile { helpers: BTreeMap::new(), store: None, ..file };
     let path = Path::new("auth.json");
     match find_in(&file, path, host, repository, &Environment::default()) {
