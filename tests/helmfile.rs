@@ -65,6 +65,10 @@ fn lamps() -> Case {
         "bundles.toml",
         "[[bundle]]\nname = \"lamp-operator\"\npath = \"bundle\"\nnamespace = \"lamps\"\n\
          stub-crds = [\"infrastructures.config.openshift.io\"]\n\
+         ready = [{ rollout = \"deployment/lamp-operator\" }, { jsonpath = \".status.state\", \
+         value = \"is on\", object = \"light.example.com/v1/Lamp/a\", phase = \"operand\" }]\n\
+         [[bundle.after]]\nobject = \"v1/ConfigMap/bulbs\"\nphase = \"operand\"\n\
+         annotations = { \"light.example.com/text\" = \"{{ 'no template' }}\" }\nreset = \"once\"\n\
          [[bundle.overlay]]\nphase = \"operand\"\n\
          inline = '{apiVersion: light.example.com/v1, kind: Lamp, metadata: {name: a, namespace: lamps}}'\n\
          [deploy]\nhelmfile = \"lamps.yaml\"\nserver-side = true\nvalues = \"values\"\n",
@@ -104,9 +108,12 @@ fn helmfile_reads_lints_and_renders_it() {
             let text = |key: &str| release[key].as_str().expect("a text");
             let chart = case.path("out").join(text("chart"));
             let values = case.path(&format!("values/{}.yaml", text("name")));
-            let more = ["--values", values.to_str().expect("UTF-8")];
-            let more: &[&str] = if values.is_file() { &more } else { &[] };
-            let run = helm.template(text("name"), &chart, text("namespace"), more);
+            let file = values.is_file().then(|| values.to_str().expect("UTF-8"));
+            let mut more: Vec<&str> = file.iter().flat_map(|file| ["--values", file]).collect();
+            if release["values"][0]["after"]["hook"] == false {
+                more.extend(["--set", "after.hook=false"]);
+            }
+            let run = helm.template(text("name"), &chart, text("namespace"), &more);
             expected.extend(documents(&run.expect_success()));
         }
         let differences = object_differences(&expected, &documents(&rendered));
@@ -153,11 +160,12 @@ fn stand_ins(case: &Case, helm: &Path) {
             "#!/bin/sh\ncase $1 in upgrade|list) echo \"helm $*\" >> '{log}';; *) exec '{helm}' \"$@\";; esac\n"
         ),
     );
-    // Fails like kubectl does in a folder without manifests.
+    // Fails like kubectl does in a folder without manifests. No step was carried out before.
     case.write(
         "programs/kubectl",
         format!(
-            "#!/bin/sh\nfor last; do :; done\nls $last*.yaml > /dev/null || exit 1\necho \"kubectl $*\" >> '{log}'\n"
+            "#!/bin/sh\nfor last; do :; done\ncase \"$*\" in *--filename*) ls $last*.yaml > /dev/null || exit 1;; esac\n\
+             echo \"kubectl $*\" >> '{log}'\n"
         ),
     );
     for name in ["helm", "kubectl"] {
@@ -182,8 +190,12 @@ fn helmfile_installs_in_order_and_applies_crds_first() {
         for line in case.read("log").lines().filter(|line| !line.starts_with("helm list")) {
             // Copies of values have names of the moment.
             let mut words: Vec<&str> = line.split(' ').collect();
-            if let Some(flag) = words.iter().position(|word| *word == "--values") {
-                words[flag + 1] = "VALUES";
+            let mut is_file = false;
+            for word in &mut words {
+                if is_file {
+                    *word = "VALUES";
+                }
+                is_file = *word == "--values";
             }
             let _ = writeln!(commands, "{}", words.join(" "));
         }

@@ -1,12 +1,13 @@
 //! Objects of overlays, parsed like the bundle's own objects.
 
 use super::load::{Position, documents, drop_server_fields, flatten};
+use crate::config::Switch;
 use crate::config::text::{locate, value_at};
 use crate::diag::{Diagnostics, Place, Span};
-use crate::ir::{Object, Origin, steps};
+use crate::ir::{Condition, Object, Origin, steps};
 use crate::source::{BundleFiles, OverlayFile};
 
-/// Returns the objects of all overlays, in order, each with the phase of its overlay.
+/// Returns the objects of all overlays, in order, each with the phase and the switch of its overlay.
 pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Object> {
     let mut objects = Vec::new();
     for file in &files.overlays {
@@ -27,6 +28,8 @@ pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Objec
         }
         for object in objects.iter_mut().skip(first) {
             object.phase = file.phase;
+            let switch = file.switch.as_ref().map(|name| Switch::value(name));
+            object.when = switch.map(Condition::Set);
             adopt(object);
         }
     }

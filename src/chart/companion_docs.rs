@@ -3,7 +3,9 @@
 use super::crds::Crds;
 use super::notes::INSTALLED;
 use super::readme::{contents, provenance, values};
-use super::{AfterInstall, Description, Part, crd_docs, gates, steps, stub_names, uninstall};
+use super::{
+    AfterInstall, Description, Part, crd_docs, gates, steps, stub_names, switches, uninstall,
+};
 use crate::escape::markdown::{self, code};
 use crate::ir::{Object, Unit};
 use crate::yaml::{escape, in_text};
@@ -95,6 +97,7 @@ pub(super) fn operands(
          ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
     );
     readme.push_str(once);
+    switches::section(&mut readme, &description.config.switches, namespace);
     steps::section(&mut readme, &next.steps, namespace);
     gates::section(&mut readme, &next.gates, namespace);
     let has_crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
@@ -106,6 +109,8 @@ pub(super) fn operands(
     let mut notes = format!("{INSTALLED}\nCheck the status of the custom resources:\n");
     let mut objects: Vec<&Object> = unit.objects.iter().collect();
     objects.sort_by_key(|object| object.id());
+    // Switches have several objects of one name, of which one is rendered.
+    objects.dedup_by_key(|object| object.id());
     // Only custom resources have a status that the operator sets.
     for object in objects.iter().filter(|object| object.group().contains('.')) {
         let namespace = match object.metadata("namespace") {

@@ -18,6 +18,7 @@ mod readme;
 mod required_apis;
 mod serving;
 mod steps;
+mod switches;
 mod uninstall;
 mod values;
 
@@ -29,6 +30,7 @@ use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
 use crate::ir::{Object, Origin, Phase, ReadPaths, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
+use crate::overlay;
 use crate::yaml::CERTIFICATE_TEMPLATE;
 use required_apis::Providers;
 use required_apis::REQUIRED_APIS;
@@ -148,7 +150,10 @@ fn stub_names(objects: &[Object]) -> Vec<String> {
 /// Returns the charts of a unit in install order.
 pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let scopes = cluster_scope::scopes(&unit.objects, &description.config.scopes);
-    let operands = take(&mut unit, |object| object.phase == Phase::Operand);
+    let mut operands = take(&mut unit, |object| object.phase == Phase::Operand);
+    if let Some(operands) = &mut operands {
+        operands.constraints = overlay::switch_order(&description.config.switches);
+    }
     let separate = description.crds == CrdPlacement::Separate;
     // CRDs with expressions need the namespace and values of the operator's release.
     let crds = take(&mut unit, |object| {
@@ -240,6 +245,9 @@ fn chart(
         Part::Crds => companion_docs::crds(unit, description, &crds, &once),
         Part::Operands => companion_docs::operands(unit, description, &once, &next),
     };
+    if part == Part::Operands {
+        switches::notes(&mut notes, &description.config.switches);
+    }
     steps::notes(&mut notes, &next.steps);
     gates::notes(&mut notes, &next.gates);
     files.insert("README.md".to_owned(), readme);

@@ -5,7 +5,7 @@ use super::notes::pull_namespaces;
 use super::{AfterInstall, Companions, Description, Part, crd_docs, gates, steps, uninstall};
 use crate::config::{CertificateProvider, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
-use crate::ir::{Expr, Unit, Value, ValuesPath};
+use crate::ir::{Expr, Object, ObjectId, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -246,9 +246,11 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
 }
 
 pub(super) fn contents(text: &mut String, unit: &Unit) {
+    // Switches have several objects of one name, of which one is rendered.
+    let ids: BTreeSet<ObjectId> = unit.objects.iter().map(Object::id).collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for object in &unit.objects {
-        *kinds.entry(object.kind()).or_default() += 1;
+    for id in &ids {
+        *kinds.entry(id.kind.as_str()).or_default() += 1;
     }
     text.push_str("\n## Contents\n\n| Kind | Objects |\n|---|---|\n");
     for (kind, count) in kinds {

@@ -5,11 +5,13 @@ mod chart;
 mod deploy;
 mod ready;
 pub mod serving;
+mod switch;
 
 pub use after::AFTER;
 pub use chart::{CHART, VENDORED};
 pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 pub use ready::READY;
+pub use switch::SWITCH;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
@@ -302,6 +304,12 @@ const OVERLAY_KEYS: &[Key] = &[
                 operator; Jobs must complete. `operand`: after the operator is ready, as a \
                 separate chart NAME-operands.",
     ),
+    optional(
+        "switch",
+        Kind::String(Some(NAME)),
+        "Name of a switch (`[[bundle.switch]]`), with `phase = \"operand\"`: objects of this \
+                overlay are added when it is on, and replace those of the same name.",
+    ),
 ];
 
 /// `[[bundle.patch]]`
@@ -591,6 +599,7 @@ pub static BUNDLE: Table = Table {
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("config", Kind::Table(&PODS), PODS.doc),
         optional("overlay", Kind::Tables(&OVERLAY), OVERLAY.doc),
+        optional("switch", Kind::Tables(&SWITCH), SWITCH.doc),
         optional("patch", Kind::Tables(&PATCH), PATCH.doc),
         optional(
             "scopes",

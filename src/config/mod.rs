@@ -15,6 +15,7 @@ mod pods;
 mod read;
 pub mod schema;
 pub mod serving;
+mod switch;
 pub(crate) mod text;
 
 pub(crate) use after::KUBECTL_IMAGE;
@@ -31,6 +32,7 @@ pub use serving::{
     Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
     RouteConfig, ServingConfig, Shape, Topology,
 };
+pub use switch::Switch;
 
 use crate::diag::Span;
 use crate::ir::Ignore;
@@ -188,6 +190,8 @@ pub struct BundleConfig {
     pub pods: PodConfig,
     /// Overlays: the user's own objects.
     pub overlays: Vec<Overlay>,
+    /// Switches: overlays that come later, in order.
+    pub switches: Vec<Switch>,
     /// Patches of the bundle's objects.
     pub patches: Vec<PatchConfig>,
     /// Scopes of kinds that neither Kubernetes nor a CRD of the bundle says.
@@ -234,6 +238,7 @@ impl BundleConfig {
             aggregate_roles: false,
             pods: PodConfig::default(),
             overlays: Vec::new(),
+            switches: Vec::new(),
             patches: Vec::new(),
             scopes: Scopes::new(),
             operands: Operands::default(),
@@ -354,7 +359,7 @@ pub struct CatalogSource {
 }
 
 /// A text of the file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// The text as written.
     pub text: String,

@@ -1,7 +1,7 @@
 //! `[[bundle.overlay]]` and `[[bundle.patch]]`, and those of `[[chart]]`: the user's own manifests,
 //! and changes to the objects of a bundle or chart.
 
-use super::Filter;
+use super::{Filter, Text};
 use crate::diag::Span;
 use crate::ir::Phase;
 use serde_json::Value as Json;
@@ -13,6 +13,8 @@ pub struct Overlay {
     pub source: OverlaySource,
     /// The installation phase.
     pub phase: Phase,
+    /// The name of the switch that adds its objects, or replaces others by them.
+    pub switch: Option<Text>,
     /// The value in the file.
     pub span: Span,
 }

@@ -23,6 +23,7 @@ mod reader;
 mod ready;
 mod registry;
 mod serving;
+mod switches;
 mod values;
 
 use super::keys::serving::SERVING;

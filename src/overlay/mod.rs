@@ -1,5 +1,5 @@
 //! Additions of the configuration to a bundle: overlays, patches, operand namespaces and
-//! ServiceAccounts, stub CRDs, Jobs of steps after.
+//! ServiceAccounts, stub CRDs, Jobs of steps after, switches.
 //!
 //! The passes treat them like the bundle's objects; this module creates and checks them.
 
@@ -12,6 +12,7 @@ mod providers;
 mod schema;
 mod scope;
 mod stubs;
+mod switches;
 
 pub(crate) use after::{after, job_name, steps};
 pub(crate) use check::{check, kept_apart};
@@ -22,3 +23,4 @@ pub(crate) use providers::provider;
 pub(crate) use scope::{is_built_in, scope, scope_of};
 pub(crate) use stubs::readable_stubs;
 pub(crate) use stubs::stubs;
+pub(crate) use switches::{switch_order, switches};

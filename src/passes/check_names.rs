@@ -3,15 +3,18 @@
 use super::Context;
 use super::check_types::remediation_hint;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, ObjectId, Unit, Value, dns_subdomain, label_fault};
+use crate::ir::{Condition, Object, ObjectId, Unit, Value, dns_subdomain, label_fault};
 use indexmap::IndexMap;
 
 /// Rejects two objects with one identity, and names that the API server does not take.
 pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
-    let mut seen: IndexMap<ObjectId, &Object> = IndexMap::new();
+    let mut seen: IndexMap<ObjectId, Vec<&Object>> = IndexMap::new();
     for object in &unit.objects {
         // Helm would create the first one and fail at the second.
-        if let Some(first) = seen.insert(object.id(), object) {
+        let same = seen.entry(object.id()).or_default();
+        let first = same.iter().copied().find(|first| !are_alternatives(first, object));
+        same.push(object);
+        if let Some(first) = first {
             diagnostics.push(
                 Diagnostic::error(
                     Code::DuplicateObject,
@@ -49,6 +52,26 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
                 .hint(remediation_hint(object)),
             );
         }
+    }
+}
+
+/// Returns true if at most one of the objects is present, whatever the values are.
+fn are_alternatives(one: &Object, other: &Object) -> bool {
+    let excludes = |one: &Object, other: &Object| {
+        let (one, other) = (all_of(one), all_of(other));
+        one.iter().any(|condition| match condition {
+            Condition::Set(path) => other.contains(&&Condition::Unset(path.clone())),
+            _ => false,
+        })
+    };
+    excludes(one, other) || excludes(other, one)
+}
+
+/// Returns the conditions that must all be true for an object.
+fn all_of(object: &Object) -> Vec<&Condition> {
+    match &object.when {
+        Some(Condition::All(conditions)) => conditions.iter().collect(),
+        when => when.iter().collect(),
     }
 }
 

@@ -161,7 +161,8 @@ fn adapt(
     let Input { bundle, objects, mut values, namespaces, version, crd_version, watch } = input;
     let namespace = namespaces.first().cloned().unwrap_or_default();
     let Chosen { objects, hits, patched } = choose(objects, config, &namespace, diagnostics)?;
-    let objects = add(objects, &mut values, files, config, diagnostics);
+    let mut objects = add(objects, &mut values, files, config, diagnostics);
+    values.extend(overlay::switches(&config.switches, &mut objects));
     let crds = placement(&objects, config, diagnostics);
     // Custom resources of a bundle are those of its operator; those of a chart are of any.
     let unknown_kinds = if bundle.is_some() { Severity::Warning } else { Severity::Note };

@@ -19,6 +19,8 @@ pub struct OverlayFile {
     pub content: Vec<u8>,
     /// The installation phase of its objects.
     pub phase: Phase,
+    /// The name of their switch, if they have one.
+    pub switch: Option<String>,
     /// The place in the configuration, for inline overlays.
     pub inline: Option<Span>,
     /// The bundle's table that declares it.
@@ -46,6 +48,7 @@ fn read(
     for (index, overlay) in overlays.iter().enumerate() {
         let span = overlay.span.clone();
         let phase = overlay.phase;
+        let switch = overlay.switch.as_ref().map(|name| name.text.clone());
         let text = match &overlay.source {
             OverlaySource::Path(path) => {
                 let read = yaml_files::read(path, base, limit, OVERLAY)
@@ -55,8 +58,8 @@ fn read(
                         diagnostics.push(twice(&name, &span, &first.span));
                         continue;
                     }
-                    let span = span.clone();
-                    files.push(OverlayFile { name, content, phase, inline: None, span });
+                    let (span, switch) = (span.clone(), switch.clone());
+                    files.push(OverlayFile { name, content, phase, switch, inline: None, span });
                 }
                 continue;
             }
@@ -68,6 +71,7 @@ fn read(
             name: format!("[[bundle.overlay]] {}", index + 1),
             content: text.into_bytes(),
             phase,
+            switch,
             inline: Some(span.clone()),
             span,
         });

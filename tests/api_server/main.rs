@@ -28,6 +28,7 @@ mod requests;
 mod required_apis;
 mod rollback;
 mod steps_after;
+mod switches;
 mod table;
 mod tls_server;
 

@@ -57,5 +57,6 @@ mod serving_tables;
 mod serving_upstream;
 mod steps_after;
 mod style;
+mod switches;
 mod todays_charts;
 mod values;

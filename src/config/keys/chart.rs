@@ -4,6 +4,7 @@ use super::{
     CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, NAME, NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS,
     PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY, PULL_SECRET, SECRET, SEMANTIC_VERSION,
     STRIP_DESCRIPTIONS, Table, after::CHART_AFTER, optional, ready::CHART_READY, required,
+    switch::CHART_SWITCH,
 };
 
 /// Pattern of `digest`.
@@ -87,6 +88,7 @@ pub static CHART: Table = Table {
         optional("after", Kind::Tables(&CHART_AFTER), CHART_AFTER.doc),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("overlay", Kind::Tables(&OVERLAY), OVERLAY_DOC),
+        optional("switch", Kind::Tables(&CHART_SWITCH), CHART_SWITCH.doc),
         optional("patch", Kind::Tables(&PATCH), PATCH_DOC),
         optional(
             "scopes",

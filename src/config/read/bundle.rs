@@ -3,7 +3,7 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Located, Reader};
-use super::{after, certificates, lints, operands, overlay, pods, ready, values};
+use super::{after, certificates, lints, operands, overlay, pods, ready, switches, values};
 use crate::config::{BundleConfig, CatalogSource, Filter, Source, VersionRequest, WantedVersion};
 use crate::diag::Code;
 
@@ -42,6 +42,7 @@ pub(super) fn read(
     let overlays = overlay::overlays(reader, fields);
     let gates = ready::gates(reader, fields, &overlays);
     let after = after::steps(reader, fields, &overlays);
+    let switches = switches::switches(reader, fields, &overlays);
     let patches = overlay::patches(reader, fields);
     let operands = operands::read(reader, fields);
     let stub_crds = operands::stub_crds(reader, fields);
@@ -68,6 +69,7 @@ pub(super) fn read(
         certificates,
         pods,
         overlays,
+        switches,
         patches,
         scopes: operands::scopes(reader, fields),
         operands,

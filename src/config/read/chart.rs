@@ -3,7 +3,7 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Reader};
-use super::{after, operands, overlay, ready, values};
+use super::{after, operands, overlay, ready, switches, values};
 use crate::config::keys::VENDORED;
 use crate::config::{BundleConfig, Manifests, Source, Text, VendoredFile};
 use crate::diag::Code;
@@ -23,6 +23,7 @@ pub(super) fn read(
     let overlays = overlay::overlays(reader, fields);
     let gates = ready::gates(reader, fields, &overlays);
     let after = after::steps(reader, fields, &overlays);
+    let switches = switches::switches(reader, fields, &overlays);
     let patches = overlay::patches(reader, fields);
     let operands = operands::read(reader, fields);
     let scopes = operands::scopes(reader, fields);
@@ -41,6 +42,7 @@ pub(super) fn read(
             .or(defaults.strip_descriptions)
             .unwrap_or_default(),
         overlays,
+        switches,
         patches,
         scopes,
         operands,

@@ -2,7 +2,7 @@
 
 use super::reader::{Fields, Located, Reader};
 use super::values;
-use crate::config::{Filter, Overlay, OverlaySource, PatchConfig, text};
+use crate::config::{Filter, Overlay, OverlaySource, PatchConfig, Text, text};
 use crate::diag::{Code, Span};
 use crate::ir::Phase;
 use crate::jq::{self, Purpose};
@@ -16,8 +16,11 @@ pub(super) fn overlays(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<Over
             Some(("operand", _)) => Phase::Operand,
             _ => Phase::With,
         };
+        let switch = fields
+            .text("switch")
+            .map(|(name, range)| Text { text: name.to_owned(), span: reader.span(range) });
         if let Some((source, span)) = overlay_source(reader, &fields) {
-            overlays.push(Overlay { source, phase, span });
+            overlays.push(Overlay { source, phase, switch, span });
         }
     }
     overlays

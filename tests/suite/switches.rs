@@ -1,0 +1,167 @@
+//! Switches: values of the chart NAME-operands that replace or add custom resources later, in order.
+
+use crate::support::command::{Case, Seen};
+use crate::support::helm::Helm;
+use serde_json::Value as Json;
+
+const BUNDLES: &str = r#"
+[[bundle]]
+name = "lamp-operator"
+path = "bundle"
+namespace = "lamp-system"
+[[bundle.switch]]
+name = "dimming"
+ready = [{ rollout = "deployment/dimmer", namespace = "hall", timeout = "5m" }]
+[[bundle.switch]]
+name = "colors"
+[[bundle.overlay]]
+phase = "operand"
+inline = '{apiVersion: light.example.com/v1, kind: Lamp, metadata: {name: first, namespace: hall}, spec: {mode: plain}}'
+[[bundle.overlay]]
+phase = "operand"
+switch = "dimming"
+inline = '''
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata: {name: first, namespace: hall}
+spec: {mode: dimmed}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: levels, namespace: hall}
+data: {low: '1'}
+'''
+[[bundle.overlay]]
+phase = "operand"
+switch = "colors"
+inline = '{apiVersion: light.example.com/v1, kind: Lamp, metadata: {name: first, namespace: hall}, spec: {mode: colored}}'
+"#;
+
+fn case() -> Case {
+    let case = Case::with_lamps();
+    case.write("bundles.toml", BUNDLES);
+    // The Lamp has a spec.
+    case.replace(
+        "bundle/manifests/light.example.com_lamps.yaml",
+        "        type: object\n",
+        "        type: object\n        x-kubernetes-preserve-unknown-fields: true\n",
+    );
+    case
+}
+
+#[track_caller]
+fn build(case: &Case, code: i32) -> Seen {
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(code), "{}", seen.text());
+    seen
+}
+
+const CHART: &str = "out/lamp-operator-operands/1.2.3";
+
+/// The kinds of a rendered chart with the mode of the Lamp.
+fn objects(rendered: &str) -> Vec<String> {
+    let documents = rendered.split("\n---").map(|text| {
+        serde_yaml::from_str::<Json>(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    });
+    let mut found: Vec<String> = documents
+        .filter(|object| object.is_object())
+        .map(|object| match object["spec"]["mode"].as_str() {
+            Some(mode) => format!("{} {mode}", object["kind"].as_str().unwrap()),
+            None => object["kind"].as_str().unwrap().to_owned(),
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn every_helm_renders_each_state() {
+    let case = case();
+    build(&case, 0);
+    let path = case.path(CHART);
+    for helm in Helm::all() {
+        helm.lint(&path, &[]).expect_success();
+        for (on, expected) in [
+            (&[][..], &["Lamp plain"][..]),
+            (&["dimming"], &["ConfigMap", "Lamp dimmed"]),
+            (&["dimming", "colors"], &["ConfigMap", "Lamp colored"]),
+        ] {
+            let values: Vec<String> =
+                on.iter().map(|name| format!("switches.{name}=true")).collect();
+            let flags: Vec<&str> = values.iter().flat_map(|value| ["--set", value]).collect();
+            let run = helm.template("lamps", &path, "lamp-system", &flags);
+            assert_eq!(objects(&run.expect_success()), expected, "{on:?}");
+        }
+        // A later switch requires the earlier ones.
+        let early =
+            helm.template("lamps", &path, "lamp-system", &["--set", "switches.colors=true"]);
+        assert!(!early.success && early.stderr.contains("switches"), "{early:?}");
+    }
+}
+
+#[test]
+fn documents_have_the_order() {
+    let case = case();
+    build(&case, 0);
+    let readme = case.read(&format!("{CHART}/README.md"));
+    let start = readme.find("## Switches").expect("a section");
+    let end = start + 3 + readme[start + 3..].find("\n## ").expect("a section after it");
+    let notes = case.read(&format!("{CHART}/templates/NOTES.txt"));
+    let values = case.read(&format!("{CHART}/values.yaml"));
+    insta::assert_snapshot!(
+        "documents",
+        format!("{}\n==> NOTES.txt\n{notes}\n==> values.yaml\n{values}", &readme[start..end])
+    );
+}
+
+/// `diff` shows a switch as a change of the object, and what it adds.
+#[test]
+fn diff_compares_states() {
+    let case = case();
+    build(&case, 0);
+    let copied = case.shell(
+        &format!("cp -r {CHART} on && sed -i 's/dimming: false/dimming: true/' on/values.yaml"),
+        &[],
+        &[],
+    );
+    assert_eq!(copied.code, Some(0), "{}", copied.text());
+    let diff = case.run(&["diff", CHART, "on"]);
+    assert_eq!(diff.code, Some(0), "{}", diff.text());
+    assert!(diff.stdout.contains("plain") && diff.stdout.contains("dimmed"), "{}", diff.stdout);
+    assert!(diff.stdout.contains("ConfigMap"), "{}", diff.stdout);
+    let same = case.run(&["diff", CHART, CHART, "--exit-code"]);
+    assert_eq!(same.code, Some(0), "{}", same.text());
+}
+
+#[test]
+fn mistakes_are_errors_at_their_key() {
+    let lamp = "inline = '{apiVersion: light.example.com/v1, kind: Lamp, metadata: {name: a, namespace: b}}'";
+    let faulty = [
+        "[[bundle.switch]]\nname = \"a\"".to_owned(),
+        "[[bundle.switch]]\nname = \"A b\"".to_owned(),
+        format!("[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}"),
+        format!(
+            "[[bundle.switch]]\nname = \"dimming\"\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"diming\"\n{lamp}"
+        ),
+        format!("[[bundle.switch]]\nname = \"a\"\n[[bundle.overlay]]\nswitch = \"a\"\n{lamp}"),
+        format!(
+            "[[bundle.switch]]\nname = \"a\"\n[[bundle.switch]]\nname = \"a\"\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}"
+        ),
+        // One object twice in one state.
+        format!(
+            "[[bundle.switch]]\nname = \"a\"\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}"
+        ),
+    ];
+    let case = Case::with_lamps();
+    let config = case.read("bundles.toml");
+    let mut shown = String::new();
+    for switch in faulty {
+        case.write("bundles.toml", format!("{config}{switch}\n"));
+        let seen = build(&case, 2);
+        assert!(seen.stderr.contains("--> bundles.toml:"), "{switch}: {}", seen.stderr);
+        let lines = seen.stderr.lines();
+        let lines = lines.filter(|line| line.starts_with("error") || line.contains("= hint"));
+        shown += &format!("{switch}\n{}\n\n", lines.collect::<Vec<_>>().join("\n"));
+    }
+    insta::assert_snapshot!("mistakes", shown);
+}
