@@ -122,6 +122,7 @@ fn allow_downgrade_value() -> ValueSpec {
         path: allow_downgrade(),
         default: json!(false),
         schema: json!({"type": "boolean"}),
+        documented_default: None,
         description: "Allow downgrades of CRDs that a newer version of the operator installed"
             .to_owned(),
     }

@@ -2,9 +2,10 @@
 
 use super::chart_lock::{CRDS_CONDITION, CRDS_SUBCHART};
 use super::crds::Crds;
-use super::{Description, Part};
+use super::{Description, Part, artifact_hub};
 use crate::bundle::{Bundle, ClusterServiceVersion};
-use crate::ir::{Map, Value};
+use crate::config::Maintainer;
+use crate::ir::{Map, Object, Value};
 use crate::yaml;
 
 /// Returns Chart.yaml: versions, description and provenance, without timestamps.
@@ -32,6 +33,10 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     set("type", "application".into());
 
     csv.into_iter().flat_map(of_csv).for_each(|(key, value)| set(key, value));
+    let maintainers = &description.config.maintainers;
+    if !maintainers.is_empty() {
+        set("maintainers", Value::Seq(maintainers.iter().map(maintainer).collect()));
+    }
 
     if crds.are_in_subchart() {
         let mut dependency = vec![
@@ -58,6 +63,14 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     if description.config.strip_descriptions {
         annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
     }
+    // Artifact Hub's annotations come last: they have texts of the bundle with several lines.
+    if let Some(csv) = csv.filter(|_| part == Part::Main) {
+        let vendor = csv.object.at(&["spec", "provider", "name"]).and_then(Value::as_str);
+        if let Some(vendor) = vendor.filter(|vendor| !vendor.is_empty()) {
+            annotations.insert("bundle2chart/vendor".to_owned(), Value::text(vendor));
+        }
+        annotations.extend(artifact_hub::annotations(csv, description.images));
+    }
     set("annotations", Value::from(annotations));
     plain(&root)
 }
@@ -78,11 +91,31 @@ fn of_csv(csv: &ClusterServiceVersion) -> Vec<(&'static str, Value)> {
             entries.push(("keywords", Value::texts(keywords)));
         }
     }
-    let maintainers = maintainers(&csv.object);
-    if !maintainers.is_empty() {
-        entries.push(("maintainers", Value::Seq(maintainers)));
+    let repository = csv.object.metadata("annotations").and_then(|own| own.get("repository"));
+    let repository = repository.and_then(Value::as_str);
+    if let Some(source) = repository.filter(|url| url.starts_with("https://")) {
+        entries.push(("sources", Value::texts([source])));
+    }
+    if let Some(icon) = icon(&csv.object) {
+        entries.push(("icon", Value::Text(icon)));
     }
     entries
+}
+
+/// Largest icon, in characters of base64. Chart.yaml is part of every release Secret.
+const LARGEST_ICON: usize = 32 << 10;
+
+/// Returns the first icon of the CSV as a data URL; `None` for a large one.
+fn icon(csv: &Object) -> Option<String> {
+    let icon = csv.at(&["spec", "icon"])?.as_seq()?.first()?;
+    let media_type = icon.get("mediatype")?.as_str()?;
+    let is_type = |c: char| c.is_ascii_alphanumeric() || "/+.-".contains(c);
+    let is_image = media_type.starts_with("image/") && media_type.chars().all(is_type);
+
+    let data: String = icon.get("base64data")?.as_str()?.split_whitespace().collect();
+    let is_base64 = data.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
+    let fits = is_image && is_base64 && !data.is_empty() && data.len() <= LARGEST_ICON;
+    fits.then(|| format!("data:{media_type};base64,{data}"))
 }
 
 /// Returns Chart.yaml of the CRD subchart.
@@ -142,20 +175,10 @@ fn kube_version(minimum: &str) -> Option<String> {
     Some(format!(">={}.{}.{}-0", version.major, version.minor, version.patch))
 }
 
-fn maintainers(csv: &crate::ir::Object) -> Vec<Value> {
-    let list = csv.at(&["spec", "maintainers"]).and_then(Value::as_seq).unwrap_or_default();
-    list.iter()
-        .filter_map(|maintainer| {
-            let name =
-                maintainer.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())?;
-            let mut entry = Map::from_iter([("name".to_owned(), Value::text(name))]);
-            let email = maintainer.get("email").and_then(Value::as_str).filter(|e| e.contains('@'));
-            if let Some(email) = email {
-                entry.insert("email".to_owned(), Value::text(email));
-            }
-            Some(Value::from(entry))
-        })
-        .collect()
+fn maintainer(maintainer: &Maintainer) -> Value {
+    let Maintainer { name, email, url } = maintainer;
+    let fields = [("name", Some(name)), ("email", email.as_ref()), ("url", url.as_ref())];
+    Value::map(fields.into_iter().filter_map(|(key, text)| Some((key, Value::text(text?)))))
 }
 
 /// Returns the YAML of a map without expressions, which cannot fail.

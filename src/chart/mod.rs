@@ -3,8 +3,8 @@
 //! A bundle compiles to one chart, and depending on its configuration to a chart NAME-crds that is
 //! installed before it and a chart NAME-operands that is installed after it.
 
+mod artifact_hub;
 mod budget;
-mod certificates;
 mod chart_lock;
 mod cluster_scope;
 mod companion_docs;
@@ -13,9 +13,11 @@ mod crds;
 mod gates;
 mod manifest;
 mod metadata;
+mod named_templates;
 mod notes;
 mod readme;
 mod required_apis;
+mod rollout_test;
 mod serving;
 mod steps;
 mod switches;
@@ -31,7 +33,6 @@ use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SU
 use crate::ir::{Object, Origin, Phase, ReadPaths, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
 use crate::overlay;
-use crate::yaml::CERTIFICATE_TEMPLATE;
 use required_apis::Providers;
 use required_apis::REQUIRED_APIS;
 use std::collections::BTreeMap;
@@ -85,6 +86,8 @@ pub struct Description<'a> {
     pub layout: Layout,
     /// Placement of CRDs.
     pub crds: CrdPlacement,
+    /// Warnings about the bundle, for reviewers of the chart.
+    pub warnings: &'a [String],
 }
 
 impl Description<'_> {
@@ -198,7 +201,7 @@ fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
     let objects: Vec<Object> = taken;
     let read = ReadPaths::of(&objects);
     let values = unit.values.iter().filter(|value| read.contains(&value.path)).cloned().collect();
-    Some(Unit { values, objects, constraints: Vec::new() })
+    Some(Unit { values, objects, ..Unit::default() })
 }
 
 fn chart(
@@ -209,16 +212,19 @@ fn chart(
     providers: &Providers,
     scopes: &Scopes,
 ) -> Chart {
+    let name = part.name(description.config);
     let crds = crds::place(&mut unit, part, description.crds);
+    let tests = match part {
+        Part::Main => rollout_test::add(&mut unit, &name),
+        Part::Crds | Part::Operands => BTreeMap::new(),
+    };
     let unit = &unit;
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for (path, text) in manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o))) {
         files.insert(path, text);
     }
-    if certificates::are_generated(unit) {
-        files.insert(certificates::PATH.to_owned(), CERTIFICATE_TEMPLATE.to_owned());
-    }
-    let name = part.name(description.config);
+    files.extend(named_templates::files(unit));
+    files.extend(tests);
     if let Some(template) = required_apis::template(unit, &name, providers) {
         files.insert(REQUIRED_APIS.to_owned(), template);
     }

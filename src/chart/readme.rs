@@ -52,11 +52,13 @@ pub(super) fn readme(
         let _ = write!(text, "\nThe operator watches {}.\n", watched(watch));
     }
 
+    warnings(&mut text, description);
     certificate_section(&mut text, unit, description);
     steps::section(&mut text, &next.steps, description.namespace);
     gates::section(&mut text, &next.gates, description.namespace);
     contents(&mut text, unit);
     values(&mut text, unit);
+    rollout_test(&mut text, unit, description);
     crd_docs::section(&mut text, unit, description, crds, companions);
     uninstall::section(&mut text, unit, description, companions);
 
@@ -71,6 +73,34 @@ pub(super) fn readme(
     }
     provenance(&mut text, description);
     text
+}
+
+/// Appends the warnings of the build.
+fn warnings(text: &mut String, description: &Description<'_>) {
+    if description.warnings.is_empty() {
+        return;
+    }
+    text.push_str("\n## Warnings\n\n`bundle2chart build` reports:\n\n");
+    for warning in description.warnings {
+        let _ = writeln!(text, "- {}", markdown::text(warning));
+    }
+}
+
+/// Appends the commands of `helm test`.
+fn rollout_test(text: &mut String, unit: &Unit, description: &Description<'_>) {
+    if !unit.values.iter().any(|value| value.path.segments() == ["tests", "enabled"]) {
+        return;
+    }
+    let (name, namespace) = (&description.config.name, description.namespace);
+    let _ = write!(
+        text,
+        "\n## Test\n\n`helm test` waits for the rollout of the workloads. It is off by default, because its image is \
+         not part of the bundle.\n\n\
+         ```sh\n\
+         helm upgrade {name} . --namespace {namespace} --reuse-values --set tests.enabled=true\n\
+         helm test {name} --namespace {namespace}\n\
+         ```\n"
+    );
 }
 
 /// Returns the watched namespaces as the object of a sentence.
@@ -265,7 +295,9 @@ pub(super) fn values(text: &mut String, unit: &Unit) {
     text.push_str("\n## Values\n\n| Key | Type | Default | Description |\n|---|---|---|---|\n");
     for spec in &unit.values {
         let kind = spec.schema.get("type").and_then(|kind| kind.as_str()).unwrap_or("any");
-        let (path, default) = (code(&spec.path.to_string()), code(&spec.default.to_string()));
+        let default = spec.documented_default.clone();
+        let default = default.unwrap_or_else(|| spec.default.to_string());
+        let (path, default) = (code(&spec.path.to_string()), code(&default));
         let description = sentence(&spec.description);
         let _ = writeln!(text, "| {path} | {kind} | {default} | {description} |");
     }

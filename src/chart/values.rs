@@ -1,7 +1,7 @@
 //! values.yaml with helm-docs comments, and values.schema.json.
 
 use crate::escape;
-use crate::ir::{Map, Unit, Value, ValueSpec};
+use crate::ir::{Map, RENAMED_TO, Unit, Value, ValueSpec};
 use crate::yaml;
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
@@ -61,6 +61,10 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
                     out.push_str(&format!("{margin}{mark}{line}\n"));
                 }
 
+                if let Some(default) = &spec.documented_default {
+                    out.push_str(&format!("{margin}# @default -- {}\n", escape::line(default)));
+                }
+
                 let entry =
                     Map::from_iter([((*name).to_owned(), Value::from(spec.default.clone()))]);
                 for line in yaml::plain(&entry).unwrap_or_default().lines() {
@@ -80,6 +84,16 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
 pub(super) fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
     let mut root = json!({"$schema": "http://json-schema.org/draft-07/schema#"});
     merge(&mut root, schema_of(&tree(&unit.values)));
+    for (path, new) in &unit.renamed {
+        let Some((old, map)) = path.segments().split_last() else { continue };
+        let properties = map
+            .iter()
+            .try_fold(&mut root, |schema, key| schema.get_mut("properties")?.get_mut(key));
+        if let Some(properties) = properties.and_then(|schema| schema.get_mut("properties")) {
+            // Helm's error has the only value that is allowed.
+            properties[old.as_str()] = json!({"enum": [format!("{RENAMED_TO}{new}")]});
+        }
+    }
     // Helm adds these itself: global values, and the values of a subchart under its name.
     root["properties"]["global"] = json!({"type": "object"});
     if with_crds_subchart {

@@ -176,6 +176,32 @@ const DEPENDS_ON: &str =
     "Names of bundles and charts of this configuration that must be installed before this one.";
 const STRIP_DESCRIPTIONS: &str = "Remove descriptions from CRD schemas, which makes CRDs several \
     times smaller; `kubectl explain` then shows types only. Default: false.";
+const STRIP_ANNOTATIONS: &str = "Remove annotations from pods that only catalogs and consoles read, \
+    such as `alm-examples`, which OLM copies there. Annotations that the pod itself reads with the \
+    downward API stay. Default: false.";
+const RELEASE_LABELS: &str = "Add the labels that Helm recommends (`helm.sh/chart`, \
+    `app.kubernetes.io/instance`, `managed-by` and `version`) to all objects but CRDs. Labels of \
+    the bundle stay. Default: false.";
+
+/// `maintainers`
+pub static MAINTAINER: Table = Table {
+    header: "maintainers",
+    doc: "Maintainers of the charts, as in Chart.yaml; a list of a bundle replaces that of \
+        `[defaults]`. Default: none.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "name",
+            Kind::String(Some(MAINTAINER_TEXT)),
+            "Name of the person or team. chart-testing expects the name of a GitHub account.",
+        ),
+        optional("email", Kind::String(Some("^[^@\\s]+@[^@\\s]+$")), "Email address."),
+        optional("url", Kind::String(Some("^https?://[^\\s]+$")), "Web page."),
+    ],
+};
+/// Some text that is not only blanks.
+const MAINTAINER_TEXT: &str = "[^\\s]";
+
 const WATCH_DOC: &str = "Namespaces that the operator watches: `\"all\"`, `\"own\"`, or a list of \
     names. Default: from the bundle's install modes, all namespaces if supported.";
 
@@ -380,6 +406,9 @@ pub static DEFAULTS: Table = Table {
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
+        optional("strip-annotations", Kind::Boolean, STRIP_ANNOTATIONS),
+        optional("release-labels", Kind::Boolean, RELEASE_LABELS),
+        optional("maintainers", Kind::Tables(&MAINTAINER), MAINTAINER.doc),
         optional("watch", Kind::Watch, WATCH_DOC),
         optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
         optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
@@ -584,6 +613,9 @@ pub static BUNDLE: Table = Table {
         optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
+        optional("strip-annotations", Kind::Boolean, STRIP_ANNOTATIONS),
+        optional("release-labels", Kind::Boolean, RELEASE_LABELS),
+        optional("maintainers", Kind::Tables(&MAINTAINER), MAINTAINER.doc),
         optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
         optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
         optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),

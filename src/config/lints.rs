@@ -1,6 +1,6 @@
 //! `[lints]` and `[bundle.lints]`: the levels of diagnostic codes.
 
-use super::Config;
+use super::{BundleConfig, Config};
 use crate::diag::{Code, Diagnostics, LintLevel};
 use std::collections::BTreeMap;
 
@@ -13,8 +13,13 @@ impl Config {
         diagnostics.set_levels(|found| {
             let name = found.place.bundle.as_deref();
             let bundle = self.bundles.iter().find(|bundle| Some(bundle.name.as_str()) == name);
-            let own = bundle.and_then(|bundle| bundle.lints.get(&found.code));
-            own.or_else(|| self.lints.get(&found.code)).copied()
+            self.level(found.code, bundle)
         });
+    }
+
+    /// Returns the level of a code for findings about a bundle.
+    pub fn level(&self, code: Code, bundle: Option<&BundleConfig>) -> Option<LintLevel> {
+        let own = bundle.and_then(|bundle| bundle.lints.get(&code));
+        own.or_else(|| self.lints.get(&code)).copied()
     }
 }

@@ -154,6 +154,17 @@ impl Default for Network {
     }
 }
 
+/// A maintainer of charts, as in Chart.yaml.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maintainer {
+    /// Name of the person or team; for chart-testing, the name of the GitHub account.
+    pub name: String,
+    /// Email address.
+    pub email: Option<String>,
+    /// Web page.
+    pub url: Option<String>,
+}
+
 /// `[[bundle]]`, or `[[chart]]`: a bundle whose source is [`Source::Manifests`].
 #[derive(Clone, Debug)]
 pub struct BundleConfig {
@@ -180,6 +191,12 @@ pub struct BundleConfig {
     pub crds: Option<CrdPlacement>,
     /// True if descriptions are removed from CRD schemas.
     pub strip_descriptions: bool,
+    /// True if annotations that only catalogs and consoles read are removed from pods.
+    pub strip_annotations: bool,
+    /// True if all objects but CRDs have the labels that Helm recommends.
+    pub release_labels: bool,
+    /// Maintainers of the chart.
+    pub maintainers: Vec<Maintainer>,
     /// Source of the certificates for webhooks and APIServices.
     pub certificates: CertificateProvider,
     /// The cert-manager issuer, if it is not one of the release.
@@ -233,6 +250,9 @@ impl BundleConfig {
             auth_reader: false,
             crds: None,
             strip_descriptions: false,
+            strip_annotations: false,
+            release_labels: false,
+            maintainers: Vec::new(),
             certificates: CertificateProvider::default(),
             issuer: None,
             aggregate_roles: false,

@@ -33,24 +33,53 @@ pub enum Part {
     Image(ImageReference),
 }
 
-/// A reference to an image that the values may change. Both references are ASCII without blanks,
-/// quotes and braces.
+/// The map of values with an override for each image.
+pub const IMAGES: &str = "images";
+/// The map of values with a replacement for each registry.
+pub const IMAGE_REGISTRIES: &str = "imageRegistries";
+/// The registry of references that name none.
+const DOCKER_HUB: &str = "docker.io";
+
+/// A reference to an image that the values may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageReference {
     /// Path of the value that overrides the reference.
     pub own: ValuesPath,
     /// Path of the value that overrides the registry of the reference.
     pub registry: ValuesPath,
-    /// The default reference.
+    /// The default reference: ASCII without blanks, quotes and braces.
     pub reference: String,
     /// The reference in its registry: repository, tag and digest.
     pub path: String,
 }
 
 impl ImageReference {
-    /// Returns the registry of the reference; `None` if the reference has none.
-    pub fn host(&self) -> Option<&str> {
-        self.reference.strip_suffix(&self.path)?.strip_suffix('/')
+    /// Returns the reference of the image that the values name `key`.
+    pub fn new(key: &str, reference: &str) -> Self {
+        let (registry, path) = Self::split(reference);
+        ImageReference {
+            own: ValuesPath::new([IMAGES, key]),
+            registry: ValuesPath::new([IMAGE_REGISTRIES, registry]),
+            reference: reference.to_owned(),
+            path,
+        }
+    }
+
+    /// Returns the registry of a reference, and the rest of it. Where it names none, Docker Hub is
+    /// meant, whose repositories without a slash are in `library`.
+    pub fn split(reference: &str) -> (&str, String) {
+        match reference.split_once('/') {
+            Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => {
+                (host, path.to_owned())
+            }
+            Some(_) => (DOCKER_HUB, reference.to_owned()),
+            None => (DOCKER_HUB, format!("library/{reference}")),
+        }
+    }
+
+    /// Returns the key of the value that overrides the reference.
+    pub fn key(&self) -> &str {
+        self.own.segments().last().map_or("", String::as_str)
     }
 }
 
@@ -85,6 +114,8 @@ impl CertificateField {
 pub enum Expr {
     /// The namespace of the release, a string.
     ReleaseNamespace,
+    /// The name of the release, a string.
+    ReleaseName,
     /// A string composed of these parts.
     Concat(Vec<Part>),
     /// The same, cut to this many bytes; the texts are ASCII.
@@ -129,6 +160,7 @@ impl Expr {
             | Expr::Text(path)
             | Expr::Base64(path) => Some(path),
             Expr::ReleaseNamespace
+            | Expr::ReleaseName
             | Expr::Concat(_)
             | Expr::Truncated(..)
             | Expr::Certificate(_) => None,

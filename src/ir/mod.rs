@@ -23,7 +23,8 @@ mod value_keys;
 mod version_range;
 
 pub use expr::{
-    CertificateField, CertificatePiece, Condition, Expr, ImageReference, Part, ValuesPath,
+    CertificateField, CertificatePiece, Condition, Expr, IMAGE_REGISTRIES, IMAGES, ImageReference,
+    Part, ValuesPath,
 };
 pub use identity::Identity;
 pub use map::{Entry, Iter, IterMut, Map};
@@ -39,9 +40,9 @@ pub use pod_references::{PodReference, pod_references};
 pub use quantity::quantity;
 pub use reads::ReadPaths;
 pub use resolve::Release;
-pub(crate) use resolve::{certificate_placeholder, truth};
+pub(crate) use resolve::{RELEASE_NAME, certificate_placeholder, truth};
 pub use scope::{Scope, Scopes};
-pub use unit::{Unit, ValueSpec};
+pub use unit::{RENAMED_TO, Unit, ValueSpec};
 pub use upgrade_edges::UpgradeEdges;
 pub use value::{Number, Value};
 pub use value_keys::value_keys;

@@ -8,6 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
+/// The name of every release that is rendered without Helm: that of `helm template` without a name.
+pub(crate) const RELEASE_NAME: &str = "release-name";
+
 /// The inputs of rendering: the release namespace and the values.
 #[derive(Clone, Debug)]
 pub struct Release<'a> {
@@ -83,6 +86,7 @@ impl Release<'_> {
     fn expr(&self, expr: &Expr) -> Json {
         match expr {
             Expr::ReleaseNamespace => Json::String(self.namespace.to_owned()),
+            Expr::ReleaseName => Json::String(RELEASE_NAME.to_owned()),
             Expr::Concat(parts) => Json::String(self.joined(parts)),
             Expr::Truncated(parts, bytes) => {
                 let text = self.joined(parts);
@@ -116,7 +120,7 @@ impl Release<'_> {
             .collect()
     }
 
-    fn image<'a>(&'a self, image: &'a ImageReference) -> Cow<'a, str> {
+    pub(crate) fn image<'a>(&'a self, image: &'a ImageReference) -> Cow<'a, str> {
         let set = |path| self.lookup(path).as_str().filter(|text| !text.is_empty());
         match (set(&image.own), set(&image.registry)) {
             // The override of one image is more specific than the rewrite of its registry.

@@ -4,6 +4,9 @@ use super::{Object, ValuesPath};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
+/// Start of the only value that the schema allows for a renamed value; the new name follows.
+pub const RENAMED_TO: &str = "renamed to ";
+
 /// The objects of one chart and the values that they read.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
@@ -13,6 +16,8 @@ pub struct Unit {
     pub values: Vec<ValueSpec>,
     /// Constraints across values: JSON schemas (draft-07) for all values.
     pub constraints: Vec<Json>,
+    /// Former paths of values with their new names, which the schema names in its error.
+    pub renamed: Vec<(ValuesPath, &'static str)>,
 }
 
 /// A value that a person can set when installing the chart.
@@ -22,6 +27,8 @@ pub struct ValueSpec {
     pub path: ValuesPath,
     /// The default value.
     pub default: Json,
+    /// The default for documentation, if an empty value means another one.
+    pub documented_default: Option<String>,
     /// The JSON schema (draft-07), without default and description.
     pub schema: Json,
     /// The description: one or two sentences.

@@ -173,6 +173,7 @@ impl Certificates<'_> {
                     "maxLength": 253,
                     "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
                 }),
+                documented_default: None,
                 description: format!(
                     "Name of a Secret in the release namespace with `tls.crt` and `tls.key`: the \
                         certificate of Service/{}, for the DNS name SERVICE.NAMESPACE.svc.",
@@ -183,6 +184,7 @@ impl Certificates<'_> {
                 path: values_path(server, "caBundle"),
                 default: json!(""),
                 schema: json!({"type": "string"}),
+                documented_default: None,
                 description: "PEM of the CA that signed this certificate, injected as CA bundle \
                     for the API server; pass it with `--set-file`. Without it, inject the CA \
                     bundle by other means."

@@ -28,6 +28,7 @@ pub(crate) fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
                 "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
                 "maxLength": 63,
             }),
+            documented_default: None,
             description: "Namespace of the operator's operands. Do not change it if the operator \
                 hard-codes it."
                 .to_owned(),
@@ -39,6 +40,7 @@ pub(crate) fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
             path: create_namespaces(),
             default: json!(true),
             schema: json!({"type": "boolean"}),
+            documented_default: None,
             description: "Create these namespaces. They are kept on uninstall, because they may \
                 contain other objects; set to false if they exist already."
                 .to_owned(),

@@ -141,6 +141,7 @@ fn values() -> Vec<ValueSpec> {
         path,
         default: json!(true),
         schema: json!({"type": "boolean"}),
+        documented_default: None,
         description: description.to_owned(),
     };
     vec![

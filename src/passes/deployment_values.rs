@@ -7,8 +7,9 @@ use crate::ir::{
 };
 use serde_json::{Value as Json, json};
 
-/// Makes values of the Deployments of the CSV, under `deployments.KEY`. The defaults of replicas,
-/// resources, node selector and affinity are the operator's; values for lists are appended.
+/// Makes values of the Deployments of the CSV, under `deployments.KEY`, named as `helm create` and
+/// most charts name them. The defaults are the operator's, except for lists, which are appended to
+/// the operator's; values that only add something are named `extra…`.
 ///
 /// In lists of named items, names must be unique (Helm's server-side apply enforces this), so the
 /// schema rejects the names that the operator uses.
@@ -30,12 +31,22 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
         if let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) {
             settings.deployment(spec);
         }
+        unit.renamed.extend(RENAMED.map(|(old, new)| (settings.path(&[old]), new)));
         unit.values.append(&mut settings.values);
     }
     if unit.values.iter().any(|value| value.path.to_string().starts_with("deployments")) {
         unit.values.extend(PROXIES.iter().map(|proxy| proxy.value()));
     }
 }
+
+/// Former names of values, with those that helm-docs and most charts use.
+const RENAMED: [(&str, &str); 5] = [
+    ("annotations", "podAnnotations"),
+    ("env", "extraEnv"),
+    ("envFrom", "extraEnvFrom"),
+    ("volumeMounts", "extraVolumeMounts"),
+    ("volumes", "extraVolumes"),
+];
 
 /// A proxy for every container.
 struct Proxy {
@@ -70,6 +81,7 @@ impl Proxy {
             path: self.path(),
             default: json!(""),
             schema: json!({"type": "string"}),
+            documented_default: None,
             description: self.description.to_owned(),
         }
     }
@@ -98,7 +110,13 @@ impl Settings {
 
     fn declare(&mut self, path: &ValuesPath, default: Json, schema: Json, description: &str) {
         let description = description.to_owned();
-        self.values.push(ValueSpec { path: path.clone(), default, schema, description });
+        self.values.push(ValueSpec {
+            path: path.clone(),
+            default,
+            schema,
+            documented_default: None,
+            description,
+        });
     }
 
     fn deployment(&mut self, spec: &mut Map) {
@@ -111,14 +129,21 @@ impl Settings {
         }
 
         let Some(template) = spec.get_mut("template").and_then(Value::as_map_mut) else { return };
-        let path = self.path(&["annotations"]);
         if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
-            let schema = annotate(metadata, &path);
-            self.declare(&path, json!({}), schema, "Additional pod annotations.");
+            for (key, value, description) in [
+                ("annotations", "podAnnotations", "Additional pod annotations."),
+                ("labels", "podLabels", "Additional pod labels."),
+            ] {
+                let path = self.path(&[value]);
+                let schema = add_entries(metadata, key, &path);
+                self.declare(&path, json!({}), schema, description);
+            }
         }
 
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
-        self.resources(pod);
+        self.security_context(pod, &["podSecurityContext"], "Security context of the pods.");
+        self.containers(pod);
+        self.priority_class(pod);
         self.replace(
             pod,
             "nodeSelector",
@@ -137,22 +162,29 @@ impl Settings {
             "Affinity for the pods.",
         );
 
-        let path = self.path(&["tolerations"]);
-        add(pod, "tolerations", &path);
-        let schema = json!({"type": "array", "items": {"type": "object"}});
-        self.declare(&path, json!([]), schema, "Additional tolerations for the pods.");
+        for (key, description) in [
+            ("tolerations", "Additional tolerations for the pods."),
+            ("topologySpreadConstraints", "Additional topology spread constraints for the pods."),
+        ] {
+            let path = self.path(&[key]);
+            add(pod, key, &path);
+            let schema = json!({"type": "array", "items": {"type": "object"}});
+            self.declare(&path, json!([]), schema, description);
+        }
         self.add_volumes(pod);
 
         self.add_to_containers(pod);
     }
 
-    /// The resources of each container.
-    fn resources(&mut self, pod: &mut Map) {
+    /// Values of each container.
+    fn containers(&mut self, pod: &mut Map) {
         let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
         for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
             let Some(name) = container.get("name").and_then(Value::as_str) else { continue };
-            let path = self.path(&["resources", name]);
-            let description = format!("Resource requests and limits of the container `{name}`.");
+            let name = name.to_owned();
+            let of = |what: &str| format!("{what} of the container `{name}`.");
+
+            let path = self.path(&["resources", &name]);
             let group = json!({"type": "object"});
             let schema = json!({
                 "type": "object",
@@ -160,9 +192,68 @@ impl Settings {
                 "additionalProperties": false,
             });
             if let Some(default) = settable(container, "resources", &path) {
-                self.declare(&path, default, schema, &description);
+                self.declare(&path, default, schema, &of("Resource requests and limits"));
             }
+
+            let keys = ["securityContext", &name];
+            self.security_context(container, &keys, &of("Security context"));
+            self.pull_policy(container, &name, &of("Image pull policy"));
+            let path = self.path(&["extraArgs", &name]);
+            add(container, "args", &path);
+            let schema = json!({"type": "array", "items": {"type": "string"}});
+            self.declare(&path, json!([]), schema, &of("Additional arguments"));
         }
+    }
+
+    /// The security context of the pods or of a container.
+    fn security_context(&mut self, holder: &mut Map, keys: &[&str], description: &str) {
+        let path = self.path(keys);
+        let is_empty = |own: &Value| own.as_map().is_some_and(Map::is_empty);
+        let default = if holder.get("securityContext").is_some_and(is_empty) {
+            // It stays as it is by default, so it is not guarded.
+            holder.insert("securityContext".to_owned(), Expr::Values(path.clone()).into());
+            Some(json!({}))
+        } else {
+            settable(holder, "securityContext", &path)
+        };
+        if let Some(default) = default {
+            self.declare(&path, default, json!({"type": "object"}), description);
+        }
+    }
+
+    /// The pull policy of a container, which cannot be unset if the operator sets it.
+    fn pull_policy(&mut self, container: &mut Map, name: &str, description: &str) {
+        let path = self.path(&["imagePullPolicy", name]);
+        let own = container.get("imagePullPolicy").and_then(Value::as_str).map(str::to_owned);
+        if own.is_none() && container.contains_key("imagePullPolicy") {
+            return;
+        }
+        let text: Value = Expr::Text(path.clone()).into();
+        let mut policies = vec!["Always", "IfNotPresent", "Never"];
+        let value = if own.is_some() {
+            text
+        } else {
+            policies.push("");
+            Value::when(Condition::Set(path.clone()), text)
+        };
+        container.insert("imagePullPolicy".to_owned(), value);
+        let schema = json!({"type": "string", "enum": policies});
+        self.declare(&path, json!(own.unwrap_or_default()), schema, description);
+    }
+
+    fn priority_class(&mut self, pod: &mut Map) {
+        let path = self.path(&["priorityClassName"]);
+        let own = match pod.get("priorityClassName") {
+            None => String::new(),
+            Some(own) => match own.as_str() {
+                Some(own) => own.to_owned(),
+                None => return,
+            },
+        };
+        let value = Value::when(Condition::Set(path.clone()), Expr::Text(path.clone()).into());
+        pod.insert("priorityClassName".to_owned(), value);
+        let schema = json!({"type": "string"});
+        self.declare(&path, json!(own), schema, "Priority class of the pods.");
     }
 
     fn replace(&mut self, pod: &mut Map, key: &str, schema: Json, description: &str) {
@@ -173,7 +264,7 @@ impl Settings {
     }
 
     fn add_volumes(&mut self, pod: &mut Map) {
-        let path = self.path(&["volumes"]);
+        let path = self.path(&["extraVolumes"]);
         let names = names(pod.get("volumes"));
         add(pod, "volumes", &path);
         let schema = named_items(&names, &json!({}), &json!(true));
@@ -184,7 +275,7 @@ impl Settings {
     /// Variables and mounts, the same for all containers.
     fn add_to_containers(&mut self, pod: &mut Map) {
         let [env, env_from, mounts] =
-            ["env", "envFrom", "volumeMounts"].map(|key| self.path(&[key]));
+            ["extraEnv", "extraEnvFrom", "extraVolumeMounts"].map(|key| self.path(&[key]));
         let mut variables = Vec::new();
         let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
         for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
@@ -247,17 +338,17 @@ fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
     })
 }
 
-/// Adds the entries of the value to the annotations; returns its schema, which rejects existing
-/// keys.
-pub(super) fn annotate(metadata: &mut Map, path: &ValuesPath) -> Json {
-    let annotations = metadata.map_at("annotations");
+/// Adds the entries of the value to the annotations or labels; returns its schema, which rejects
+/// existing keys.
+pub(super) fn add_entries(metadata: &mut Map, key: &str, path: &ValuesPath) -> Json {
+    let entries = metadata.map_at(key);
     let mut schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    let taken: Vec<&String> = annotations.keys().collect();
+    let taken: Vec<&String> = entries.keys().collect();
     if !taken.is_empty() {
         schema["propertyNames"] = json!({"not": {"enum": taken}});
     }
 
-    annotations.insert(path.to_string(), Expr::Entries(path.clone()).into());
+    entries.insert(path.to_string(), Expr::Entries(path.clone()).into());
     schema
 }
 

@@ -4,7 +4,8 @@ use super::Context;
 use crate::diag::Diagnostics;
 use crate::images::{Leaf, Use, of_pods, visit};
 use crate::ir::{
-    Expr, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath, distinct, stable_key,
+    Expr, IMAGE_REGISTRIES, IMAGES, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath,
+    distinct, stable_key,
 };
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,12 +34,12 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
         });
     }
 
-    let hosts: BTreeSet<String> = images.keys().map(|image| in_registry(image).0).collect();
+    let hosts: BTreeSet<&str> = images.keys().map(|image| ImageReference::split(image).0).collect();
     let copies =
-        hosts.iter().map(|host| (host.clone(), json!(format!("mirror.example.com/{host}"))));
+        hosts.iter().map(|host| ((*host).to_owned(), json!(format!("mirror.example.com/{host}"))));
     let example: Json = copies.collect();
     unit.values.push(ValueSpec {
-        path: registries(),
+        path: ValuesPath::new([IMAGE_REGISTRIES]),
         default: json!({}),
         schema: json!({
             "type": "object",
@@ -49,6 +50,7 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
             },
             "examples": [example],
         }),
+        documented_default: None,
         description: format!(
             "Registry rewrites, with an optional path, such as `quay.io: mirror.example.com/quay`. \
                 Repositories, tags and digests are kept. Images of this chart are from {}; other \
@@ -61,30 +63,17 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     // By key, as people look for them in values.yaml.
     names.sort_by(|(_, one), (_, other)| one.cmp(other));
     unit.values.extend(names.into_iter().map(|(reference, name)| ValueSpec {
-        path: own(&name),
+        path: ValuesPath::new([IMAGES, name.as_str()]),
+        // Not the reference: `helm upgrade --reuse-values` would keep the images of the old version.
         default: json!(""),
+        documented_default: Some(reference.to_owned()),
         schema: json!({"type": "string", "pattern": "^([A-Za-z0-9][A-Za-z0-9._:/@-]*)?$"}),
-        description: format!("Overrides the image `{reference}`."),
+        description: format!("Overrides the image {name}"),
     }));
 }
 
 /// A pattern for a registry host with optional port.
 const HOST: &str = "[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?";
-
-/// The value that names registries.
-const REGISTRIES: &str = "imageRegistries";
-
-fn registries() -> ValuesPath {
-    ValuesPath::new([REGISTRIES])
-}
-
-fn registry(host: &str) -> ValuesPath {
-    ValuesPath::new([REGISTRIES, host])
-}
-
-fn own(name: &str) -> ValuesPath {
-    ValuesPath::new(["images", name])
-}
 
 /// Returns true if the image is pulled. The CSV's `containerImage` is informational only.
 fn is_used(used: &Use) -> bool {
@@ -99,25 +88,10 @@ fn is_reference(text: &str) -> bool {
 
 /// Replaces the reference by an expression with the values.
 fn replace(leaf: Leaf<'_>, name: &str) {
-    let (host, path) = in_registry(&leaf.reference);
-    let (own, registry) = (own(name), registry(&host));
-    let image = ImageReference { own, registry, reference: leaf.reference, path };
+    let image = ImageReference::new(name, &leaf.reference);
     let prefix = Some(leaf.prefix).filter(|prefix| !prefix.is_empty()).map(Part::Text);
     let parts = prefix.into_iter().chain([Part::Image(image)]);
     *leaf.value = Value::from(Expr::Concat(parts.collect()));
-}
-
-/// Returns the registry of a reference, and the rest of it. Where it names none, Docker Hub is
-/// meant, whose repositories without a slash are in `library`.
-fn in_registry(reference: &str) -> (String, String) {
-    const DOCKER_HUB: &str = "docker.io";
-    match reference.split_once('/') {
-        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => {
-            (host.to_owned(), path.to_owned())
-        }
-        Some(_) => (DOCKER_HUB.to_owned(), reference.to_owned()),
-        None => (DOCKER_HUB.to_owned(), format!("library/{reference}")),
-    }
 }
 
 /// Returns a name for each image, without versions and dots: the last segment of its repository.

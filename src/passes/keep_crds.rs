@@ -53,6 +53,7 @@ pub(crate) fn crds_enabled() -> ValueSpec {
         path: ValuesPath::new(["crds", "enabled"]),
         default: json!(true),
         schema: json!({"type": "boolean"}),
+        documented_default: None,
         description: "Install the CRDs with the release. Set to false if they are installed \
             separately: existing CRDs in the cluster are kept and no longer upgraded"
             .to_owned(),

@@ -15,8 +15,10 @@ mod lint;
 mod namespace;
 mod pre_install_hooks;
 mod pull_secret;
+mod release_labels;
 mod service_account_name;
 mod service_account_values;
+mod strip_annotations;
 mod strip_descriptions;
 
 pub(crate) use filter::{Filtered, filter, unused_filters};
@@ -39,6 +41,8 @@ pub(crate) struct Context {
     pub version: String,
     /// Version that CRDs are from, a semantic one.
     pub crd_version: String,
+    /// Version of the chart.
+    pub chart_version: String,
     /// Namespaces that the bundle means when it names its own: the configured one first.
     pub namespaces: Vec<String>,
     /// Namespaces of operands, by the name of their value.
@@ -53,6 +57,10 @@ pub(crate) struct Context {
     pub crds: CrdPlacement,
     /// True if descriptions are removed from CRD schemas.
     pub strip_descriptions: bool,
+    /// True if annotations that only catalogs read are removed from pods.
+    pub strip_annotations: bool,
+    /// True if objects have labels of the release.
+    pub release_labels: bool,
 }
 
 impl Context {
@@ -69,8 +77,9 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 14] = [
+const PASSES: [Pass; 16] = [
     check_types::check_types,
+    strip_annotations::strip_annotations,
     assign_namespaces::assign_namespaces,
     namespace::namespace,
     pull_secret::pull_secret,
@@ -82,6 +91,7 @@ const PASSES: [Pass; 14] = [
     pre_install_hooks::pre_install_hooks,
     keep_crds::keep_crds,
     strip_descriptions::strip_descriptions,
+    release_labels::release_labels,
     check_names::check_names,
     lint::lint,
 ];

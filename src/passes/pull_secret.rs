@@ -106,6 +106,7 @@ fn values(name: &str) -> [ValueSpec; 3] {
             path: secret_name(),
             default: json!(name),
             schema: json!({"type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$"}),
+            documented_default: None,
             description: "Name of the image pull secret for all ServiceAccounts of the chart; \
                 empty for none. It must exist in their namespaces, unless `dockerConfigJson` is \
                 set."
@@ -115,6 +116,7 @@ fn values(name: &str) -> [ValueSpec; 3] {
             path: secret_content(),
             default: json!(""),
             schema: json!({"type": "string"}),
+            documented_default: None,
             description: "Content of a Docker config.json. If set, the chart creates the pull \
                 secret; pass it with `--set-file` and do not commit it to Git."
                 .to_owned(),
@@ -131,6 +133,7 @@ fn values(name: &str) -> [ValueSpec; 3] {
                     "additionalProperties": false
                 }
             }),
+            documented_default: None,
             description: "Additional image pull secrets that exist in the release namespace, as a \
                 list of `name: …`."
                 .to_owned(),

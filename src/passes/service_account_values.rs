@@ -1,7 +1,7 @@
 //! Annotations of ServiceAccounts, for cloud workload identity.
 
 use super::Context;
-use super::deployment_values::annotate;
+use super::deployment_values::add_entries;
 use crate::diag::Diagnostics;
 use crate::ir::{Unit, ValueSpec, ValuesPath, value_keys};
 use serde_json::json;
@@ -14,7 +14,7 @@ pub(super) fn service_account_values(unit: &mut Unit, context: &Context, _: &mut
     for object in unit.objects.iter_mut().filter(|object| object.kind() == "ServiceAccount") {
         let key = keys.get(object.name()).cloned().unwrap_or_default();
         let path = ValuesPath::new(["serviceAccounts", key.as_str(), "annotations"]);
-        let schema = annotate(object.metadata_mut(), &path);
+        let schema = add_entries(object.metadata_mut(), "annotations", &path);
         // Accounts of one name in several namespaces have one value.
         if unit.values.iter().any(|value| value.path == path) {
             continue;
@@ -23,6 +23,7 @@ pub(super) fn service_account_values(unit: &mut Unit, context: &Context, _: &mut
             path,
             default: json!({}),
             schema,
+            documented_default: None,
             description: "Additional annotations for this ServiceAccount, for example for cloud \
                 workload identity."
                 .to_owned(),

@@ -1,7 +1,7 @@
 //! `bundle2chart build`: the charts of bundles and models.
 
 use super::compile::{Compiled, Hits, compile};
-use super::fetch::fetch_and_compile;
+use super::fetch::{Fetched, fetch_and_compile};
 use super::layout::{self, LaidOut, chart_version};
 use super::release_size;
 use super::selection::{Selected, select};
@@ -11,7 +11,7 @@ use crate::chart;
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
 use crate::dependencies::{self, Member};
 use crate::deploy::Release;
-use crate::diag::{Diagnostics, Place};
+use crate::diag::{Diagnostic, Diagnostics, LintLevel, Place};
 use crate::ir::{Origin, Unit};
 use crate::lock::{Lock, Locked};
 use crate::output::ChartFiles;
@@ -103,7 +103,7 @@ pub fn build_with<C: Send>(
         diagnostics,
         |selected, diagnostics| match selected {
             Selected::Bundle(bundle) => {
-                build_bundle(sources, lock, bundle, layout, &finish, diagnostics)
+                build_bundle(config, sources, lock, bundle, &finish, diagnostics)
             }
             Selected::Model(model) => build_model(model, layout, &finish, diagnostics),
         },
@@ -152,14 +152,16 @@ pub fn build_with<C: Send>(
 }
 
 fn build_bundle<'c, C>(
+    config: &Config,
     sources: &SourceResolver,
     lock: &Lock,
     bundle: &'c BundleConfig,
-    layout: Layout,
     finish: impl Fn(ChartFiles) -> C,
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
-    let (files, mut compiled) = fetch_and_compile(sources, lock, bundle, diagnostics)?;
+    let Fetched { files, mut compiled, warnings } =
+        fetch_and_compile(sources, lock, bundle, diagnostics)?;
+    let layout = config.output.layout;
     let (locked, decided) = match (&compiled.bundle, lock.entry(bundle)) {
         (None, _) => (None, None),
         (Some(loaded), None) => (Locked::new(bundle, &files, loaded), None),
@@ -175,13 +177,15 @@ fn build_bundle<'c, C>(
 
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     let member = member(bundle, &compiled, &files);
-    let charts = layout::charts(&mut compiled, bundle, &version, &origin, layout);
+    let warnings = texts(&warnings, config, bundle);
+    let lay_out = |compiled: &mut Compiled, bundle: &BundleConfig| {
+        layout::charts(compiled, bundle, &version, &origin, layout, &warnings)
+    };
+    let charts = lay_out(&mut compiled, bundle);
     let compile_again = |changed: &BundleConfig| {
         // The same findings as before: only the sizes matter.
         let compiled = compile(&files, changed, &mut Diagnostics::new());
-        let charts =
-            |mut compiled| layout::charts(&mut compiled, changed, &version, &origin, layout);
-        compiled.map(charts).unwrap_or_default()
+        compiled.map(|mut compiled| lay_out(&mut compiled, changed)).unwrap_or_default()
     };
     release_size::check(&charts, bundle, compile_again, diagnostics);
     // The bundle is the largest part of memory, and no longer needed.
@@ -193,6 +197,14 @@ fn build_bundle<'c, C>(
         |chart| layout::lay_out(chart, &bundle.name, &namespace, &bundle.depends_on, layout);
     let part = Part::Bundle(Box::new(BundlePart { hits, patched, member, locked, decided }));
     Some(Built::new(charts.into_iter().map(lay_out), part, finish))
+}
+
+/// Returns the warnings about a bundle as texts, except those that its lint levels allow.
+fn texts(warnings: &[Diagnostic], config: &Config, bundle: &BundleConfig) -> Vec<String> {
+    let is_shown =
+        |found: &&Diagnostic| config.level(found.code, Some(bundle)) != Some(LintLevel::Allow);
+    let shown = warnings.iter().filter(is_shown);
+    shown.map(|found| format!("{}: {}", found.code.as_str(), found.message)).collect()
 }
 
 fn build_model<'c, C>(

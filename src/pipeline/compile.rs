@@ -178,12 +178,14 @@ fn adapt(
     let read = ReadPaths::of(&objects);
     values.retain(|value| read.contains(&value.path));
     let mut unit = Unit { objects, values, ..Unit::default() };
+    let chart_version = config.chart_version.as_ref().map_or(version.clone(), ToString::to_string);
     passes::run(
         &mut unit,
         &Context {
             chart: config.name.clone(),
             version,
             crd_version,
+            chart_version,
             namespaces,
             operand_namespaces: config.operands.namespaces.clone(),
             scopes: config.scopes.clone(),
@@ -191,6 +193,8 @@ fn adapt(
             auth_reader: config.auth_reader,
             crds,
             strip_descriptions: config.strip_descriptions,
+            strip_annotations: config.strip_annotations,
+            release_labels: config.release_labels,
         },
         diagnostics,
     );

@@ -1,6 +1,6 @@
 //! `bundle2chart images`: the images that a cluster pulls for the charts.
 
-use super::fetch::fetch_and_compile;
+use super::fetch::{Fetched, fetch_and_compile};
 use super::selection::{Selected, select};
 use super::threads::for_each;
 use crate::bundle::Positions;
@@ -51,7 +51,7 @@ fn bundle_images(
     let before = diagnostics.mark();
     let compiled = fetch_and_compile(sources, lock, bundle, diagnostics);
     diagnostics.retain_since(before, |found| found.severity == Severity::Error);
-    let (files, compiled) = compiled?;
+    let Fetched { files, compiled, .. } = compiled?;
 
     let own = own_image(&files, &bundle.source);
     let (objects, loaded) = (&compiled.unit.objects, compiled.bundle.as_ref());

@@ -24,6 +24,7 @@ pub(super) fn charts(
     version: &semver::Version,
     origin: &str,
     layout: Layout,
+    warnings: &[String],
 ) -> Vec<Chart> {
     let unit = std::mem::take(&mut compiled.unit);
     let images = images::pulled(&images::collect(&unit.objects, compiled.bundle.as_ref(), None));
@@ -39,6 +40,7 @@ pub(super) fn charts(
             images: &images,
             layout,
             crds: compiled.crds,
+            warnings,
         },
     )
 }

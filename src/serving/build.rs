@@ -70,7 +70,13 @@ impl Values {
             return;
         }
         let description = description.to_owned();
-        self.0.push(ValueSpec { path: path.clone(), default, schema, description });
+        self.0.push(ValueSpec {
+            path: path.clone(),
+            default,
+            schema,
+            documented_default: None,
+            description,
+        });
     }
 
     /// Declares a number of replicas.

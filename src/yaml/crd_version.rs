@@ -1,6 +1,6 @@
 //! The check that no chart replaces CRDs of a newer version.
 
-use super::expression::{condition, quoted, values};
+use super::expression::{Scope, quoted};
 use super::write;
 use crate::ir::{CRD_VERSION, Object, Value, ValuesPath};
 
@@ -34,11 +34,12 @@ pub fn crd_template(crd: &Object, allowed: &ValuesPath) -> String {
     let version = annotations.and_then(|map| map.get(CRD_VERSION)).and_then(Value::as_str);
     let Some(version) = version else { return template(String::new()) };
 
+    let scope = Scope::default();
     let [name, version] = [crd.name(), version].map(quoted);
     // One that is not rendered replaces nothing.
     let allowed = match &crd.when {
-        Some(when) => format!("(or {} (not ({})))", values(allowed), condition(when)),
-        None => values(allowed),
+        Some(when) => format!("(or {} (not ({})))", scope.values(allowed), scope.condition(when)),
+        None => scope.values(allowed),
     };
     let arguments = format!("{name} {version} {allowed}");
     template(format!("{{{{- include {} (list {arguments}) -}}}}\n", quoted(NAME)))

@@ -1,6 +1,8 @@
 //! Spelling of Go template text: escaping of literal text, and expressions.
 
-use crate::ir::{Condition, Expr, ImageReference, Part, Value, ValuesPath};
+use super::image;
+use crate::ir::{Condition, Expr, Map, Part, Value, ValuesPath};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Appends literal text to a template file, escaped so that Helm renders it unchanged.
 ///
@@ -32,7 +34,9 @@ pub fn in_text(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(escape(text)),
         Value::Expr(Expr::ReleaseNamespace) => Some("{{ .Release.Namespace }}".to_owned()),
-        Value::Expr(Expr::Text(path)) => Some(format!("{{{{ {} }}}}", values(path))),
+        Value::Expr(Expr::Text(path)) => {
+            Some(format!("{{{{ {} }}}}", Scope::default().pipeline(path)))
+        }
         _ => None,
     }
 }
@@ -47,37 +51,145 @@ pub(super) fn escape_before_action(text: &str) -> String {
     out
 }
 
-/// Returns an expression for a path of the values.
-pub(super) fn values(path: &ValuesPath) -> String {
-    if path.segments().iter().all(|segment| is_identifier(segment)) {
-        return format!(".Values.{path}");
-    }
-    let segments: Vec<String> = path.segments().iter().map(|segment| quoted(segment)).collect();
-    format!("(index .Values {})", segments.join(" "))
+/// The variable for the map of [`Scope::variable`].
+const VARIABLE: &str = "$values";
+
+/// The names by which a place of a template reads values.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// The map of values that the template assigns to a variable.
+    pub(super) variable: Option<ValuesPath>,
+    /// The value that is the dot, inside of `with`.
+    pub(super) dot: Option<ValuesPath>,
 }
 
-/// Returns an expression for a condition.
-pub(super) fn condition(condition: &Condition) -> String {
-    let operands = |conditions: &[Condition]| -> String {
-        conditions
-            .iter()
-            .map(|operand| match operand {
-                Condition::Set(path) => values(path),
-                _ => format!("({})", self::condition(operand)),
-            })
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    match condition {
-        Condition::Set(path) => values(path),
-        Condition::Unset(path) => format!("not {}", values(path)),
-        Condition::CrdMissing(name) => {
-            let kind = r#""apiextensions.k8s.io/v1" "CustomResourceDefinition" """#;
-            format!("not (lookup {kind} {})", quoted(name))
+impl Scope {
+    /// Returns the scope of a template for this object: with a variable for the map that most of
+    /// its values are in, if expressions need `index` to get there.
+    pub(super) fn of(root: &Map) -> Self {
+        let mut found = BTreeSet::new();
+        root.values().for_each(|value| add_paths(value, &mut found));
+        let mut uses: BTreeMap<&[String], usize> = BTreeMap::new();
+        for path in &found {
+            let segments = path.segments();
+            let Some(name) = segments.iter().position(|segment| !is_identifier(segment)) else {
+                continue;
+            };
+            if let Some(map) = segments.get(..=name).filter(|map| map.len() < segments.len()) {
+                *uses.entry(map).or_default() += 1;
+            }
         }
-        Condition::Any(conditions) => format!("or {}", operands(conditions)),
-        Condition::All(conditions) => format!("and {}", operands(conditions)),
+
+        let (map, count) = uses.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
+        let variable = (count > 1).then(|| ValuesPath::new(map.iter().cloned()));
+        Scope { variable, dot: None }
     }
+
+    /// Returns the action that assigns the variable, if there is one.
+    pub(super) fn assignment(&self) -> Option<String> {
+        let map = Scope::default().pipeline(self.variable.as_ref()?);
+        Some(format!("{{{{- {VARIABLE} := {map} -}}}}\n"))
+    }
+
+    /// Returns an operand for a path of the values.
+    pub(super) fn values(&self, path: &ValuesPath) -> String {
+        if self.dot.as_ref() == Some(path) {
+            return ".".to_owned();
+        }
+        let inside = self.variable.as_ref().and_then(|variable| {
+            let rest = path.segments().strip_prefix(variable.segments())?;
+            (!rest.is_empty()).then_some(rest)
+        });
+        let (root, rest) = match inside {
+            Some(rest) => (VARIABLE, rest),
+            None => (".Values", path.segments()),
+        };
+        if rest.iter().all(|segment| is_identifier(segment)) {
+            return format!("{root}.{}", rest.join("."));
+        }
+        let segments: Vec<String> = rest.iter().map(|segment| quoted(segment)).collect();
+        format!("(index {root} {})", segments.join(" "))
+    }
+
+    /// Returns a pipeline for a path of the values, which needs no parentheses.
+    pub(super) fn pipeline(&self, path: &ValuesPath) -> String {
+        without_parentheses(self.values(path))
+    }
+
+    /// Returns an expression for a condition.
+    pub(super) fn condition(&self, condition: &Condition) -> String {
+        let operands = |conditions: &[Condition]| -> String {
+            conditions
+                .iter()
+                .map(|operand| match operand {
+                    Condition::Set(path) => self.values(path),
+                    _ => format!("({})", self.condition(operand)),
+                })
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        match condition {
+            Condition::Set(path) => self.pipeline(path),
+            Condition::Unset(path) => format!("not {}", self.values(path)),
+            Condition::CrdMissing(name) => {
+                let kind = r#""apiextensions.k8s.io/v1" "CustomResourceDefinition" """#;
+                format!("not (lookup {kind} {})", quoted(name))
+            }
+            Condition::Any(conditions) => format!("or {}", operands(conditions)),
+            Condition::All(conditions) => format!("and {}", operands(conditions)),
+        }
+    }
+}
+
+fn without_parentheses(operand: String) -> String {
+    let inner = operand.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    inner.map(str::to_owned).unwrap_or(operand)
+}
+
+/// Adds the paths that a value reads, outside of references to images.
+fn add_paths<'a>(value: &'a Value, found: &mut BTreeSet<&'a ValuesPath>) {
+    match value {
+        Value::Expr(expr) => found.extend(expr.path()),
+        Value::When(when) => {
+            add_conditions(&when.0, found);
+            add_paths(&when.1, found);
+        }
+        Value::Seq(items) => items.iter().for_each(|item| add_paths(item, found)),
+        Value::Map(map) if !map.is_literal() => {
+            map.values().for_each(|value| add_paths(value, found));
+        }
+        _ => {}
+    }
+}
+
+fn add_conditions<'a>(condition: &'a Condition, found: &mut BTreeSet<&'a ValuesPath>) {
+    match condition {
+        Condition::Set(path) | Condition::Unset(path) => {
+            found.insert(path);
+        }
+        Condition::CrdMissing(_) => {}
+        Condition::Any(conditions) | Condition::All(conditions) => {
+            conditions.iter().for_each(|condition| add_conditions(condition, found));
+        }
+    }
+}
+
+/// Returns true if a value reads this path of the values and nothing else, and is always present.
+pub(super) fn reads_only(value: &Value, path: &ValuesPath) -> bool {
+    fn others(value: &Value, path: &ValuesPath, found: &mut bool) -> bool {
+        match value {
+            Value::Expr(expr) => {
+                *found |= expr.path() == Some(path);
+                expr.path() != Some(path)
+            }
+            Value::When(_) => true,
+            Value::Seq(items) => items.iter().any(|item| others(item, path, found)),
+            Value::Map(map) => map.values().any(|value| others(value, path, found)),
+            _ => false,
+        }
+    }
+    let mut found = false;
+    !others(value, path, &mut found) && found
 }
 
 /// Returns a call that composes a string of these parts.
@@ -93,24 +205,11 @@ pub(super) fn printf(parts: &[Part]) -> String {
             }
             Part::Image(image) => {
                 format.push_str("%s");
-                arguments.push_str(&format!(" ({})", self::image(image)));
+                arguments.push_str(&format!(" ({})", image::include(image)));
             }
         }
     }
     format!("printf {}{arguments}", quoted(&format))
-}
-
-/// Returns an expression for a reference to an image.
-pub(super) fn image(image: &ImageReference) -> String {
-    let [own, registry] = [&image.own, &image.registry].map(values);
-    let format = quoted(&format!("%s/{}", image.path));
-    match image.host() {
-        Some(host) => format!("or {own} (printf {format} (or {registry} {}))", quoted(host)),
-        None => {
-            let reference = quoted(&image.reference);
-            format!("or {own} (and {registry} (printf {format} {registry})) {reference}")
-        }
-    }
 }
 
 /// Returns a Go string literal.

@@ -11,6 +11,7 @@
 mod certificate;
 mod crd_version;
 mod expression;
+mod image;
 mod json;
 mod parser;
 pub(crate) mod read;
@@ -24,6 +25,7 @@ pub use certificate::CERTIFICATE_TEMPLATE;
 pub use crd_version::{CRD_VERSION_TEMPLATE, crd_template};
 pub(crate) use expression::quoted as quoted_argument;
 pub use expression::{escape, in_text};
+pub use image::IMAGE_TEMPLATE;
 pub use read::parse;
 pub(crate) use read::read;
 pub(crate) use stream::Events;

@@ -5,7 +5,8 @@
 //! take them for something else, literal blocks for clean multi-line text, otherwise
 //! double-quoted. YAML 1.1 and 1.2 readers read the same back.
 
-use super::{certificate, expression};
+use super::expression::Scope;
+use super::{certificate, expression, image};
 use crate::escape::is_hidden;
 use crate::ir::{Condition, Expr, Map, Number, Part, Value};
 use std::borrow::Cow;
@@ -25,13 +26,15 @@ pub fn template(root: &Map, when: Option<&Condition>) -> String {
 }
 
 /// Appends the [`template`] to `out`, which ends with a line break: avoids copying large objects.
-pub(super) fn template_after(out: String, root: &Map, when: Option<&Condition>) -> String {
+pub(super) fn template_after(mut out: String, root: &Map, when: Option<&Condition>) -> String {
     // CRDs are most of the bytes of a chart and have no expressions, so that guards need not be
     // looked for.
     let literal = !root.values().any(Value::has_expression);
-    let mut writer = Writer { out, template: true, literal, held: Vec::new() };
+    let scope = if literal { Scope::default() } else { Scope::of(root) };
+    out.extend(scope.assignment());
+    let mut writer = Writer { out, template: true, literal, held: Vec::new(), scope };
     match when {
-        Some(condition) => writer.guard(condition, 0, |writer| writer.root(root)),
+        Some(condition) => writer.guard(condition, None, 0, |writer| writer.root(root)),
         None => writer.root(root),
     }
     writer.out
@@ -65,8 +68,9 @@ fn plain_text(
     if has_expression {
         return Err(ExpressionInPlainFile);
     }
+    let scope = Scope::default();
     let mut writer =
-        Writer { out: String::new(), template: false, literal: true, held: Vec::new() };
+        Writer { out: String::new(), template: false, literal: true, held: Vec::new(), scope };
     body(&mut writer);
     Ok(writer.out)
 }
@@ -84,6 +88,8 @@ struct Writer {
     literal: bool,
     /// Conditions of the guards around what is being written.
     held: Vec<Condition>,
+    /// Names of values at this place.
+    scope: Scope,
 }
 
 impl Writer {
@@ -104,9 +110,12 @@ impl Writer {
         if self.literal {
             self.present_entry(key, value, indent);
         } else if let Value::When(when) = value {
-            self.guard(&when.0, indent, |writer| writer.entry(key, &when.1, indent));
+            let content = Some(&when.1);
+            self.guard(&when.0, content, indent, |writer| writer.entry(key, &when.1, indent));
         } else if let Some(condition) = value.presence() {
-            self.guard(&condition, indent, |writer| writer.present_entry(key, value, indent));
+            self.guard(&condition, Some(value), indent, |writer| {
+                writer.present_entry(key, value, indent);
+            });
         } else {
             self.present_entry(key, value, indent);
         }
@@ -115,7 +124,7 @@ impl Writer {
     fn present_entry(&mut self, key: &str, value: &Value, indent: usize) {
         if let Value::Expr(Expr::Entries(path)) = value {
             self.indent(indent);
-            let path = expression::values(path);
+            let path = self.scope.values(path);
             let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
             return;
         }
@@ -156,9 +165,10 @@ impl Writer {
         if self.literal {
             self.present_item(item, indent);
         } else if let Value::When(when) = item {
-            self.guard(&when.0, indent, |writer| writer.item(&when.1, indent));
+            let content = Some(&when.1);
+            self.guard(&when.0, content, indent, |writer| writer.item(&when.1, indent));
         } else if let Some(condition) = item.item_presence() {
-            self.guard(&condition, indent, |writer| writer.present_item(item, indent));
+            self.guard(&condition, Some(item), indent, |writer| writer.present_item(item, indent));
         } else {
             self.present_item(item, indent);
         }
@@ -178,7 +188,7 @@ impl Writer {
             }
             Value::Expr(Expr::Values(path)) => {
                 self.indent(indent);
-                let path = expression::values(path);
+                let path = self.scope.values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
             }
             _ => {
@@ -202,20 +212,37 @@ impl Writer {
         }
     }
 
-    /// `if … end` around what `body` writes. The opening trims the line end before it, which only a
-    /// string that ends in several line endings would notice: those are never literal blocks.
-    fn guard(&mut self, condition: &Condition, indent: usize, body: impl FnOnce(&mut Self)) {
+    /// `if … end` around what `body` writes, or `with … end` if its `content` is made of the value
+    /// that is the condition. The opening trims the line end before it, which only a string that ends
+    /// in several line endings would notice: those are never literal blocks.
+    fn guard(
+        &mut self,
+        condition: &Condition,
+        content: Option<&Value>,
+        indent: usize,
+        body: impl FnOnce(&mut Self),
+    ) {
         // An object that is rendered under a condition needs no second guard for it inside.
         if self.held.contains(condition) {
             return body(self);
         }
-        self.held.push(condition.clone());
+        let dot = match condition {
+            Condition::Set(path) => {
+                content.filter(|content| expression::reads_only(content, path)).map(|_| path)
+            }
+            _ => None,
+        };
+
         self.indent(indent);
-        let _ = writeln!(self.out, "{{{{- if {} }}}}", expression::condition(condition));
+        let keyword = if dot.is_some() { "with" } else { "if" };
+        let _ = writeln!(self.out, "{{{{- {keyword} {} }}}}", self.scope.condition(condition));
+        self.held.push(condition.clone());
+        let outer = std::mem::replace(&mut self.scope.dot, dot.cloned());
         body(self);
+        self.scope.dot = outer;
+        self.held.pop();
         self.indent(indent);
         self.out.push_str("{{- end }}\n");
-        self.held.pop();
     }
 
     /// The rest of a line (and, for blocks, the lines after it) for anything but a filled list or
@@ -246,6 +273,7 @@ impl Writer {
     fn expression(&mut self, expr: &Expr, indent: usize) {
         match expr {
             Expr::ReleaseNamespace => self.out.push_str(" {{ .Release.Namespace | quote }}\n"),
+            Expr::ReleaseName => self.out.push_str(" {{ .Release.Name | quote }}\n"),
             Expr::Concat(parts) => {
                 self.out.push_str(" \"");
                 for part in parts {
@@ -259,7 +287,7 @@ impl Writer {
                         }
                         Part::ReleaseNamespace => self.out.push_str("{{ .Release.Namespace }}"),
                         Part::Image(image) => {
-                            let _ = write!(self.out, "{{{{ {} }}}}", expression::image(image));
+                            let _ = write!(self.out, "{{{{ {} }}}}", image::include(image));
                         }
                     }
                 }
@@ -269,17 +297,17 @@ impl Writer {
                 // `toYaml` writes lists and maps without indentation, over several lines.
                 self.out.push('\n');
                 self.indent(indent + 2);
-                let path = expression::values(path);
+                let path = self.scope.values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
             }
             Expr::Integer(path) => {
-                let _ = writeln!(self.out, " {{{{ {} | toJson }}}}", expression::values(path));
+                let _ = writeln!(self.out, " {{{{ {} | toJson }}}}", self.scope.pipeline(path));
             }
             Expr::Text(path) => {
-                let _ = writeln!(self.out, " {{{{ {} | quote }}}}", expression::values(path));
+                let _ = writeln!(self.out, " {{{{ {} | quote }}}}", self.scope.pipeline(path));
             }
             Expr::Base64(path) => {
-                let path = expression::values(path);
+                let path = self.scope.pipeline(path);
                 let _ = writeln!(self.out, " {{{{ {path} | b64enc | quote }}}}");
             }
             Expr::Truncated(parts, bytes) => {

@@ -203,6 +203,8 @@ fn values() -> Json {
         "emptyList": [],
         "emptyMap": {},
         "word": "yes",
+        "images": {"set": "own/a:1", "set-too": "own/b:1", "empty": ""},
+        "imageRegistries": {"mirrored:5000": "copies.example.com/x", "docker.io": "hub"},
         "hostile": "{{ a }}: \"b\" # c\\\u{85}\u{feff}",
         "block": "a\n  b\n\n{{c}}\n",
         "long": long,
@@ -276,16 +278,10 @@ fn condition() -> impl Strategy<Value = Condition> {
 }
 
 fn image() -> impl Strategy<Value = ImageReference> {
-    let references = [("quay.io/a/b@sha256:01", "a/b@sha256:01"), ("a:1", "library/a:1")];
-    let paths: &[&[&str]] = &[&["word"], &["empty"], &["none"], &["missing", "deeper"]];
-    let paths = || proptest::sample::select(paths.to_vec()).prop_map(path);
-    let references = proptest::sample::select(references.to_vec());
-    (references, paths(), paths()).prop_map(|((reference, path), own, registry)| ImageReference {
-        own,
-        registry,
-        reference: reference.to_owned(),
-        path: path.to_owned(),
-    })
+    let references = ["quay.io/a/b@sha256:01", "mirrored:5000/a", "localhost/a", "a/b:1", "a:1"];
+    let keys = ["set", "set-too", "empty", "missing"];
+    (proptest::sample::select(references.to_vec()), proptest::sample::select(keys.to_vec()))
+        .prop_map(|(reference, key)| ImageReference::new(key, reference))
 }
 
 fn scalar() -> impl Strategy<Value = Value> {

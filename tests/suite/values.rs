@@ -6,6 +6,7 @@ use crate::support::parallel::in_parallel;
 use regex::Regex;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -139,6 +140,54 @@ fn values_and_schema_have_the_same_keys() {
     }
 }
 
+/// The former names of values with the new ones, as the schema declares them.
+fn renamed(schema: &Json, keys: &mut Keys, found: &mut Vec<(Keys, String)>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        keys.push(name.clone());
+        let only = property["enum"].as_array().filter(|values| values.len() == 1);
+        match only.and_then(|values| values[0].as_str()?.strip_prefix("renamed to ")) {
+            Some(new) => found.push((keys.clone(), new.to_owned())),
+            None => renamed(property, keys, found),
+        }
+        keys.pop();
+    }
+}
+
+/// A values file with a former name is refused, and the error has the new one.
+#[test]
+fn former_names_of_values_are_refused_with_the_new_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let chart = root.join("out/sealing-wax-operator/1.1.0");
+    let schema = json(&chart, "values.schema.json");
+    let mut found = Vec::new();
+    renamed(&schema, &mut Vec::new(), &mut found);
+    assert_eq!(found.len(), 5, "{found:?}");
+
+    let folder = TempDir::new().expect("a folder");
+    for helm in Helm::all() {
+        for (keys, new) in &found {
+            let (old, parent) = keys.split_last().expect("a name");
+            let way = parent.iter().fold(&schema, |schema, key| &schema["properties"][key]);
+            let default = &way["properties"][new]["default"];
+            assert!(!default.is_null(), "{old} is renamed to `{new}`, which there is not");
+
+            let file = folder.path().join("values.json");
+            fs::write(&file, nested(keys, default.clone()).to_string()).expect("values");
+            let arguments: [&OsStr; 5] = [
+                "template".as_ref(),
+                "release".as_ref(),
+                chart.as_os_str(),
+                "--values".as_ref(),
+                file.as_os_str(),
+            ];
+            let seen = helm.run(arguments);
+            assert!(!seen.success, "Helm {}: {old}", helm.version);
+            let shown = seen.stderr;
+            assert!(shown.contains(&format!("renamed to {new}")), "{}: {shown}", helm.version);
+        }
+    }
+}
+
 /// A value that changes what Helm refuses, and only with a cluster: see tests/api_server/crds.rs.
 const WITH_A_CLUSTER: &str = "crds.allowDowngrade";
 
@@ -172,8 +221,26 @@ fn each_value_changes_what_helm_renders() {
     assert!(idle.is_empty(), "values that change nothing:\n{}", idle.join("\n"));
 }
 
-/// The values that a template reads: `.Values.a.b`, `index .Values "a" "b"`.
+/// The values that a template reads: `.Values.a.b`, `index .Values "a" "b"`, and the same of the
+/// variable that stands for a map of them.
 fn read(template: &str) -> BTreeSet<Keys> {
+    let assigned =
+        Regex::new(r#"\{\{- \$values := index \.Values((?: "(?:[^"\\]|\\.)*")+) -\}\}\n"#);
+    let assigned = assigned.expect("a pattern").captures(template);
+    let variable = assigned.as_ref().map(|found| found[1].to_owned());
+    let template = &match (&assigned, &variable) {
+        (Some(found), Some(keys)) => {
+            let dotted = Regex::new(r"\$values((?:\.\w+)+)").expect("a pattern");
+            let rest = template.replacen(&found[0], "", 1);
+            // `$values.a.b` as `.Values "map" "a" "b"`, and `index $values "a"` as `.Values "map" "a"`.
+            let rest = dotted.replace_all(&rest, |path: &regex::Captures<'_>| {
+                let names = path[1].split('.').skip(1).map(|name| format!(" {name:?}"));
+                format!(".Values{keys}{}", names.collect::<String>())
+            });
+            rest.replace("$values", &format!(".Values{keys}"))
+        }
+        _ => template.to_owned(),
+    };
     let action = Regex::new(r"(?s)\{\{-?(.*?)-?\}\}").expect("a pattern");
     let value = Regex::new(r#"\.Values((?:\.\w+)+|(?:\s+"(?:[^"\\]|\\.)*")+)"#).expect("a pattern");
     let quoted = Regex::new(r#""(?:[^"\\]|\\.)*""#).expect("a pattern");
@@ -230,4 +297,9 @@ fn what_templates_read_is_found() {
     let text = r#"{{ "{{" }} .Values.x }}{{- if and .Values.a.b (index .Values "c" "d \"e\"") }}"#;
     let keys = |list: &[&str]| list.iter().map(|key| (*key).to_owned()).collect::<Keys>();
     assert_eq!(read(text), BTreeSet::from([keys(&["a", "b"]), keys(&["c", "d \"e\""])]));
+    let text = "{{- $values := index .Values \"m\" \"x-y\" -}}\n{{ with $values.a.b }}{{ . }}{{ end }}\
+        {{ index $values \"a\" \"c-d\" }}{{ $values.e | quote }}";
+    let below = |rest: &[&str]| keys(&[&["m", "x-y"], rest].concat());
+    let expected = [below(&["a", "b"]), below(&["a", "c-d"]), below(&["e"])];
+    assert_eq!(read(text), BTreeSet::from(expected));
 }

@@ -1,10 +1,10 @@
 //! `[[chart]]`: keys of charts from the user's own manifests.
 
 use super::{
-    CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, NAME, NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS,
-    PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY, PULL_SECRET, SECRET, SEMANTIC_VERSION,
-    STRIP_DESCRIPTIONS, Table, after::CHART_AFTER, optional, ready::CHART_READY, required,
-    switch::CHART_SWITCH,
+    CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, MAINTAINER, NAME, NAMESPACE, OVERLAY_DOC,
+    OVERLAY_KEYS, PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY, PULL_SECRET, RELEASE_LABELS,
+    SECRET, SEMANTIC_VERSION, STRIP_DESCRIPTIONS, Table, after::CHART_AFTER, optional,
+    ready::CHART_READY, required, switch::CHART_SWITCH,
 };
 
 /// Pattern of `digest`.
@@ -83,6 +83,8 @@ pub static CHART: Table = Table {
         optional("pull-secret", Kind::StringOrFalse(SECRET), PULL_SECRET),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
         optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
+        optional("release-labels", Kind::Boolean, RELEASE_LABELS),
+        optional("maintainers", Kind::Tables(&MAINTAINER), MAINTAINER.doc),
         optional("depends-on", Kind::Strings(Some(NAME)), DEPENDS_ON),
         optional("ready", Kind::Tables(&CHART_READY), CHART_READY.doc),
         optional("after", Kind::Tables(&CHART_AFTER), CHART_AFTER.doc),

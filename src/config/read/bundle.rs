@@ -66,6 +66,9 @@ pub(super) fn read(
             .strip_descriptions
             .or(defaults.strip_descriptions)
             .unwrap_or_default(),
+        strip_annotations: own.strip_annotations.or(defaults.strip_annotations).unwrap_or_default(),
+        release_labels: own.release_labels.or(defaults.release_labels).unwrap_or_default(),
+        maintainers: own.maintainers.or_else(|| defaults.maintainers.clone()).unwrap_or_default(),
         certificates,
         pods,
         overlays,

@@ -2,7 +2,7 @@
 
 use super::reader::{Fields, Located, Reader};
 use super::{certificates, overlay, values};
-use crate::config::{CertificateProvider, CrdPlacement, Filter, Issuer, Text, Watch};
+use crate::config::{CertificateProvider, CrdPlacement, Filter, Issuer, Maintainer, Text, Watch};
 use crate::diag::{Code, Diagnostic, suggest};
 use crate::jq::Purpose;
 
@@ -16,6 +16,9 @@ pub(super) struct Settings {
     pub(super) auth_reader: Option<bool>,
     pub(super) crds: Option<CrdPlacement>,
     pub(super) strip_descriptions: Option<bool>,
+    pub(super) strip_annotations: Option<bool>,
+    pub(super) release_labels: Option<bool>,
+    pub(super) maintainers: Option<Vec<Maintainer>>,
     pub(super) watch: Option<Watch>,
     pub(super) provided: Vec<Text>,
     pub(super) certificates: Option<CertificateProvider>,
@@ -43,12 +46,41 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Settings
         auth_reader: fields.boolean("auth-reader"),
         crds,
         strip_descriptions: fields.boolean("strip-descriptions"),
+        strip_annotations: fields.boolean("strip-annotations"),
+        release_labels: fields.boolean("release-labels"),
+        maintainers: maintainers(reader, fields),
         watch,
         provided: provided(reader, fields),
         certificates: certificates::provider(fields),
         issuer: certificates::issuer(reader, fields),
         aggregate_roles: fields.boolean("aggregate-roles"),
     }
+}
+
+/// Reads `maintainers`; an empty list means none, also where `[defaults]` has some.
+fn maintainers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Maintainer>> {
+    let is_set = fields.places().any(|(key, _)| key.name == "maintainers");
+    let tables = reader.inner_tables(fields, "maintainers");
+    let found = tables.iter().filter_map(|fields| maintainer(reader, fields)).collect();
+    is_set.then_some(found)
+}
+
+fn maintainer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Maintainer> {
+    let name = fields.text("name").and_then(|at| values::filled(reader, "name", at))?;
+    let (email, url) = (fields.text("email"), fields.text("url"));
+    if let Some((text, range)) = email.as_ref().filter(|(text, _)| !text.contains('@')) {
+        let message = format!("`email` of a maintainer is not an address: {text:?}");
+        let hint = "write an address such as `platform@example.com`";
+        reader.error(Code::InvalidValue, range, message, hint);
+    }
+    let is_web = |text: &str| text.starts_with("https://") || text.starts_with("http://");
+    if let Some((text, range)) = url.as_ref().filter(|(text, _)| !is_web(text)) {
+        let message = format!("`url` of a maintainer is not a web address: {text:?}");
+        let hint = "write an address that begins with `https://`";
+        reader.error(Code::InvalidValue, range, message, hint);
+    }
+    let owned = |text: Option<Located<&str>>| text.map(|(text, _)| text.to_owned());
+    Some(Maintainer { name: name.to_owned(), email: owned(email), url: owned(url) })
 }
 
 fn filters(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<Filter> {

@@ -2,8 +2,9 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{LASTING_WORKLOADS, Map, Number, Object, Unit, Value};
+use crate::ir::{LASTING_WORKLOADS, Map, Number, Object, Release, Unit, Value};
 use crate::source::Reference;
+use serde_json::Value as Json;
 
 /// Returns the workloads whose pods run all the time.
 fn workloads(unit: &Unit) -> impl Iterator<Item = &Object> {
@@ -12,19 +13,28 @@ fn workloads(unit: &Unit) -> impl Iterator<Item = &Object> {
 
 /// Containers that may not run as root and do not say as whom: OpenShift picks a user.
 pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
+    // Security contexts are values.
+    let values = unit.default_values();
+    let release = Release { namespace: "", values: &values };
     for workload in workloads(unit) {
-        let pod = workload.at(&["spec", "template", "spec", "securityContext"]);
-        let sets = |context: Option<&Value>, key: &str| context.and_then(|c| c.get(key)).cloned();
-        let missing: Vec<&str> = workload
-            .containers()
+        let Some(rendered) = release.object(workload) else { continue };
+        let pod = &rendered["spec"]["template"]["spec"];
+        let sets = |context: &Json, key: &str| {
+            [&context["securityContext"], &pod["securityContext"]]
+                .into_iter()
+                .find_map(|context| context.get(key).cloned())
+        };
+        let containers = ["initContainers", "containers"].map(|key| pod[key].as_array());
+        let missing: Vec<&str> = containers
+            .into_iter()
+            .flatten()
+            .flatten()
             .filter(|container| {
                 // A container's own setting overrides that of its pod.
-                let own = container.get("securityContext");
-                let non_root = sets(own, "runAsNonRoot").or_else(|| sets(pod, "runAsNonRoot"));
-                let user = sets(own, "runAsUser").or_else(|| sets(pod, "runAsUser"));
-                non_root == Some(Value::Bool(true)) && user.is_none()
+                let is_non_root = sets(container, "runAsNonRoot") == Some(Json::Bool(true));
+                is_non_root && sets(container, "runAsUser").is_none()
             })
-            .filter_map(|container| container.get("name").and_then(Value::as_str))
+            .filter_map(|container| container["name"].as_str())
             .collect();
 
         // A note, because the image may have a numeric USER, which only its registry knows.
